@@ -163,6 +163,7 @@ create table definition (
   digest bytea not null,
   body text not null,
   created_at timestamp with time zone default now() not null,
+  unused_since timestamp with time zone,
   constraint definition_pkey primary key (id),
   constraint definition_namespace_id_digest_key unique (namespace_id, digest)
 );
@@ -870,6 +871,7 @@ create index run_by_namespace on run using btree (namespace_id, id);
 create index run_by_parent on run using btree (parent_id, id) where (parent_id is not null);
 create index run_by_workflow on run using btree (namespace_id, workflow, id);
 create index run_child_by_time on run using btree (namespace_id, created_at, id) where (parent_id is not null);
+create index run_inline on run using btree (definition_id) where (version = 0);
 create index run_open_definition on run_open using btree (namespace_id, definition_id, uuid_send(run_id));
 create index run_open_wake on run_open using btree (partition, wake_at);
 create unique index schedule_by_name on schedule using btree (namespace_id, name) where (deleted_at is null);
@@ -1039,6 +1041,7 @@ comment on column circuit_end.runs is 'Up to two of the runs with a bad end: no 
 comment on table circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
 comment on table decision is 'What each approver has said to an approval step.';
 comment on table definition is 'What workflows say, by content: each content once in a namespace.';
+comment on column definition.unused_since is 'No version of a workflow and no run has had it since then; null: one had, or nobody has looked.';
 comment on table delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';
 comment on column delivery.run_id is 'Of the first that it tells of.';
 comment on table due is 'Moments of what has no row of its own: backoffs, timers, signals, approvals, callbacks.';

@@ -6,6 +6,8 @@ export interface KeptFor {
   readonly circuitEndsKeptMs: number;
   /** After the end of a run: how many triggers stand behind it. */
   readonly triggeredKeptMs: number;
+  /** A definition that no version of a workflow and no run has. */
+  readonly definitionKeptMs: number;
 }
 
 export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
@@ -13,4 +15,5 @@ export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
   pollerKeptMs: 300_000,
   circuitEndsKeptMs: 120_000,
   triggeredKeptMs: 86_400_000,
+  definitionKeptMs: 86_400_000,
 });

@@ -52,6 +52,15 @@ export interface ForgottenPage {
   readonly more: boolean;
 }
 
+/** A page of definitions of all namespaces, by their ids. */
+export interface UnusedDefinitions {
+  /** The last one of the page before; 0: none. */
+  readonly after: number;
+  readonly limit: number;
+  /** How long one stays that nothing uses: whoever has found it uses it within that time. */
+  readonly keptMs: number;
+}
+
 /** Rows of one table that one call removes: a run with a large map goes in several. */
 export const ROWS_FORGOTTEN_MAX = 5_000;
 
@@ -68,4 +77,10 @@ export interface Namespaces {
    * webhook that is still to be told.
    */
   forgetRuns(of: OldRuns): Promise<ForgottenPage>;
+  /**
+   * Removes definitions of a page that no version of a workflow and no run has had for so long.
+   * `internDefinition` never returns one that is about to go. Returns where the next page begins;
+   * null: at the first definition.
+   */
+  forgetDefinitions(of: UnusedDefinitions): Promise<number | null>;
 }

@@ -1,10 +1,11 @@
 // Once a minute, in small batches: sessions that fell silent long ago, pollers that left, writers
-// of dead processes, keys that have expired, and the runs of namespaces that keep them for so long.
+// of dead processes, keys that have expired, the runs of namespaces that keep them for so long, and
+// definitions that nothing uses.
 // Every server does it; two at once only find less to do.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import type { KeptFor } from "../store/kept-for.ts";
+import { KEPT_FOR_DEFAULT, type KeptFor } from "../store/kept-for.ts";
 import type { RunId, Store } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
@@ -14,6 +15,9 @@ const ROUNDS_MAX = 100;
 const RUNS_MAX = 100;
 /** Of a namespace and a minute: 20,000 runs are looked at, and those go whose time is over. */
 const PAGES_MAX = 200;
+/** Of definitions a page, and pages a minute. */
+const DEFINITIONS_MAX = 500;
+const DEFINITION_PAGES_MAX = 20;
 
 export function createHousekeeping(
   store: Pick<Store, "forgetOld" | "namespaces">,
@@ -36,6 +40,17 @@ export function createHousekeeping(
     }
   }
 
+  let lastDefinition: number | null = null;
+
+  async function forgetDefinitions(): Promise<void> {
+    const { definitionKeptMs: keptMs = KEPT_FOR_DEFAULT.definitionKeptMs } = kept;
+    for (let page = 0; page < DEFINITION_PAGES_MAX; page++) {
+      const asked = { after: lastDefinition ?? 0, limit: DEFINITIONS_MAX, keptMs };
+      lastDefinition = await store.namespaces.forgetDefinitions(asked);
+      if (lastDefinition === null) break;
+    }
+  }
+
   return createLoop({
     clock,
     everyMs: EVERY_MS,
@@ -43,6 +58,7 @@ export function createHousekeeping(
       for (let round = 0; round < ROUNDS_MAX; round++)
         if (!(await store.forgetOld(ROWS_MAX, kept))) break;
       await forgetRuns();
+      await forgetDefinitions();
     },
     onError: (error) => log.debug({ event: "housekeeping.failed", err: String(error) }),
   });

@@ -56,6 +56,81 @@ export function describeCatalogue(opened: Opened): void {
     expect(regions).toContainEqual({ id: made.region, name: region, watched: 0 });
   });
 
+  /** Looks at this definition alone, as housekeeping looks at pages of them. */
+  const forgetUnused = async (definitionId: number) => {
+    const { store, elapse } = opened();
+    await elapse(5);
+    const page = { after: definitionId - 1, limit: 1, keptMs: 0 };
+    await store.namespaces.forgetDefinitions(page);
+  };
+  const isThere = (definitionId: number): Promise<boolean> =>
+    opened()
+      .store.definition(definitionId)
+      .then(
+        () => true,
+        () => false,
+      );
+
+  test("a definition that nothing uses goes, once it was seen to be unused for so long", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const id = await store.internDefinition(namespaceId, one);
+    await forgetUnused(id);
+    expect(await isThere(id)).toBe(true);
+    await store.namespaces.forgetDefinitions({ after: id - 1, limit: 1, keptMs: 60_000 });
+    expect(await isThere(id)).toBe(true);
+    await forgetUnused(id);
+    expect(await isThere(id)).toBe(false);
+    const again = await store.internDefinition(namespaceId, one);
+    expect(again).not.toBe(id);
+    expect(await store.definition(again)).toEqual(one);
+  });
+
+  test("one that a version of a workflow or a run has stays, also when the run has ended", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const { definitionId } = await register(store, namespaceId, one);
+    await register(store, namespaceId, workflow({ newer: {} }));
+    const inline = { namespaceId, version: 0 };
+    const open = await schedule(store, two, inline);
+    const ended = await schedule(store, workflow({ c: {} }), inline);
+    await pass(store, ended, cancel(false));
+    for (const id of [definitionId, open.definitionId, ended.definitionId]) {
+      for (let look = 0; look < 3; look++) await forgetUnused(id);
+      expect(await isThere(id)).toBe(true);
+    }
+    await opened().elapse(5);
+    await store.namespaces.forgetRuns({ namespaceId, keptMs: 0, after: null, limit: 10 });
+    for (let look = 0; look < 2; look++) await forgetUnused(ended.definitionId);
+    expect(await isThere(ended.definitionId)).toBe(false);
+  });
+
+  test("one that somebody has just found does not go before it is seen to be unused again", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const id = await store.internDefinition(namespaceId, one);
+    await forgetUnused(id);
+    expect(await store.internDefinition(namespaceId, one)).toBe(id);
+    await forgetUnused(id);
+    expect(await isThere(id)).toBe(true);
+    const run = await schedule(store, one, { namespaceId, version: 0 });
+    expect(run.definitionId).toBe(id);
+    for (let look = 0; look < 2; look++) await forgetUnused(id);
+    expect(await isThere(id)).toBe(true);
+  });
+
+  test("pages of definitions are walked to the end, and then begin anew", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    const page = { limit: 1, keptMs: 60_000 };
+    const first = await store.internDefinition(namespaceId, one);
+    const second = await store.internDefinition(namespaceId, two);
+    const { namespaces } = store;
+    expect(await namespaces.forgetDefinitions({ ...page, after: first - 1 })).toBe(first);
+    expect(await namespaces.forgetDefinitions({ ...page, after: first })).toBe(second);
+    expect(await namespaces.forgetDefinitions({ ...page, after: 1_000_000_000 })).toBeNull();
+  });
+
   test("the same content has one id in a namespace, however it was put together", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);

@@ -2,7 +2,7 @@
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
-import type { OldRuns } from "../../server/store/namespaces.ts";
+import type { OldRuns, UnusedDefinitions } from "../../server/store/namespaces.ts";
 import { createHousekeeping } from "../../server/supervisor/housekeeping.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
@@ -45,4 +45,25 @@ test("a walk that is too long for one round goes on in the next, and then begins
   expect(asked[200]).toMatchObject({ after: "run 200" });
   await loop.runOnce();
   expect(asked[250]).toMatchObject({ after: null });
+});
+
+test("definitions are looked at in pages, and the next round goes on behind the last", async () => {
+  const clock = createServerClock();
+  const store = createMemoryStore({ now: clock.wallMs });
+  const asked: number[] = [];
+  const namespaces = {
+    ...store.namespaces,
+    async forgetDefinitions({ after, limit }: UnusedDefinitions) {
+      asked.push(after);
+      return asked.length < 30 ? after + limit : null;
+    },
+  };
+  const loop = createHousekeeping({ ...store, namespaces }, clock, log, kept);
+  await loop.runOnce();
+  expect(asked).toHaveLength(20);
+  await loop.runOnce();
+  expect(asked).toHaveLength(30);
+  expect(asked[29]).toBe(29 * 500);
+  await loop.runOnce();
+  expect(asked[30]).toBe(0);
 });

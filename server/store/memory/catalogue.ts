@@ -9,7 +9,7 @@ import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
-import { NOTHING_SET } from "./namespaces.ts";
+import { type NamespaceWorld, NOTHING_SET } from "./namespaces.ts";
 import type { PinWorld } from "./pins.ts";
 import type { KnownLane } from "./queues.ts";
 
@@ -42,6 +42,7 @@ export interface Catalogue extends CatalogueCalls {
   /** By their ids, the first of which is 1. */
   knownLanes(): readonly KnownLane[];
   laneOf(lane: number): KnownLane;
+  forgetDefinitions: NamespaceWorld["forgetDefinitions"];
   /** What pins ask of it. */
   readonly ofPins: Pick<PinWorld, "makeClass" | "definitionOf">;
 }
@@ -59,7 +60,13 @@ export function createCatalogue(now: () => Moment): Catalogue {
     named.versions(namespaceId, workflow).find((one) => one.version === version)?.definitionId ??
     null;
   const ofPins = { makeClass, definitionOf };
-  return Object.freeze({ ...namespaces(now), ...definitions(), ...named, ...laned, ofPins });
+  return Object.freeze({
+    ...namespaces(now),
+    ...definitions(now, named.isVersion),
+    ...named,
+    ...laned,
+    ofPins,
+  });
 }
 
 function namespaces(
@@ -114,26 +121,52 @@ function namespaces(
   };
 }
 
-function definitions(): Pick<Catalogue, "internDefinition" | "definition" | "isWorkflow"> {
-  const all: Definition[] = [];
-  const names = new Set<string>();
-  const nameOf = (namespaceId: number, workflow: string): string => `${namespaceId}/${workflow}`;
+type Definitions = Pick<
+  Catalogue,
+  "internDefinition" | "definition" | "isWorkflow" | "forgetDefinitions"
+>;
+
+function definitions(now: () => Moment, isVersion: (definitionId: number) => boolean): Definitions {
+  interface Stored {
+    readonly namespaceId: number;
+    readonly content: string;
+    readonly definition: Definition;
+    unusedSince: Moment | null;
+  }
+  const all = new Map<number, Stored>();
   const ids = new Map<string, number>();
+  let made = 0;
   return {
-    isWorkflow: ({ namespaceId, workflow }) => names.has(nameOf(namespaceId, workflow)),
+    isWorkflow: (of) =>
+      [...all.values()].some(
+        ({ namespaceId, definition }) =>
+          namespaceId === of.namespaceId && definition.workflow === of.workflow,
+      ),
     internDefinition: async (namespaceId, definition) => {
       const content = `${namespaceId} ${definitionText(definition)}`;
-      const known = ids.get(content);
-      if (known !== undefined) return known;
-      const id = all.push(structuredClone(definition));
-      names.add(nameOf(namespaceId, definition.workflow));
+      const id = ids.get(content) ?? ++made;
+      const copy = all.get(id)?.definition ?? structuredClone(definition);
       ids.set(content, id);
+      all.set(id, { namespaceId, content, definition: copy, unusedSince: null });
       return id;
     },
     definition: async (id) => {
-      const found = all[id - 1];
+      const found = all.get(id);
       if (!found) throw new Error(`there is no definition ${id}`);
-      return found;
+      return found.definition;
+    },
+    forgetDefinitions({ after, limit, keptMs }, isUsed) {
+      const page = [...all].filter(([id]) => id > after).slice(0, limit);
+      for (const [id, stored] of page) {
+        const { unusedSince, content } = stored;
+        if (isUsed(id) || isVersion(id)) stored.unusedSince = null;
+        else if (unusedSince === null) stored.unusedSince = now();
+        else if (unusedSince < now() - keptMs) {
+          all.delete(id);
+          ids.delete(content);
+        }
+      }
+      return page.length === limit ? (page.at(-1)?.[0] ?? null) : null;
     },
   };
 }

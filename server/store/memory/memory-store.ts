@@ -84,7 +84,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const known = createCatalogue(now);
   const { workflows, versions, namespaceOf, knownLanes, laneOf, isWorkflow, isVersion, ...kept } =
     known;
-  const { namespaceRecords, regionNames, setNamespace: set, ofPins, ...catalogue } = kept;
+  const { namespaceRecords, regionNames, setNamespace: set, ofPins, ...rest } = kept;
+  const { forgetDefinitions, ...catalogue } = rest;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -127,7 +128,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     tokens: createTokens(world, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(isVersion),
-    namespaces: createNamespaces({ tables, now, namespaceRecords, set }, transactions),
+    namespaces: createNamespaces(
+      { tables, now, namespaceRecords, set, forgetDefinitions },
+      transactions,
+    ),
     operators: createOperators({ ...world, ...times, nodes: partitions.nodes }, transactions),
     transact,
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),

@@ -7,6 +7,7 @@ import {
   type Namespaces,
   NO_LIMITS,
   type OldRuns,
+  type UnusedDefinitions,
 } from "../namespaces.ts";
 import type { NamespaceRecord } from "../reads.ts";
 import type { RunRow, Tables } from "./tables.ts";
@@ -23,6 +24,10 @@ export interface NamespaceWorld {
   readonly namespaceRecords: () => readonly NamespaceRecord[];
   /** Puts it in the place of what was set. */
   readonly set: (namespaceId: number, settings: Partial<NamespaceSettings>) => void;
+  readonly forgetDefinitions: (
+    of: UnusedDefinitions,
+    isUsed: (definitionId: number) => boolean,
+  ) => number | null;
 }
 
 export function createNamespaces(world: NamespaceWorld, { run }: Transactions): Namespaces {
@@ -45,6 +50,11 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
         retentionMs === null ? [] : [{ namespaceId, retentionMs }],
       ),
     forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
+    forgetDefinitions: (of) =>
+      run(() => {
+        const used = new Set(tables.run.all().map(({ definitionId }) => definitionId));
+        return world.forgetDefinitions(of, (id) => used.has(id));
+      }),
   } satisfies Namespaces);
 }
 

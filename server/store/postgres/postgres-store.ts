@@ -181,9 +181,11 @@ async function internDefinition(
 ): Promise<number> {
   const body = definitionText(definition);
   const digest = createHash("sha256").update(body).digest("hex");
-  const find = () => query<{ id: number }>("find_definition", [namespaceId, digest]);
+  const find = () =>
+    query<{ id: number; unused: boolean }>("find_definition", [namespaceId, digest]);
   const [known] = await find();
-  if (known) return known.id;
+  if (known && (!known.unused || (await query("keep_definition", [known.id])).length > 0))
+    return known.id;
   await query("intern_definition", [namespaceId, digest, body]);
   const [made] = await find();
   if (!made) throw new Error("a definition was stored and is not there");

@@ -53,7 +53,50 @@ values ($1::integer, decode($2::text, 'hex'), $3::text)
 on conflict (namespace_id, digest) do nothing;
 
 -- name: find_definition
-select id from definition where namespace_id = $1::integer and digest = decode($2::text, 'hex');
+-- `unused`: it may be removed before it is used (keep_definition).
+select id, unused_since is not null as unused
+from definition
+where namespace_id = $1::integer and digest = decode($2::text, 'hex');
+
+-- name: keep_definition
+-- Somebody is about to use it. No row: it has been removed. Plan: definition by key.
+update definition set unused_since = null where id = $1::bigint returning id;
+
+-- name: forget_definitions
+-- A page of $2 behind $1, of all namespaces: those that no version and no run has are marked, and go when
+-- they were unused for $3 milliseconds; those that one has again lose their mark. Who finds a marked one
+-- takes the mark away, and this waits for that: the row is looked at again. Plan: definition by key,
+-- workflow_version_definition.
+with page as materialized (
+  select d.id, d.unused_since
+  from definition as d
+  where d.id > $1::bigint
+  order by d.id
+  limit $2::integer
+),
+seen as materialized (
+  select p.id, p.unused_since, v.used is null and r.used is null as unused
+  from page as p
+  left join lateral (
+    select true as used from workflow_version as x where x.definition_id = p.id limit 1
+  ) as v on true
+  left join lateral (
+    select true as used from run as x where x.definition_id = p.id and x.version = 0 limit 1
+  ) as r on true
+),
+marked as (
+  update definition as d
+  set unused_since = case when s.unused then now() end
+  from seen as s
+  where d.id = s.id and s.unused is distinct from (s.unused_since is not null)
+),
+gone as (
+  delete from definition as d
+  using seen as s
+  where d.id = s.id and s.unused
+    and d.unused_since < now() - $3::bigint * interval '1 millisecond'
+)
+select max(p.id) as last, count(*)::integer as looked_at from page as p;
 
 -- name: get_definition
 select body from definition where id = $1::bigint;
