@@ -90,13 +90,63 @@ describe("migrations", () => {
     const broken = "create table wool (id integer);\ncreate table sock (id yarn);";
     write({ "0001_herd.sql": herd, "0002_wool.sql": broken, "0003_sheep.sql": sheep });
     await expect(migrate(client, { folder })).rejects.toThrow(
-      /Migration 0002_wool\.sql, line 2 failed: type "yarn" does not exist/,
+      /Migration 0002_wool\.sql, line 2 failed: type "yarn" does not exist.*'drover migrate' again/,
     );
     expect(await tables()).toEqual(["drover_migration", "herd"]);
     write({ "0002_wool.sql": "create table wool (id integer);" });
     expect(await migrate(client, { folder })).toEqual({
       applied: ["0002_wool.sql", "0003_sheep.sql"],
     });
+  });
+});
+
+describe("a migration whose table another session holds", () => {
+  let holder: Client;
+
+  beforeEach(async () => {
+    holder = new Client({ connectionString: database.connectionString });
+    await holder.connect();
+    write({ "0001_herd.sql": herd });
+    await migrate(client, { folder });
+    write({ "0002_wool.sql": "alter table herd add column wool integer;" });
+    await holder.query("begin");
+    await holder.query("select from herd");
+  });
+  afterEach(() => holder.end());
+
+  /** Somebody waits for a lock on the table. */
+  const untilWaiting = () =>
+    expect
+      .poll(
+        async () => {
+          const waiting = await client.query(
+            "select from pg_locks where relation = 'herd'::regclass and not granted",
+          );
+          return waiting.rowCount ?? 0;
+        },
+        { interval: 5 },
+      )
+      .toBe(1);
+
+  test("lets those pass that came behind it, and is applied when the table is free", async () => {
+    const applied = migrate(database.connectionString, { folder, lockMs: 500 });
+    await untilWaiting();
+    const reader = new Client({ connectionString: database.connectionString });
+    await reader.connect();
+    // It would wait behind the migration, and does for as long as one try takes.
+    await reader.query("select from herd");
+    await reader.end();
+    await holder.query("commit");
+    expect(await applied).toEqual({ applied: ["0002_wool.sql"] });
+  });
+
+  test("gives up at last, keeps nothing, and says who is to be looked for", async () => {
+    const options = { folder, lockMs: 5, lockTries: 3 };
+    await expect(migrate(database.connectionString, options)).rejects.toThrow(
+      /0002_wool\.sql needs a lock that another session holds.*pg_stat_activity.*drover migrate/,
+    );
+    await holder.query("commit");
+    expect(await migrate(client, { folder })).toEqual({ applied: ["0002_wool.sql"] });
   });
 });
 

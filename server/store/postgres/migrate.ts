@@ -6,6 +6,9 @@
  * is recorded, so any number of programs may migrate at once, also through a transaction pooler; a
  * file that fails leaves nothing of itself and all before it.
  *
+ * Servers are at work meanwhile, and whoever wants a table queues behind a file that waits for it.
+ * So a file waits for a lock for 2 s at most, is rolled back, and is tried again after a pause.
+ *
  * Refused, with nothing changed: a file changed or renamed after it was applied, a gap in the
  * numbers, and a database that a newer program has migrated.
  */
@@ -13,9 +16,13 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client, type ClientBase } from "pg";
+import { systemClock } from "../../clock.ts";
 
 export interface MigrateOptions {
   readonly folder: string;
+  /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
+  readonly lockMs?: number;
+  readonly lockTries?: number;
 }
 
 interface Migration {
@@ -30,23 +37,44 @@ type Recorded = Pick<Migration, "number" | "name" | "checksum">;
 
 /** One for all programs and versions. */
 const lockKey = 4_877_612_093;
-/** How long a file waits for a table, or a program for another that is migrating. */
-const lockMsMax = 60_000;
+/** How long a program waits for another that is migrating: no table is locked meanwhile. */
+const turnMsMax = 60_000;
+/** How long a file waits for a lock: all that want the same table wait behind it. */
+const lockMsDefault = 2_000;
+/** What has queued up behind a try is worked off before the next one. */
+const lockPauseMs = 1_000;
+/** With the pauses a minute and a half. */
+const lockTriesDefault = 30;
 
 /** Applies what is pending; returns the names of the files that it applied itself. */
 export async function migrate(
   target: string | ClientBase,
-  { folder }: MigrateOptions,
+  { folder, lockMs = lockMsDefault, lockTries = lockTriesDefault }: MigrateOptions,
 ): Promise<{ applied: string[] }> {
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
     const applied: string[] = [];
+    let tries = 0;
     for (;;) {
-      const name = await applyNext(client, migrations);
-      if (name === undefined) return { applied };
-      applied.push(name);
+      const done = await applyNext(client, migrations, lockMs);
+      if (done === null) return { applied };
+      if (done.applied) applied.push(done.name);
+      tries = done.applied ? 0 : tries + 1;
+      if (done.applied) continue;
+      if (tries >= lockTries) throw lockRefused(done.name, lockMs, lockTries);
+      await systemClock.sleep(Math.min(lockPauseMs, lockMs));
     }
   });
+}
+
+function lockRefused(name: string, lockMs: number, tries: number): Error {
+  return new Error(
+    `Migration ${name} needs a lock that another session holds: it waited ${tries} times for ` +
+      `${lockMs} ms. Nothing of this file was kept; the files before it are applied, and servers ` +
+      "that run go on. Find the sessions with old transactions (select pid, application_name, " +
+      "xact_start, query from pg_stat_activity where xact_start is not null order by xact_start), " +
+      "end them or wait for them, and run 'drover migrate' again.",
+  );
 }
 
 /** The names of the files that `migrate` would apply; changes nothing, refuses what it refuses. */
@@ -78,13 +106,21 @@ async function withClient<T>(
   }
 }
 
+/** `applied: false`: another session holds what the file has to lock. */
+interface Tried {
+  readonly name: string;
+  readonly applied: boolean;
+}
+
+/** null: nothing is left to apply. */
 async function applyNext(
   client: ClientBase,
   migrations: readonly Migration[],
-): Promise<string | undefined> {
+  lockMs: number,
+): Promise<Tried | null> {
   await client.query("begin");
   try {
-    await client.query(`set local lock_timeout = ${lockMsMax}; set local statement_timeout = 0`);
+    await client.query(`set local lock_timeout = ${turnMsMax}; set local statement_timeout = 0`);
     // A role by the name of a schema, as `drover`, would have its tables made there.
     await client.query("set local search_path = public");
     await takeLock(client);
@@ -96,9 +132,9 @@ async function applyNext(
         applied_at timestamptz not null default now()
       )`);
     const next = pendingOf(migrations, await readRecorded(client))[0];
-    if (next !== undefined) await apply(client, next);
-    await client.query("commit");
-    return next?.name;
+    const applied = next !== undefined && (await apply(client, next, lockMs));
+    await client.query(next === undefined || applied ? "commit" : "rollback");
+    return next === undefined ? null : { name: next.name, applied };
   } catch (error) {
     // The connection may be gone, and then the server rolls back by itself.
     await client.query("rollback").catch(() => undefined);
@@ -110,25 +146,34 @@ async function takeLock(client: ClientBase): Promise<void> {
   try {
     await client.query("select pg_advisory_xact_lock($1)", [lockKey]);
   } catch (cause) {
-    if (!(cause instanceof Error && "code" in cause && cause.code === "55P03")) throw cause;
+    if (!isLockTimeout(cause)) throw cause;
     throw new Error(
-      `Another program has been migrating this database for ${lockMsMax / 1000} s. Wait until it ` +
+      `Another program has been migrating this database for ${turnMsMax / 1000} s. Wait until it ` +
         "is done, or look for its session in pg_stat_activity (application_name 'drover migrate').",
       { cause },
     );
   }
 }
 
-async function apply(client: ClientBase, migration: Migration): Promise<void> {
+function isLockTimeout(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "55P03";
+}
+
+/** false: a lock that it needs was not to be had in time. */
+async function apply(client: ClientBase, migration: Migration, lockMs: number): Promise<boolean> {
+  await client.query(`set local lock_timeout = ${Math.round(lockMs)}`);
   try {
     await client.query(migration.sql);
   } catch (cause) {
+    if (isLockTimeout(cause)) return false;
     const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
     const line = at > 0 ? `, line ${migration.sql.slice(0, at).split("\n").length}` : "";
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new Error(
       `Migration ${migration.name}${line} failed: ${why}. ` +
-        "Nothing of this file was kept; the files before it are applied.",
+        "Nothing of this file was kept; the files before it are applied, and servers that run go " +
+        "on. Put right what it says (room on the disk, rights of the role, rows that are in the " +
+        "way), and run 'drover migrate' again.",
       { cause },
     );
   }
@@ -137,6 +182,7 @@ async function apply(client: ClientBase, migration: Migration): Promise<void> {
     migration.name,
     migration.checksum,
   ]);
+  return true;
 }
 
 async function readRecorded(client: ClientBase): Promise<Recorded[]> {
@@ -197,8 +243,9 @@ function pendingOf(migrations: readonly Migration[], recorded: readonly Recorded
   if (newest !== undefined && newest.number > migrations.length) {
     throw new Error(
       `This database was migrated by a newer Drover: it is at ${newest.name}, and this program ` +
-        `knows ${migrations.at(-1)?.name ?? "no migration"} as the last. Use a newer program; ` +
-        "there is no way back but a backup.",
+        `knows ${migrations.at(-1)?.name ?? "no migration"} as the last. Start the newer program: ` +
+        "older servers that run already go on, and one that starts has to be new. There is no way " +
+        "back but a backup.",
     );
   }
   recorded.forEach((row, index) => {
