@@ -1,38 +1,99 @@
 // Forgets what nobody will ask for again (sql/housekeeping.sql), and finishes what whoever began it
-// may have died of.
+// may have died of. No statement reads more than a page: walks over rows that may stay go on where
+// the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
 import { KEPT_FOR_DEFAULT, type KeptFor } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import { finishMoves } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 
-export async function forgetOld(
-  { query, clock }: { readonly query: Query; readonly clock: Clock },
-  rowsMax: number,
-  kept: Partial<KeptFor> = {},
-): Promise<boolean> {
-  const times = { ...KEPT_FOR_DEFAULT, ...kept };
-  const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = times;
-  const bounded: readonly (readonly [name: string, ...values: number[]])[] = [
-    ["forget_sessions", sessionKeptMs],
-    ["forget_agents", sessionKeptMs],
-    ["forget_lane_pollers", pollerKeptMs],
-    ["forget_keys"],
-    ["forget_triggered", triggeredKeptMs],
-    ["forget_refused"],
-    ["forget_deliveries", DELIVERY_KEPT_MS],
-    ["forget_schedules"],
-  ];
-  // Whoever paused, resumed or pinned a workflow may have died before its ready rows were moved.
-  await finishMoves({ query, clock });
-  let isMore = false;
-  for (const [name, ...values] of bounded) {
-    const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
-    isMore ||= row?.more === true;
-  }
-  await query("forget_writers", []);
-  await query("forget_circuit_ends", [circuitEndsKeptMs]);
-  await query("forget_circuits", []);
-  await query("forget_outages", []);
-  return isMore;
+const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
+const LANES_MAX = 500;
+
+export type ForgetOld = (rowsMax: number, kept?: Partial<KeptFor>) => Promise<boolean>;
+
+export function createForgetOld(query: Query, clock: Clock): ForgetOld {
+  const forgetKeys = keysWalk(query);
+  const forgetTriggered = triggeredWalk(query);
+  const restampReady = orderRepair(query);
+
+  return async (rowsMax, kept = {}) => {
+    const times = { ...KEPT_FOR_DEFAULT, ...kept };
+    const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = times;
+    const bounded: readonly (readonly [name: string, ...values: number[]])[] = [
+      ["forget_sessions", sessionKeptMs],
+      ["forget_agents", sessionKeptMs],
+      ["forget_lane_pollers", pollerKeptMs],
+      ["forget_refused"],
+      ["forget_deliveries", DELIVERY_KEPT_MS],
+      ["forget_schedules"],
+      ["forget_circuit_ends", circuitEndsKeptMs],
+    ];
+    // Whoever paused, resumed or pinned a workflow may have died before its ready rows were moved.
+    await finishMoves({ query, clock });
+    await restampReady(rowsMax);
+    let isMore = await forgetKeys(rowsMax);
+    isMore = (await forgetTriggered(rowsMax, triggeredKeptMs)) || isMore;
+    for (const [name, ...values] of bounded) {
+      const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
+      isMore ||= row?.more === true;
+    }
+    await query("forget_writers", []);
+    await query("forget_circuits", []);
+    await query("forget_outages", []);
+    return isMore;
+  };
+}
+
+/** Expired keys: those of runs that are open stay. */
+function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
+  const first = ["-infinity", 0, ""] as const;
+  let place: readonly [expiresAt: string, namespaceId: number, key: string] = first;
+  return async (rowsMax) => {
+    const [page] = await query<{
+      more: boolean;
+      expires_at: string;
+      namespace_id: number;
+      key: string;
+    }>("forget_keys", [rowsMax, ...place]);
+    place = page?.more ? [page.expires_at, page.namespace_id, page.key] : first;
+    return page?.more === true;
+  };
+}
+
+/** Of runs that may be open still. */
+function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promise<boolean> {
+  let place = FIRST_RUN;
+  return async (rowsMax, keptMs) => {
+    const asked = [rowsMax, keptMs, place];
+    const [page] = await query<{ more: boolean; last: string }>("forget_triggered", asked);
+    place = page?.more ? page.last : FIRST_RUN;
+    return page?.more === true;
+  };
+}
+
+/**
+ * Ready rows are handed out in the order of transaction numbers. Rows of another cluster (a dump
+ * that was restored, logical replication) may have greater ones than this one will give for long:
+ * all lanes are looked through once, for each incarnation of the database.
+ */
+function orderRepair(query: Query): (rowsMax: number) => Promise<void> {
+  let done: string | null = null;
+  return async (rowsMax) => {
+    const [database] = await query<{ incarnation: string }>("incarnation", []);
+    if (!database || database.incarnation === done) return;
+    for (let after = 0; ; ) {
+      const asked = [after, LANES_MAX, rowsMax];
+      const [page] = await query<{ last: number | null; lanes: number; moved: number }>(
+        "restamp_ready",
+        asked,
+      );
+      if (!page || page.last === null) break;
+      // Until nothing is left of these lanes.
+      if (page.moved > 0) continue;
+      after = page.last;
+      if (page.lanes < LANES_MAX) break;
+    }
+    done = database.incarnation;
+  };
 }

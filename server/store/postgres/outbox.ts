@@ -14,8 +14,13 @@ import type { Query } from "./transaction.ts";
 
 /** Rows of the outbox that one look takes up: what is left waits for the next one of its cause. */
 const FOLD_MAX = 20_000;
+const START = [0, 0] as const;
+/** Deliveries of a partition among which those of each hook are looked for. */
+const DUE_MAX = 2_000;
 
 export function createOutbox(query: Query): Outbox {
+  /** Where the walk through the outbox goes on: rows that have to wait are in its way. */
+  let folded: readonly [partition: number, id: number] = START;
   return Object.freeze({
     async putHook({ namespaceId, name, url, events, secret }) {
       const [row] = await query<{ created: boolean }>("put_hook", [
@@ -34,8 +39,11 @@ export function createOutbox(query: Query): Outbox {
     deleteHook: async (namespaceId, name) =>
       (await query("delete_hook", [namespaceId, name])).length > 0,
     async due(partitions, limit) {
-      await query("fold_outbox", [partitions, FOLD_MAX, CAUSE_APART_MS]);
-      return (await query<DueRow>("due_deliveries", [partitions, limit])).map(dueOf);
+      const inOrder = partitions.toSorted((a, b) => a - b);
+      const folding = [inOrder, FOLD_MAX, CAUSE_APART_MS, ...folded];
+      const [last] = await query<{ partition: number; id: number }>("fold_outbox", folding);
+      folded = last ? [last.partition, last.id] : START;
+      return (await query<DueRow>("due_deliveries", [partitions, limit, DUE_MAX])).map(dueOf);
     },
     async settle(tried) {
       await query(

@@ -17,7 +17,7 @@ import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
 import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
-import { forgetOld } from "./housekeeping.ts";
+import { createForgetOld } from "./housekeeping.ts";
 import { inboxOf } from "./inbox.ts";
 import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
@@ -142,7 +142,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
-    forgetOld: (rowsMax, kept) => forgetOld({ query, clock }, rowsMax, kept),
+    forgetOld: createForgetOld(query, clock),
     ...inboxOf(query),
     ...sweptRows(query),
     pulse(asked) {

@@ -28,13 +28,28 @@ where h.namespace_id = $1::integer and h.name = $2::text
 returning h.name;
 
 -- name: fold_outbox
--- Makes deliveries: one for all rows of one cause that a hook was not told of within $3 ms. Bounded by
--- $2, so that a flood cannot outlast the statement. Plan: outbox_partition, delivery_cause.
-with told as (
+-- Makes deliveries: one for all rows of one cause that a hook was not told of within $3 ms. Looks at the next
+-- $2 rows of these partitions ($1, in their order) behind a place ($4, $5), and says which was the last, if
+-- there may be more: a flood of one cause, which has to wait, is passed over, and hides nothing that stands
+-- behind it. Plan: outbox_partition, delivery_cause.
+with page as materialized (
+  select x.id, x.partition, x.namespace_id, x.hook, x.kind, x.cause
+  from unnest($1::smallint[]) as p (partition)
+  cross join lateral (
+    select * from outbox as o
+    where o.partition = p.partition
+      and o.id > case when p.partition = $4::smallint then $5::bigint else 0 end
+    order by o.partition, o.id
+    limit $2::integer
+  ) as x
+  where p.partition >= $4::smallint
+  limit $2::integer
+),
+told as (
   delete from outbox as o
   where o.id in (
     select x.id
-    from outbox as x
+    from page as x
     left join lateral (
       select d.created_at
       from delivery as d
@@ -43,24 +58,36 @@ with told as (
       order by d.hook, d.kind, d.cause, d.created_at desc
       limit 1
     ) as last on true
-    where x.partition = any ($1::smallint[])
-      and (last.created_at > now() - $3::integer * interval '1 millisecond') is not true
-    limit $2::integer
+    where (last.created_at > now() - $3::integer * interval '1 millisecond') is not true
   )
   returning o.*
+),
+made as (
+  insert into delivery (partition, namespace_id, kind, run_id, n, hook, url, cause, count, next_try_at)
+  select min(t.partition), t.namespace_id, t.kind, (array_agg(t.run_id order by t.id))[1],
+    (array_agg(t.n order by t.id))[1], t.hook, t.url, t.cause, count(*), now()
+  from told as t
+  group by t.namespace_id, t.kind, t.hook, t.url, t.cause
 )
-insert into delivery (partition, namespace_id, kind, run_id, n, hook, url, cause, count, next_try_at)
-select min(t.partition), t.namespace_id, t.kind, (array_agg(t.run_id order by t.id))[1],
-  (array_agg(t.n order by t.id))[1], t.hook, t.url, t.cause, count(*), now()
-from told as t
-group by t.namespace_id, t.kind, t.hook, t.url, t.cause;
+select x.partition, x.id
+from page as x
+where (select count(*) from page) = $2::integer
+order by x.partition desc, x.id desc
+limit 1;
 
 -- name: due_deliveries
--- Up to $2 of each hook, with what they tell. Plan: delivery_due; hook, run, escalation by key.
+-- Up to $2 of each hook, with what they tell, among the first $3 of each partition. Plan: delivery_due;
+-- hook, run, escalation by key.
 with due as (
   select d.*, row_number() over (partition by d.namespace_id, d.hook order by d.next_try_at, d.id) as place
-  from delivery as d
-  where d.partition = any ($1::smallint[]) and d.next_try_at <= now()
+  from unnest($1::smallint[]) as p (partition)
+  cross join lateral (
+    select *
+    from delivery as x
+    where x.partition = p.partition and x.next_try_at <= now()
+    order by x.next_try_at
+    limit $3::integer
+  ) as d
 )
 select d.id, d.hook, d.url, d.kind, d.count, d.run_id, d.n, d.state, d.tries, d.error, d.created_at,
   d.ended_at, d.next_try_at, now() as now, h.url as hook_url, h.secret, s.name as namespace,

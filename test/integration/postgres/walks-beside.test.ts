@@ -1,0 +1,153 @@
+/**
+ * What housekeeping and webhooks have to leave alone is passed over, page by page: it neither makes
+ * a statement longer nor hides what stands behind it.
+ */
+import pg from "pg";
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
+import { statement } from "../../../server/store/postgres/sql.ts";
+import type { Store } from "../../../server/store/store.ts";
+import { quietLog } from "../../support/control-plane.ts";
+import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { type Hand, openHand } from "../control-plane/fixture.ts";
+
+const PAGE = 10;
+const STAY = 45;
+
+let database: TestDatabase;
+let db: pg.Client;
+let hand: Hand;
+let store: Store;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  db = new pg.Client({ connectionString: database.connectionString });
+  await db.connect();
+  hand = await openHand(database.connectionString);
+  store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
+  await db.query("insert into definition (namespace_id, digest, body) values (1, '\\x01', '{}')");
+  // The last one has ended, two days ago.
+  await db.query(
+    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+       created_at, state, ended_at)
+     select ('01800000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 1, 0, 1, 'w', 1, 5, '{}', now(),
+       case when n > $1::integer then 4 end, case when n > $1 then now() - interval '2 days' end
+     from generate_series(1, $1::integer + 1) as n`,
+    [STAY],
+  );
+});
+beforeEach(() => db.query("truncate idempotency, triggered, outbox, delivery, hook, circuit_end"));
+afterAll(async () => {
+  await store?.close();
+  await hand?.close();
+  await db?.end();
+  await database?.drop();
+});
+
+const forgetAll = async () => {
+  let calls = 1;
+  while (await store.forgetOld(PAGE)) calls++;
+  return calls;
+};
+const countOf = async (table: string) =>
+  Number((await db.query<{ count: string }>(`select count(*) from ${table}`)).rows[0]?.count);
+/** The rows of a page that a statement has looked at: those of a node of its plan. */
+async function pageOf(
+  name: string,
+  values: readonly unknown[],
+  node = "CTE page",
+): Promise<number> {
+  const plan = await db.query<{ "QUERY PLAN": string }>(
+    `explain (analyze, timing off, costs off) ${statement(name).text}`,
+    [...values],
+  );
+  const lines = plan.rows.map((row) => row["QUERY PLAN"]);
+  const at = lines.findIndex((line) => line.includes(node));
+  const [, rows] = /actual rows=([0-9.]+)/.exec(lines.slice(at, at + 2).join()) ?? [];
+  return Number(rows);
+}
+
+it("an expired key goes behind however many of runs that are open, which stay", async () => {
+  await db.query(
+    `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+     select 1, 'k' || r.id, r.id, '\\x01', now() - interval '1 day' + (r.state is not null)::integer * interval '1 hour'
+     from run as r`,
+  );
+  expect(await pageOf("forget_keys", [PAGE, "-infinity", 0, ""])).toBe(PAGE);
+  expect(await forgetAll()).toBe(5);
+  expect(await countOf("idempotency")).toBe(STAY);
+});
+
+it("a key that is reserved anew while its old reservation is forgotten stays", async () => {
+  const key = "once a month";
+  const of = (digit: number) => `01800000-0000-7000-8000-${String(digit).padStart(12, "0")}`;
+  await db.query(
+    `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+     values (1, $1, $2, '\\x01', now() - interval '1 day')`,
+    [key, of(STAY + 1)],
+  );
+  await db.query("begin");
+  await db.query(statement("reserve_keys").text, [[1], [key], [of(1)], ["02"], [60_000]]);
+  const forgotten = store.forgetOld(PAGE);
+  await hand.untilWaiting("delete from idempotency as i");
+  await db.query("commit");
+  await forgotten;
+  const { rows } = await db.query("select run_id from idempotency where key = $1", [key]);
+  expect(rows).toEqual([{ run_id: of(1) }]);
+});
+
+it("what stands behind a run is forgotten beside runs that have not ended", async () => {
+  await db.query(
+    "insert into triggered (run_id, trigger, of_run, depth) select id, 't', id, 1 from run",
+  );
+  const first = "00000000-0000-0000-0000-000000000000";
+  expect(await pageOf("forget_triggered", [PAGE, 0, first])).toBe(PAGE);
+  expect(await forgetAll()).toBe(5);
+  expect(await countOf("triggered")).toBe(STAY);
+});
+
+it("what circuits were judged by goes in batches", async () => {
+  await db.query(
+    `insert into circuit_end (lane, agent_id, at, good, bad, runs, last_at)
+     select 1, 'a' || n, now() - interval '1 hour', 1, 0, '{}', now() from generate_series(1, 35) as n`,
+  );
+  await store.forgetOld(PAGE);
+  expect(await countOf("circuit_end")).toBe(25);
+  await forgetAll();
+  expect(await countOf("circuit_end")).toBe(0);
+});
+
+it("a flood of one cause that has to wait hides no other cause behind it", async () => {
+  await db.query(
+    `insert into hook (namespace_id, name, url, events, secret, secret_digest)
+     values (1, 'h', 'http://there', '{0,3}', 'x', 'y')`,
+  );
+  const told = (cause: string, count: number) =>
+    db.query(
+      `insert into outbox (partition, namespace_id, kind, run_id, n, hook, cause)
+       select 0, 1, 3, (select id from run order by id desc limit 1), 0, 'h', $1
+       from generate_series(1, $2::integer)`,
+      [cause, count],
+    );
+  await told("flood", 1);
+  await store.outbox.due([0], 10);
+  // More than a look takes up of a partition.
+  await told("flood", 21_000);
+  await told("other", 1);
+  expect(await pageOf("fold_outbox", [[0], 100, 60_000, 0, 0])).toBe(100);
+  const causes = async () => (await store.outbox.due([0], 10)).length;
+  await causes();
+  expect(await causes()).toBe(2);
+  expect(await countOf("outbox")).toBe(21_000);
+});
+
+it("due deliveries of a partition are looked through up to a bound", async () => {
+  await db.query(
+    `insert into delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, next_try_at)
+     select 0, 1, 3, (select id from run order by id desc limit 1), 0, 'h', 'cause-' || n, 1, 0, now()
+     from generate_series(1, 300) as n`,
+  );
+  await db.query("set enable_seqscan = off; set enable_bitmapscan = off");
+  expect(await pageOf("due_deliveries", [[0], 5, 100], "delivery_due")).toBe(100);
+  expect(await store.outbox.due([0], 5)).toHaveLength(5);
+});
