@@ -108,3 +108,13 @@ it("a page of open runs, of a namespace or of definitions, reads no runs beyond 
   const all = Array.from({ length: 20 }, (_, n) => n + 1);
   expect(await rowsRead("open_runs_of_definitions", index, [1, all, first, 10])).toBe(10);
 });
+
+it("a claim counts the tasks of a queue up to its limit, however many agents have", async () => {
+  await db.query("insert into queue (namespace_id, name, leases_max) values (1, 'default', 3)");
+  const lanes = 40;
+  expect(await rowsRead("count_leases", "lease_lane", [[1], ["default"]])).toBeLessThanOrEqual(
+    lanes * 3,
+  );
+  const { rows } = await db.query("select from lease");
+  expect(rows.length).toBeGreaterThan(900);
+});

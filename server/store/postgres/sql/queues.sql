@@ -96,10 +96,14 @@ order by q.namespace_id, q.name
 for no key update of q;
 
 -- name: count_leases
--- After the lock: it sees what the lock has waited for. Plan: lease_lane.
+-- After the lock: it sees what the lock has waited for. Of each lane up to the limit: there is no room beyond
+-- it, however many were handed out before somebody set it. Plan: lease_lane.
 select l.namespace_id, l.queue as name,
-  sum((select count(*) from lease as e where e.lane = l.id))::integer as leased
+  sum((
+    select count(*) from (select from lease as e where e.lane = l.id limit q.leases_max) as counted
+  ))::integer as leased
 from unnest($1::integer[], $2::text[]) as u (namespace_id, name)
+join queue as q on q.namespace_id = u.namespace_id and q.name = u.name
 join lane as l on l.namespace_id = u.namespace_id and l.queue = u.name
 group by l.namespace_id, l.queue;
 
