@@ -1,8 +1,10 @@
 // Task tokens: opaque to agents, and all that a report needs to find its task again. base64url of
 //   version (1) · kind (1) · run id (16) · step (2) · item (4) · fence (4) · secret (16) ·
-//   namespace
+//   length of the namespace (1) · namespace
 // A callback token is the same with the SHA-256 of the secret (32 bytes), so it cannot be turned
-// into a task token by whoever was given it.
+// into a task token by whoever was given it. The length tells a token that was cut, or that has
+// something behind it, from one of another namespace. Tokens of the first two versions had none;
+// they are still read, as tasks may be in the hands of agents during an upgrade.
 import type { TaskKind } from "../core/attempt.ts";
 import { ITEMS_MAX, itemOf, numberOf, placeOf } from "../core/place.ts";
 import { secretDigest } from "../secret.ts";
@@ -26,24 +28,32 @@ export interface CallbackToken extends Omit<TaskToken, "secret"> {
   readonly secretDigest: string;
 }
 
-const VERSION = 1;
-const CALLBACK_VERSION = 2;
+/** What a token of a version holds between its head and its namespace. */
+interface Layout {
+  readonly version: number;
+  readonly secretBytes: number;
+  readonly saysLength: boolean;
+}
+
 const HEAD_BYTES = 28;
-const SECRET_BYTES = 16;
-const DIGEST_BYTES = 32;
+const TASK: Layout = { version: 3, secretBytes: 16, saysLength: true };
+const CALLBACK: Layout = { version: 4, secretBytes: 32, saysLength: true };
+/** The version that is written first, then those that are only read. */
+const TASK_LAYOUTS = [TASK, { version: 1, secretBytes: 16, saysLength: false }] as const;
+const CALLBACK_LAYOUTS = [CALLBACK, { version: 2, secretBytes: 32, saysLength: false }] as const;
 const NAMESPACE = /^[A-Za-z0-9._-]{1,128}$/;
 /** By their number in tokens, which outlive servers: append, never reorder. */
 const KINDS: readonly TaskKind[] = ["perform", "compensate", "verify"];
 
 export function formatTaskToken(token: TaskToken): string {
-  return format(VERSION, token, Buffer.from(token.secret, "hex"));
+  return format(TASK, token, Buffer.from(token.secret, "hex"));
 }
 
 export function formatCallbackToken(token: TaskToken): string {
-  return format(CALLBACK_VERSION, token, Buffer.from(secretDigest(token.secret), "hex"));
+  return format(CALLBACK, token, Buffer.from(secretDigest(token.secret), "hex"));
 }
 
-function format(version: number, token: TaskToken, secret: Buffer): string {
+function format({ version }: Layout, token: TaskToken, secret: Buffer): string {
   const head = Buffer.alloc(HEAD_BYTES);
   head.writeUInt8(version, 0);
   head.writeUInt8(KINDS.indexOf(token.task), 1);
@@ -51,32 +61,36 @@ function format(version: number, token: TaskToken, secret: Buffer): string {
   head.writeUInt16BE(numberOf(token.step), 18);
   head.writeInt32BE(itemOf(token.step), 20);
   head.writeInt32BE(token.fence, 24);
-  return Buffer.concat([head, secret, Buffer.from(token.namespace, "utf8")]).toString("base64url");
+  const namespace = Buffer.from(token.namespace, "utf8");
+  const length = Buffer.from([namespace.length]);
+  return Buffer.concat([head, secret, length, namespace]).toString("base64url");
 }
 
 /** The token, or null where the text is none of ours. */
 export function parseTaskToken(text: string): TaskToken | null {
-  const parsed = parse(text, VERSION, SECRET_BYTES);
+  const parsed = parse(text, TASK_LAYOUTS);
   return parsed && { ...parsed.head, secret: parsed.secret };
 }
 
 /** The callback token, or null where the text is none of ours. */
 export function parseCallbackToken(text: string): CallbackToken | null {
-  const parsed = parse(text, CALLBACK_VERSION, DIGEST_BYTES);
+  const parsed = parse(text, CALLBACK_LAYOUTS);
   return parsed && { ...parsed.head, secretDigest: parsed.secret };
 }
 
-function parse(text: string, version: number, secretBytes: number) {
-  if (!/^[A-Za-z0-9_-]+$/.test(text)) return null;
+function parse(text: string, layouts: readonly Layout[]) {
   const bytes = Buffer.from(text, "base64url");
-  const namespaceAt = HEAD_BYTES + secretBytes;
-  const namespace = bytes.toString("utf8", namespaceAt);
-  if (!NAMESPACE.test(namespace)) return null;
+  // Node decodes what is no base64url as far as it can: only the same text again is a token.
+  if (bytes.length === 0 || bytes.toString("base64url") !== text) return null;
+  const layout = layouts.find(({ version }) => version === bytes.readUInt8(0));
+  if (!layout) return null;
+  const secretEnd = HEAD_BYTES + layout.secretBytes;
+  const namespace = namespaceOf(bytes.subarray(secretEnd), layout);
+  if (namespace === null) return null;
   const task = KINDS[bytes.readUInt8(1)];
   const item = bytes.readInt32BE(20);
-  if (bytes.readUInt8(0) !== version || !task || item < 0 || item > ITEMS_MAX) return null;
   const fence = bytes.readInt32BE(24);
-  if (fence < 1) return null;
+  if (!task || item < 0 || item > ITEMS_MAX || fence < 1) return null;
   const head = {
     namespace,
     runId: uuidText(bytes.subarray(2, 18)),
@@ -84,5 +98,13 @@ function parse(text: string, version: number, secretBytes: number) {
     task,
     fence,
   };
-  return { head, secret: bytes.toString("hex", HEAD_BYTES, namespaceAt) };
+  return { head, secret: bytes.toString("hex", HEAD_BYTES, secretEnd) };
+}
+
+/** null: it is none, or not as long as the token says. */
+function namespaceOf(bytes: Buffer, { saysLength }: Layout): string | null {
+  const name = saysLength ? bytes.subarray(1) : bytes;
+  if (saysLength && bytes[0] !== name.length) return null;
+  const text = name.toString("utf8");
+  return NAMESPACE.test(text) ? text : null;
 }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
+import { placeOf } from "../../server/core/place.ts";
 import {
   formatCallbackToken,
   formatTaskToken,
@@ -57,6 +58,35 @@ describe("a task token", () => {
         expect(parseTaskToken(bytes.toString("base64url"))).toBeNull();
       }),
     );
+  });
+
+  it("is none that was cut by any number of characters, or that has any behind it", () => {
+    const more = fc.stringMatching(/^[A-Za-z0-9_=.\n-]{1,4}$/);
+    fc.assert(
+      fc.property(tokens, more, (token, behind) => {
+        const text = formatTaskToken(token);
+        for (let cut = 1; cut < text.length; cut++)
+          expect(parseTaskToken(text.slice(0, -cut))).toBeNull();
+        expect(parseTaskToken(text + behind)).toBeNull();
+        const callback = formatCallbackToken(token);
+        for (let cut = 1; cut < callback.length; cut++)
+          expect(parseCallbackToken(callback.slice(0, -cut))).toBeNull();
+        expect(parseCallbackToken(callback + behind)).toBeNull();
+      }),
+    );
+  });
+
+  it("is read as the server before this one wrote it, without the length of its namespace", () => {
+    const ofVersion1 = "AQEBiQAAAABwAIAAAAAAAAAAAAcAAAADAAAAAgABAgMEBQYHCAkKCwwNDg9kZWZhdWx0";
+    expect(parseTaskToken(ofVersion1)).toEqual({
+      namespace: "default",
+      runId: "01890000-0000-7000-8000-000000000000",
+      step: placeOf(7, 3),
+      task: "compensate",
+      fence: 2,
+      secret: "000102030405060708090a0b0c0d0e0f",
+    });
+    expect(parseTaskToken(`${ofVersion1}A`)).toBeNull();
   });
 
   it("is none from any other text, and reading one never throws", () => {
