@@ -20,11 +20,15 @@ export interface Passenger {
   readonly key: string | null;
   /** It flies alone, with those of its key, and may wait for locks. */
   readonly isPatient: boolean;
+  /** How much of `sizeMax` it takes. */
+  readonly size: number;
 }
 
 export interface BoardingOptions {
   /** Most items of one flight. */
   readonly itemsMax: number;
+  /** Most of the sizes of its items together; a single item may be larger. Left out: no bound. */
+  readonly sizeMax?: number | undefined;
   /** Flights out at a time that carry items of one share; of all shares together twice as many. */
   readonly outMax: number;
 }
@@ -41,6 +45,8 @@ export interface Boarding<One extends Passenger> {
   waiting(): number;
   /** How many wait whose share may leave now, and of whose key none is out. */
   ready(): number;
+  /** Those who wait are more than one flight can carry by their sizes. */
+  isLarge(): boolean;
   /** Those of the next flight, who wait no more; null: nobody can leave before a flight lands. */
   board(): Board<One> | null;
   landed(board: Board<One>): void;
@@ -57,7 +63,7 @@ interface Waiting<One> {
 }
 
 export function createBoarding<One extends Passenger>(options: BoardingOptions): Boarding<One> {
-  const { itemsMax, outMax } = options;
+  const { itemsMax, outMax, sizeMax = Number.POSITIVE_INFINITY } = options;
   const lines = new Map<Share, Waiting<One>[]>();
   const outOf = new Map<Share, number>();
   /** Of each key that is out, who waits for it to land. */
@@ -65,6 +71,7 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   const keysWaiting = new Map<string, { readonly share: Share; count: number }>();
   let out = 0;
   let count = 0;
+  let size = 0;
   let came = 0;
 
   /** Lines whose share has fewer flights out than it may. */
@@ -86,12 +93,21 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
   /** Of one group, who can leave now. */
   function boardOf(group: readonly Waiting<One>[]): readonly Waiting<One>[] {
     const patient = group.find(({ one }) => one.isPatient);
-    if (!patient) return group.slice(0, most());
+    if (!patient) return withinSize(group.slice(0, most()));
     const { key } = patient.one;
     const withIt = group.filter(
       (each) => each === patient || (key !== null && each.one.key === key),
     );
-    return withIt.slice(0, itemsMax);
+    return withinSize(withIt.slice(0, itemsMax));
+  }
+
+  function withinSize(some: readonly Waiting<One>[]): readonly Waiting<One>[] {
+    let sum = 0;
+    const over = some.findIndex(({ one }) => {
+      sum += one.size;
+      return sum > sizeMax;
+    });
+    return over < 0 ? some : some.slice(0, Math.max(1, over));
   }
 
   function most(): number {
@@ -143,6 +159,7 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
       outOf.set(share, (outOf.get(share) ?? 0) + 1);
     }
     count -= board.length;
+    for (const { one } of board) size -= one.size;
     out += 1;
     return { passengers: board.map(({ one }) => one), shares };
   }
@@ -152,6 +169,7 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
       const share = lineFor(one);
       const waits = inLine({ one, share, since: came++ });
       count += 1;
+      size += one.size;
       if (!waits) return;
       const line = lines.get(share);
       if (line) line.push(waits);
@@ -159,6 +177,7 @@ export function createBoarding<One extends Passenger>(options: BoardingOptions):
     },
     waiting: () => count,
     ready: () => open().reduce((sum, [, line]) => sum + line.length, 0),
+    isLarge: () => size > sizeMax,
     board(): Board<One> | null {
       for (const group of groups()) {
         const board = boardOf(group);

@@ -12,6 +12,7 @@ import { createEnds } from "./dispatch/ends.ts";
 import { createGate, type Gate } from "./dispatch/gate.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, type Lanes, refreshLanes } from "./dispatch/lanes.ts";
+import { createLostPolls } from "./dispatch/lost-polls.ts";
 import { createMarks } from "./dispatch/marks.ts";
 import { createRoster } from "./dispatch/roster.ts";
 import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.ts";
@@ -206,7 +207,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const beat = createBeat({ ...looking, node: randomUuid(random), marks, ...parked, circuits });
   const loops = [beat, intake, triggers, housekeeping, learning, sweep];
 
-  const onCalls = { store, clock: looking.clock, random, advance, onError, ...parked, heartbeats };
+  const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlown });
+  const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
   const dispatcher = createDispatch(onCalls);
 
   return Object.freeze({
@@ -232,7 +234,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       for (const one of loops) await one.stop();
       await watches.stop();
       await inbox.stop();
-      const flown = [claims, heartbeats, schedule, advance].map((one) => one.idle());
+      const flown = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
       await Promise.all([...flown, fired()]);
       await learning.runOnce();
       await ownership.stop();

@@ -1,7 +1,8 @@
 // Batches that form by themselves. Items are gathered into flights: one leaves at once if the last
-// left `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over or
-// `fullAt` items wait. Where calls come together, that time follows what flights take, so that a
-// machine which is slow, or busy, is not made busier by many small ones.
+// left `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over,
+// `fullAt` items wait, or more than the sizes of one flight allow. Where calls come together, that
+// time follows what flights take, so that a machine which is slow, or busy, is not made busier by
+// many small ones.
 //
 //   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row;
 //   "postponed": this flight did not try it)
@@ -39,12 +40,16 @@ export interface FlightsOptions<Item, Result> {
   readonly fullAt: number;
   /** Most items of one flight. */
   readonly itemsMax: number;
+  /** Most of the sizes of its items together; a single item may be larger. Left out: no bound. */
+  readonly sizeMax?: number;
   /** Flights out at a time that carry items of one share; of all shares together twice as many. */
   readonly outMax: number;
   /** Items that may wait. */
   readonly waitingMax: number;
   /** Items of one key never fly side by side; null: no such bond. */
   readonly keyOf?: (item: Item) => string;
+  /** Left out: 1. */
+  readonly sizeOf?: (item: Item) => number;
   /** Left out: all are of one share. */
   readonly shareOf?: (item: Item) => Share;
   /** The same flight may be tried again as it is. */
@@ -68,6 +73,7 @@ interface Passenger<Item, Result> {
   readonly item: Item;
   readonly share: Share;
   readonly key: string | null;
+  readonly size: number;
   misses: number;
   isPatient: boolean;
   readonly resolve: (result: Result) => void;
@@ -89,7 +95,7 @@ export function createFlights<Item, Result>(
     const ready = boarding.ready();
     if (ready === 0) return;
     const dueIn = leftAt + spacingMs() - clock.monotonicMs();
-    if (dueIn > 0 && ready < options.fullAt) {
+    if (dueIn > 0 && ready < options.fullAt && !boarding.isLarge()) {
       if (timer === null)
         timer = clock.after(dueIn, () => {
           timer = null;
@@ -174,7 +180,8 @@ export function createFlights<Item, Result>(
         );
       return new Promise((resolve, reject) => {
         const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
-        boarding.wait({ item, share, key, misses: 0, isPatient: false, resolve, reject });
+        const size = options.sizeOf?.(item) ?? 1;
+        boarding.wait({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
         consider();
       });
     },

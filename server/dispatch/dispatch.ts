@@ -1,12 +1,12 @@
 // The Dispatcher put together: polls park as waiters and are served by claims, reports go through
 // the one door, beats are gathered, and polls that an agent calls lost give back what they were
-// granted.
-import type { Clock, Random } from "../clock.ts";
+// granted (lost-polls.ts): a poll waits for that, a heartbeat does not.
+import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, Advanced, FlightNo } from "../scheduler/advance.ts";
 import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
-import type { Namespace, Store } from "../store/store.ts";
+import type { Namespace } from "../store/store.ts";
 import type { Claims } from "./claims.ts";
 import type {
   CompleteRequest,
@@ -18,34 +18,25 @@ import type {
 } from "./dispatcher.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
+import type { LostPollsCare } from "./lost-polls.ts";
 import type { Roster } from "./roster.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
 import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.ts";
 
 export interface DispatchOptions {
-  readonly store: Store;
   readonly clock: Clock;
-  readonly random: Random;
   readonly advance: Pick<Advance, "submit">;
   readonly claims: Claims;
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly heartbeats: Heartbeats;
+  readonly lostPolls: Pick<LostPollsCare, "giveBack">;
   readonly roster: Roster;
   readonly onError: (error: unknown) => void;
 }
 
 export function createDispatch(options: DispatchOptions): Dispatcher {
-  const { clock, store, roster } = options;
-
-  /** Every lease of a poll that ended without an answer is given back, on whatever server. */
-  async function giveBackLost(session: string, polls: readonly number[]): Promise<void> {
-    if (polls.length === 0) return;
-    const leases = await store.undelivered(session, polls);
-    await Promise.all(
-      leases.map((lease) => options.advance.submit(lease, { kind: "undelivered", ...lease })),
-    );
-  }
+  const { clock, roster, lostPolls } = options;
 
   async function park(request: Ask, rider: boolean): Promise<Parked> {
     const { agent, pollSeq, namespace, maxTasks, queues, tasks } = request;
@@ -65,7 +56,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
   return Object.freeze({
     async poll(request: PollRequest, { over, gone }: PollEnds): Promise<PollAnswer> {
       const arrivedAtMs = clock.monotonicMs();
-      await giveBackLost(request.agent.session, request.lostPolls);
+      await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       const parked = await park(request, false);
       const looked = options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
       // However short it waits, it has looked once.
@@ -88,7 +79,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
 
     async heartbeat(request) {
       roster.called(request.agent, request.namespace.id, null);
-      await giveBackLost(request.agent.session, request.lostPolls);
+      void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       // A lost poll may be granted a task between that and this: it is never one to be forgotten.
       const before = Math.min(...request.lostPolls) - 1;
       return options.heartbeats.beat({

@@ -1,6 +1,11 @@
 // Heartbeats. Beats of many agents are gathered into one statement; only then are the calls
 // answered, so an answered beat is durable and a cancel is heard on any server. A lease that a pass
 // holds at that moment is asked about again in the next gathering, before its call is answered.
+//
+// A gathering is bounded by its reports, since they are what its statement takes its time for: when
+// all agents beat together after an outage, each statement stays far below its limit of 2 s. Two
+// are under way at a time, never with the same session, so that no beat waits for all the others.
+// They lock rows of sessions in one order, and leases without waiting.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
@@ -11,6 +16,9 @@ import type { BeatVerdict } from "./dispatcher.ts";
 const SPACING_MS = 250;
 const FULL_AT = 500;
 const BEATS_MAX = 1_000;
+/** Reports of one gathering: a tenth of what the statement can do within its time. */
+const REPORTS_MAX = 20_000;
+const OUT_MAX = 2;
 const WAITING_MAX = 20_000;
 /** Gatherings that a lease may be found busy in before the call is answered UNAVAILABLE. */
 const BUSY_MAX = 4;
@@ -21,7 +29,7 @@ export interface Heartbeats {
 }
 
 export interface HeartbeatsOptions {
-  readonly store: Store;
+  readonly store: Pick<Store, "beat">;
   readonly clock: Clock;
   readonly isRetryable: (error: unknown) => boolean;
   /** Told of each lease that its session does not hold any more. */
@@ -43,14 +51,22 @@ export function createHeartbeats({
     spacingMs: SPACING_MS,
     fullAt: FULL_AT,
     itemsMax: BEATS_MAX,
-    outMax: 1,
+    sizeMax: REPORTS_MAX,
+    sizeOf: ({ reports }) => reports.length,
+    keyOf: ({ session }) => session,
+    outMax: OUT_MAX,
     waitingMax: WAITING_MAX,
     isRetryable,
     onFlown,
     async fly(beats) {
-      const { answers, forgotten } = await store.beat(beats);
+      const { answers, forgotten, foreign } = await store.beat(beats);
       forgotten.forEach(onForgotten);
-      return answers.map((result): Landing<Answers> => ({ kind: "done", result }));
+      return beats.map(
+        (beat, place): Landing<Answers> =>
+          foreign.has(beat)
+            ? { kind: "failed", error: ofAnotherNamespace() }
+            : { kind: "done", result: answers[place] ?? [] },
+      );
     },
   });
 
@@ -78,5 +94,13 @@ export function createHeartbeats({
       );
     },
     idle: () => flights.idle(),
+  });
+}
+
+function ofAnotherNamespace(): DroverError {
+  const message =
+    "belongs to another namespace: a process that works for two namespaces has a session for each";
+  return new DroverError("INVALID_REQUEST", `agent.session ${message}.`, {
+    fields: [{ path: "agent.session", message }],
   });
 }

@@ -25,7 +25,13 @@ export interface SessionBeat {
   readonly listsAllTo?: number;
 }
 
-/** A lease of the session, with the run that it is of. */
+/** Polls of one session that ended without an answer. */
+export interface LostPolls {
+  readonly session: string;
+  readonly polls: readonly number[];
+}
+
+/** A lease of a session, with the run that it is of. */
 export interface SessionLease extends RunRef {
   readonly step: number;
   readonly fence: number;
@@ -37,6 +43,8 @@ export interface BeatsHeard {
   readonly answers: readonly (readonly BeatAnswer[])[];
   /** Leases that their sessions say they do not hold. */
   readonly forgotten: readonly SessionLease[];
+  /** Beats of sessions that belong to another namespace than they name; they store nothing. */
+  readonly foreign: ReadonlySet<SessionBeat>;
 }
 
 export type BeatAnswer =
@@ -45,3 +53,11 @@ export type BeatAnswer =
   | { readonly kind: "lease-lost" }
   /** An advance holds the row: ask again in the next gathering. */
   | { readonly kind: "busy" };
+
+/** What the store does for agent sessions, outside of transactions. */
+export interface Beats {
+  /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
+  beat(beats: readonly SessionBeat[]): Promise<BeatsHeard>;
+  /** Leases that were granted to one of these polls of their session; of many sessions at once. */
+  undelivered(lost: readonly LostPolls[]): Promise<readonly SessionLease[]>;
+}

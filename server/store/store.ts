@@ -18,7 +18,7 @@ import type { StoredMessage } from "../core/message.ts";
 import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
-import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "./beats.ts";
+import type { BeatAnswer, BeatReport, Beats, SessionBeat, SessionLease } from "./beats.ts";
 import type { PassRecord } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
@@ -47,7 +47,6 @@ import type { Written } from "./written.ts";
 export type {
   BeatAnswer,
   BeatReport,
-  BeatsHeard,
   DueKind,
   DueLook,
   DueRow,
@@ -308,7 +307,7 @@ export interface WatchedRun {
   readonly version: number;
 }
 
-export interface Store extends SweptRows {
+export interface Store extends Beats, SweptRows {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;
@@ -366,10 +365,6 @@ export interface Store extends SweptRows {
   taskFacts(tasks: readonly Granted[]): Promise<readonly TaskFacts[]>;
   /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
-  /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
-  beat(beats: readonly SessionBeat[]): Promise<BeatsHeard>;
-  /** Leases of the session that were granted to one of these polls. */
-  undelivered(session: string, polls: readonly number[]): Promise<readonly SessionLease[]>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
   /** Says which agents call the server of this address: for people alone. */

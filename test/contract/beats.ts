@@ -220,8 +220,38 @@ export function describeBeats(opened: Opened): void {
     });
   });
 
+  test("a beat that names another namespace than that of its session stores nothing", async () => {
+    const { store, elapse } = opened();
+    const run = await schedule(store, workflow({ a: { timeouts } }));
+    const other = await schedule(store, workflow({ a: { timeouts } }));
+    const session = newSession();
+    const task = await claimOne(store, run, { session, pollSeq: 3 });
+    await beat(store, run, [reportOf(task)], session);
+    const lastBeat = () =>
+      store.transact({ name: "look" }, async (tx) => (await tx.lastBeats([session])).get(session));
+    const before = [await lastBeat(), await leaseOf(store, run, 0)];
+    await elapse(10);
+    const said = reportOf(task, { progress: "elsewhere" });
+    const own = { ...beatOf(run, session), reports: [reportOf(task)], listsAllTo: 3 };
+    const foreign = { ...beatOf(other, session), reports: [said, said], listsAllTo: 3 };
+    const alone = await store.beat([foreign]);
+    expect(alone.answers).toEqual([[{ kind: "lease-lost" }, { kind: "lease-lost" }]]);
+    expect([alone.forgotten, [...alone.foreign]]).toEqual([[], [foreign]]);
+    expect([await lastBeat(), await leaseOf(store, run, 0)]).toEqual(before);
+    for (const beats of [
+      [own, foreign],
+      [foreign, own],
+    ]) {
+      const heard = await store.beat(beats);
+      expect(heard.answers[beats.indexOf(own)]).toEqual([{ kind: "carry-on", leaseMs: 7_000 }]);
+      expect([heard.forgotten, [...heard.foreign]]).toEqual([[], [foreign]]);
+    }
+    expect((await leaseOf(store, run, 0)).progressAt).toBe(task.grantedAt);
+  });
+
   test("nobody's beats are nobody's answers", async () => {
-    expect(await opened().store.beat([])).toEqual({ answers: [], forgotten: [] });
+    const { answers, forgotten: left, foreign } = await opened().store.beat([]);
+    expect([answers, left, [...foreign]]).toEqual([[], [], []]);
   });
 
   test("what a session leaves out of a list of all is forgotten, and found again until it ends", async () => {

@@ -190,10 +190,16 @@ export function describeClaims(opened: Opened): void {
     const [a] = await claim(store, { lanes: run.lanes.slice(0, 1) }, { session, pollSeq: 7 });
     await claim(store, { lanes: run.lanes.slice(1, 2) }, { session, pollSeq: 8 });
     await claim(store, { lanes: run.lanes.slice(2) }, { session: other, pollSeq: 7 });
-    expect(await store.undelivered(session, [6, 7])).toEqual([
+    expect(await store.undelivered([{ session, polls: [6, 7] }])).toEqual([
       { ...run.ref, step: 0, fence: 1, secret: a?.secret },
     ]);
-    expect(await store.undelivered(session, [])).toEqual([]);
+    expect(await store.undelivered([{ session, polls: [] }])).toEqual([]);
+    const twice = [
+      { session, polls: [7] },
+      { session: other, polls: [7, 8] },
+      { session, polls: [7, 9] },
+    ];
+    expect((await store.undelivered(twice)).map(({ step }) => step).sort()).toEqual([0, 2]);
   });
 
   test("a granted task carries the facts of its run", async () => {

@@ -97,7 +97,11 @@ export interface ScheduleOptions
 export const json = (text: string): Payload => ({ kind: "json", json: text });
 export const hex = (bytes: number): string => randomBytes(bytes).toString("hex");
 export const newSession = (): string => hex(16);
-export const SESSION = newSession();
+/** Of the test that runs: a session belongs to one namespace, and each test has its own. */
+export let SESSION = newSession();
+export function renewSession(): void {
+  SESSION = newSession();
+}
 
 export function newUuid(): string {
   const id = hex(16);

@@ -197,7 +197,7 @@ async function perform(life: Life, next: Act): Promise<void> {
       for (let time = 0; time < next.times; time++) await lose(life, next.pick + time);
       return;
     case "beat":
-      return beatAll(life, SESSIONS[next.session] ?? "");
+      return beatAll(life, sessionOf(life, next.session));
     case "wait":
       life.aheadMs += next.ms;
       return;
@@ -208,11 +208,16 @@ async function perform(life: Life, next: Act): Promise<void> {
   }
 }
 
+/** A session belongs to one namespace, and each life has its own. */
+function sessionOf({ scheduled: { namespaceId } }: Life, no: number): string {
+  return `${namespaceId.toString(16).padStart(8, "0")}${SESSIONS[no]?.slice(8)}`;
+}
+
 /** A task that was ready, or else one that is out. */
 async function claimAny(life: Life, which: number, sessionNo: number): Promise<Granted | null> {
   const ready = [...life.steps.values()].filter((step) => movingSide(step)?.state.kind === "READY");
   const step = pickOf(ready, which);
-  const claimed = step ? await claimStep(life, step, SESSIONS[sessionNo] ?? "") : null;
+  const claimed = step ? await claimStep(life, step, sessionOf(life, sessionNo)) : null;
   return claimed ?? pickOf(heldIn(life), which) ?? null;
 }
 

@@ -2,7 +2,7 @@
  * The contract of the state store, one suite for every store: what server/store/store.ts promises,
  * as sentences. The parts are named after what they promise about; a store is opened once for all.
  */
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
 import { describeChildren } from "./children.ts";
@@ -12,7 +12,7 @@ import { describeDue } from "./due.ts";
 import { describeDurations } from "./durations.ts";
 import { describeEndedAttempts } from "./ended-attempts.ts";
 import { describeFacts } from "./facts.ts";
-import type { OpenedStore } from "./fixture.ts";
+import { type OpenedStore, renewSession } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHandOvers } from "./hand-overs.ts";
 import { describeHandedAtOnce } from "./handed-at-once.ts";
@@ -55,6 +55,7 @@ export function describeStore(
     afterAll(async () => {
       await store?.close();
     });
+    beforeEach(renewSession);
     const opened = (): OpenedStore => {
       if (!store) throw new Error(`${name} could not be opened`);
       return store;

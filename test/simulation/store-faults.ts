@@ -112,14 +112,14 @@ export function createFaultyStore(wire: StoreWire): Store {
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
       call("beat", async () => {
-        const { answers, forgotten } = await store.beat(beats);
+        const { answers, forgotten, foreign } = await store.beat(beats);
         wire.witness.beaten(beats, answers);
         const told = answers.map((of) =>
           of.map((answer) =>
             wire.faults.strikes("row held by another") ? ({ kind: "busy" } as const) : answer,
           ),
         );
-        return { answers: told, forgotten };
+        return { answers: told, forgotten, foreign };
       }),
     durations: {
       add: (seen) => call("durations", () => store.durations.add(seen)),

@@ -20,10 +20,10 @@ beforeEach(() => {
 function come(
   share: string | null,
   count = 1,
-  more: Partial<Pick<One, "key" | "isPatient">> = {},
+  more: Partial<Pick<One, "key" | "isPatient" | "size">> = {},
 ): void {
   for (let at = 0; at < count; at++)
-    boarding.wait({ name: `${share}${at}`, share, key: null, isPatient: false, ...more });
+    boarding.wait({ name: `${share}${at}`, share, key: null, isPatient: false, size: 1, ...more });
 }
 
 function next(of: Boarding<One> = boarding): Board<One> {
@@ -42,6 +42,15 @@ test("a share that is alone has two flights out, full ones, as if there were no 
   expect(boarding.ready()).toBe(0);
   expect(boarding.board()).toBeNull();
   expect([boarding.waiting(), boarding.out()]).toEqual([200, 2]);
+});
+
+test("the sizes of those on one flight stay below their bound, and one that is larger flies alone", () => {
+  boarding = createBoarding<One>({ itemsMax: 500, outMax: 20, sizeMax: 10 });
+  for (const size of [4, 6, 1, 25, 9, 2]) come(`of ${size},`, 1, { size });
+  expect(boarding.isLarge()).toBe(true);
+  const flights = Array.from({ length: 5 }, () => next().passengers.map(({ size }) => size));
+  expect(flights).toEqual([[4, 6], [1], [25], [9], [2]]);
+  expect([boarding.isLarge(), boarding.board()]).toEqual([false, null]);
 });
 
 test("who has little finds a flight while those of a share with much are out", () => {
@@ -163,7 +172,7 @@ test("whatever comes and lands, each flies once, in its share's order, and nobod
         else if (each === "land") land();
         else
           for (let at = 0; at < each.count; at++)
-            all.wait({ ...each, name: String(came++), isPatient: false });
+            all.wait({ ...each, name: String(came++), isPatient: false, size: 1 });
         const keys = out.map(
           ({ passengers }) => new Set(passengers.flatMap(({ key }) => key ?? [])),
         );

@@ -4,7 +4,6 @@ import { createDispatch } from "../../server/dispatch/dispatch.ts";
 import { createRoster } from "../../server/dispatch/roster.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
 import type { Advanced } from "../../server/scheduler/advance.ts";
-import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 const NAMESPACE = { id: 1, name: "default", region: 0 };
@@ -26,8 +25,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
   const waiters = createWaiters();
   const clock = createServerClock();
   const dispatch = createDispatch({
-    ...{ store: createMemoryStore({ now: () => 0, elapsedMs: () => 0 }), clock, waiters },
-    random: { fraction: () => 0.5, bytes: (count) => new Uint8Array(count) },
+    ...{ clock, waiters },
     advance: { submit: () => landing.promise },
     claims: {
       claim: async () => null,
@@ -38,6 +36,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     lanes: { of: async () => [{ lane: LANE, weight: 1 }], mayGrow: () => false },
     roster: createRoster(clock),
     heartbeats: { beat: async () => [], idle: async () => undefined },
+    lostPolls: { giveBack: async () => undefined },
     onError: () => undefined,
   });
   const token = {

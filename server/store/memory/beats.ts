@@ -7,20 +7,38 @@
 // Only progress that is another than before counts as progress: beats by themselves move nothing.
 import type { Moment } from "../../core/attempt.ts";
 import type { Lease } from "../../core/model.ts";
-import type { BeatAnswer, BeatReport, SessionBeat, SessionLease } from "../store.ts";
+import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "../beats.ts";
 import { type LeaseRow, stepKey, type Tables } from "./tables.ts";
 
-export function beatSession(tables: Tables, now: Moment, beat: SessionBeat): readonly BeatAnswer[] {
+export function beatSessions(
+  tables: Tables,
+  now: Moment,
+  beats: readonly SessionBeat[],
+): BeatsHeard {
+  const foreign = new Set(beats.filter((beat) => !beatSession(tables, now, beat)));
+  const own = beats.filter((beat) => !foreign.has(beat));
+  return {
+    answers: beats.map((beat) =>
+      beat.reports.map((report) =>
+        foreign.has(beat) ? { kind: "lease-lost" } : beatLease(tables, now, beat.session, report),
+      ),
+    ),
+    forgotten: forgottenLeases(tables, own),
+    foreign,
+  };
+}
+
+/** False: the session belongs to another namespace, and nothing is stored. */
+function beatSession(tables: Tables, now: Moment, beat: SessionBeat): boolean {
   const { session, namespaceId, agentId, agentVersion } = beat;
+  const stored = tables.agentSession.get(session);
+  if (stored && stored.namespaceId !== namespaceId) return false;
   tables.agentSession.put({ session, namespaceId, agentId, agentVersion, lastBeatAt: now });
-  return beat.reports.map((report) => beatLease(tables, now, session, report));
+  return true;
 }
 
 /** What sessions have left out of lists that they call whole: those of a session are one. */
-export function forgottenLeases(
-  tables: Tables,
-  beats: readonly SessionBeat[],
-): readonly SessionLease[] {
+function forgottenLeases(tables: Tables, beats: readonly SessionBeat[]): readonly SessionLease[] {
   const listed = new Set(beats.flatMap(({ reports }) => reports.map(({ secret }) => secret)));
   return [...Map.groupBy(beats, ({ session }) => session)].flatMap(([session, of]) => {
     const upTo = Math.max(...of.map(({ listsAllTo = 0 }) => listsAllTo));

@@ -2,11 +2,12 @@
 import type { Moment } from "../../core/attempt.ts";
 import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
+import type { LostPolls, SessionLease } from "../beats.ts";
 import { type DueRange, dueLook, leaseOf, type Outside } from "../due.ts";
 import type { Pulse, PulseQuestion } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import type { DueLook, DueRow, RunRef, SessionLease } from "../store.ts";
+import type { DueLook, DueRow, RunRef } from "../store.ts";
 import { agentsAsking, isCordoned } from "./agents-asking.ts";
 import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
@@ -35,14 +36,13 @@ export type LaneHold = Omit<LaneFacts, "laneOf"> & {
   readonly laneOf: (lane: number) => Pick<KnownLane, "agentVersion">;
 };
 
-export function undelivered(
-  tables: Tables,
-  session: string,
-  polls: readonly number[],
-): readonly SessionLease[] {
-  return tables.lease.where("session", session).flatMap(({ runId, partition, step, lease }) => {
-    const { fence, secret, pollSeq } = lease;
-    return polls.includes(pollSeq) ? [{ runId, partition, step, fence, secret }] : [];
+export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonly SessionLease[] {
+  return [...Map.groupBy(lost, ({ session }) => session)].flatMap(([session, of]) => {
+    const polls = new Set(of.flatMap((one) => one.polls));
+    return tables.lease.where("session", session).flatMap(({ runId, partition, step, lease }) => {
+      const { fence, secret, pollSeq } = lease;
+      return polls.has(pollSeq) ? [{ runId, partition, step, fence, secret }] : [];
+    });
   });
 }
 

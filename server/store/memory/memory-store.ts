@@ -13,7 +13,7 @@ import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
-import { beatSession, forgottenLeases } from "./beats.ts";
+import { beatSessions } from "./beats.ts";
 import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
 import { createDurations } from "./durations.ts";
@@ -138,12 +138,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
-    beat: (beats) =>
-      run(() => ({
-        answers: beats.map((beat) => beatSession(tables, now(), beat)),
-        forgotten: forgottenLeases(tables, beats),
-      })),
-    undelivered: (session, polls) => run(() => undelivered(tables, session, polls)),
+    beat: (beats) => run(() => beatSessions(tables, now(), beats)),
+    undelivered: (lost) => run(() => undelivered(tables, lost)),
     markPolled: (node, lanes) =>
       run(() => {
         for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });

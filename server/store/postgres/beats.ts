@@ -1,5 +1,5 @@
 // Heartbeats of many sessions in two statements.
-import type { BeatAnswer, BeatsHeard, SessionBeat } from "../store.ts";
+import type { BeatAnswer, BeatsHeard, SessionBeat } from "../beats.ts";
 import { cancels } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -23,7 +23,7 @@ interface ForgottenRow {
 
 export async function beat(query: Query, beats: readonly SessionBeat[]): Promise<BeatsHeard> {
   const sessions = [...new Map(beats.map((one) => [one.session, one])).values()];
-  await query(
+  const others = await query<{ session: string; namespace_id: number | null }>(
     "beat_sessions",
     columns(
       sessions,
@@ -33,16 +33,26 @@ export async function beat(query: Query, beats: readonly SessionBeat[]): Promise
       (one) => one.agentVersion,
     ),
   );
-  const rows = await beatLeases(query, beats);
+  const bound = new Map(sessions.map(({ session, namespaceId }) => [session, namespaceId]));
+  for (const { session, namespace_id: namespaceId } of others) bound.set(session, namespaceId ?? 0);
+  const foreign = new Set(
+    beats.filter(({ session, namespaceId }) => bound.get(session) !== namespaceId),
+  );
+  const rows = await beatLeases(
+    query,
+    beats.filter((one) => !foreign.has(one)),
+  );
   const byPlace = new Map(rows.flatMap((row) => (row.place === null ? [] : [[row.place, row]])));
   let place = 0;
   return {
-    answers: beats.map(({ reports: of }) =>
-      of.map(() => {
+    answers: beats.map((one) =>
+      one.reports.map(() => {
+        if (foreign.has(one)) return { kind: "lease-lost" };
         place += 1;
         return beatAnswer(byPlace.get(place));
       }),
     ),
+    foreign,
     forgotten: rows.flatMap((row) => {
       if (row.place !== null) return [];
       const { run_id: runId, partition, step_no: step, fence, secret } = row;

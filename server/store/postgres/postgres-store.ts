@@ -122,14 +122,23 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     taskFacts: (tasks) => taskFacts(query, tasks),
     facts: (wanted) => loadFacts(query, wanted),
     beat: (beats) => beat(query, beats),
-    async undelivered(session, polls) {
+    async undelivered(lost) {
+      const polls = lost.flatMap(({ session, polls: of }) => of.map((poll) => ({ session, poll })));
+      if (polls.length === 0) return [];
       const rows = await query<{
         run_id: string;
         partition: number;
         step_no: number;
         fence: number;
         secret: string;
-      }>("undelivered_leases", [session, polls]);
+      }>(
+        "undelivered_leases",
+        columns(
+          polls,
+          ({ session }) => session,
+          ({ poll }) => poll,
+        ),
+      );
       return rows.map((row) => ({
         runId: row.run_id,
         partition: row.partition,

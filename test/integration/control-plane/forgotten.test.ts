@@ -92,6 +92,7 @@ describe("a task that is on its way to its agent", () => {
     const agent = newAgent(here);
     await agent.poll(name, { pollSeq: 1 });
     await through(there, agent).beat([], [1], 7);
+    await expect.poll(() => outcomesOf(run)).toHaveLength(1);
     const again = await newAgent(here).take(name);
     expect([again.fence, again.attempt]).toEqual([2, 1]);
     expect(await outcomesOf(run)).toEqual(["undelivered"]);

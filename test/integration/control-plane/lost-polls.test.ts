@@ -72,12 +72,31 @@ describe("a poll that an agent calls lost", () => {
 
   it("is heard from a heartbeat as well", async () => {
     const name = newTask();
-    await schedule(here, chain(name, 1));
+    const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     await agent.poll(name, { pollSeq: 1 });
     await through(there, agent).beat([], [1]);
+    // The heartbeat does not wait for it.
+    await expect.poll(async () => (await historyOf(here, run)).attempts).toHaveLength(1);
     const other = await newAgent(here).take(name);
     expect([other.fence, other.attempt]).toEqual([2, 1]);
+  });
+
+  it("holds up no heartbeat that names it: the other tasks of the agent are kept meanwhile", async () => {
+    const name = newTask();
+    await schedule(here, wide(name, 2));
+    const agent = newAgent(here);
+    const [lost] = await agent.poll(name, { pollSeq: 1, maxTasks: 1 });
+    const [kept] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
+    if (!lost || !kept) throw new Error("two tasks were due");
+    // What gives the task back stands before its commit.
+    const gate = gates.stopNext("advance");
+    expect(await agent.beat([kept], [1])).toEqual(["carry-on"]);
+    await gate.reached;
+    gate.open();
+    expect(await agent.beat([kept], [1])).toEqual(["carry-on"]);
+    const [again] = await agent.poll(name, { pollSeq: 3, maxTasks: 1 });
+    expect(again?.fence).toBe(2);
   });
 
   it("gives back only what was granted to that poll of that session", async () => {

@@ -3,7 +3,7 @@
  * together without comparing each with each.
  */
 import pg from "pg";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
@@ -55,4 +55,52 @@ test("5,000 tasks of 500 agents that list all they hold are carried on at once, 
   expect(said).toHaveLength(SESSIONS * TASKS - 1);
   expect(new Set(said.map(({ kind }) => kind))).toEqual(new Set(["carry-on"]));
   expect(forgotten).toMatchObject([{ runId: dropped?.run_id, secret: dropped?.secret }]);
+});
+
+test("a beat that waited does not set back the last beat that another server has stored meanwhile", async () => {
+  const [held, session] = ["aa".repeat(16), "bb".repeat(16)];
+  const beatOf = (...sessions: string[]) =>
+    store.beat(
+      sessions.map((one) => ({
+        ...{ namespaceId: 1, session: one, agentId: "agent", agentVersion: "1", reports: [] },
+      })),
+    );
+  const hand = new pg.Client({ connectionString: database.connectionString });
+  await hand.connect();
+  onTestFinished(() => hand.end());
+  const lastBeat = async (): Promise<number> => {
+    const text = `select extract(epoch from last_beat_at) as at from agent_session
+      where session = decode($1, 'hex')`;
+    return Number((await hand.query<{ at: string }>(text, [session])).rows[0]?.at);
+  };
+  await beatOf(held, session);
+  await hand.query("begin");
+  await hand.query("select from agent_session where session = decode($1, 'hex') for update", [
+    held,
+  ]);
+  const late = beatOf(held, session);
+  await expect
+    .poll(async () => {
+      const waiting = "select from pg_stat_activity where wait_event_type = 'Lock'";
+      return (await hand.query(waiting)).rowCount;
+    })
+    .toBe(1);
+  await beatOf(session);
+  const told = await lastBeat();
+  await hand.query("commit");
+  await late;
+  expect(await lastBeat()).toBeGreaterThanOrEqual(told);
+});
+
+test("a last beat that lies ahead of the clock, which was set back, does not stay there", async () => {
+  const session = "cc".repeat(16);
+  const beat = { namespaceId: 1, session, agentId: "agent", agentVersion: "1", reports: [] };
+  const hand = new pg.Client({ connectionString: database.connectionString });
+  await hand.connect();
+  onTestFinished(() => hand.end());
+  await store.beat([beat]);
+  await hand.query("update agent_session set last_beat_at = now() + interval '1 hour'");
+  await store.beat([beat]);
+  const ahead = "select from agent_session where session = $1 and last_beat_at > clock_timestamp()";
+  expect((await hand.query(ahead, [Buffer.from(session, "hex")])).rowCount).toBe(0);
 });

@@ -112,20 +112,10 @@ export const MUTANTS: readonly Mutant[] = [
     why: "an agent that beats is declared lost, since its supervisor does not know its beats",
   },
   {
-    name: "a lease given back because a heartbeat did not list it",
-    file: "dispatch/dispatch.ts",
-    find: `async heartbeat(request) {
-      roster.called(request.agent, request.namespace.id, null);
-      await giveBackLost(request.agent.session, request.lostPolls);`,
-    replace: `async heartbeat(request) {
-      await giveBackLost(request.agent.session, request.lostPolls);
-      const listed = new Set(request.reports.map(({ token }) => token.secret));
-      const polls = Array.from({ length: 500 }, (_, n) => n + 1);
-      const held = await store.undelivered(request.agent.session, polls);
-      const unlisted = held.filter(({ secret }) => !listed.has(secret));
-      await Promise.all(
-        unlisted.map((lease) => options.advance.submit(lease, { kind: "undelivered", ...lease })),
-      );`,
+    name: "a lease ended because a heartbeat did not list it",
+    file: "dispatch/heartbeats.ts",
+    find: "await store.beat(beats);",
+    replace: "await store.beat(beats.map((one) => ({ ...one, listsAllTo: 500 })));",
     why: "a task is handed to a second agent while the first works on it",
   },
   {

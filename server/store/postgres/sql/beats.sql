@@ -1,13 +1,30 @@
 -- Heartbeats belong to the session; nothing else locks agent_session.
 
 -- name: beat_sessions
--- Written first, in key order. HOT: no index on what changes.
-insert into agent_session as s (session, namespace_id, agent_id, agent_version, last_beat_at)
-select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, now()
-from unnest($1::text[], $2::integer[], $3::text[], $4::text[])
-  as u (session, namespace_id, agent_id, agent_version)
-order by u.session
-on conflict (session) do update set last_beat_at = now();
+-- Written first, in key order. HOT: no index on what changes. The time of the last beat does not go back:
+-- this statement may have waited for a row while a later beat of the session was stored by another server,
+-- and its agent was told to carry on from there. A time that lies ahead of the clock does not stay: the
+-- clock was set back. A session belongs to the namespace of its first beat: what names another one stores
+-- nothing, and is the answer, with the right namespace.
+with asked as materialized (
+  select decode(u.session, 'hex') as session, u.namespace_id, u.agent_id, u.agent_version
+  from unnest($1::text[], $2::integer[], $3::text[], $4::text[])
+    as u (session, namespace_id, agent_id, agent_version)
+),
+stored as (
+  insert into agent_session as s (session, namespace_id, agent_id, agent_version, last_beat_at)
+  select a.session, a.namespace_id, a.agent_id, a.agent_version, now()
+  from asked as a
+  order by a.session
+  on conflict (session) do update
+    set last_beat_at = least(greatest(s.last_beat_at, excluded.last_beat_at), clock_timestamp())
+    where s.namespace_id = excluded.namespace_id
+  returning s.session
+)
+select encode(a.session, 'hex') as session, s.namespace_id
+from asked as a
+left join agent_session as s on s.session = a.session
+where a.session not in (select s.session from stored as s);
 
 -- name: last_beats
 -- Plan: agent_session by key.

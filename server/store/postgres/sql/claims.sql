@@ -89,10 +89,10 @@ cross join lateral (
 ) as a;
 
 -- name: undelivered_leases
--- Plan: lease_session.
-select l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
-from lease as l
-where l.session = decode($1::text, 'hex') and l.poll_seq = any ($2::bigint[]);
+-- Of many sessions: a row of the question for each poll. Plan: lease_session.
+select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
+from unnest($1::text[], $2::bigint[]) as u (session, poll_seq)
+join lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq;
 
 -- name: mark_polled
 -- In key order. HOT: no index on what changes; gone 5 minutes after the last poll.

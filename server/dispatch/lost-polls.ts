@@ -1,0 +1,64 @@
+// Polls that ended on the agent's side without an answer: each lease that was granted to one is
+// given back, on whatever server it was granted.
+//
+// An agent names a lost poll in each of its calls for half a minute, and after an outage all agents
+// do. So the questions of many sessions are gathered into one statement.
+import type { Clock } from "../clock.ts";
+import { createFlights, type Landing, type OnFlown } from "../flights.ts";
+import type { Advance } from "../scheduler/advance.ts";
+import type { LostPolls } from "../store/beats.ts";
+import type { Store } from "../store/store.ts";
+
+/** As that of heartbeats: a lonely question is asked at once. */
+const SPACING_MS = 250;
+const FULL_AT = 500;
+const SESSIONS_MAX = 1_000;
+/** Polls that one statement asks for. */
+const POLLS_MAX = 20_000;
+const WAITING_MAX = 20_000;
+
+export interface LostPollsOptions {
+  readonly store: Pick<Store, "undelivered">;
+  readonly clock: Clock;
+  readonly advance: Pick<Advance, "submit">;
+  readonly isRetryable: (error: unknown) => boolean;
+  /** A lease could not be given back: its agent names the poll again. */
+  readonly onError: (error: unknown) => void;
+  readonly onFlown?: OnFlown | undefined;
+}
+
+export interface LostPollsCare {
+  /** Resolves when what was granted to these polls has been given back, or could not be. */
+  giveBack(lost: LostPolls): Promise<void>;
+  idle(): Promise<void>;
+}
+
+export function createLostPolls(options: LostPollsOptions): LostPollsCare {
+  const { store, clock, advance, isRetryable, onError, onFlown } = options;
+  const questions = createFlights<LostPolls, readonly Promise<unknown>[]>({
+    ...{ name: "undelivered", clock, isRetryable, onFlown },
+    ...{ spacingMs: SPACING_MS, fullAt: FULL_AT, waitingMax: WAITING_MAX, outMax: 1 },
+    itemsMax: SESSIONS_MAX,
+    sizeMax: POLLS_MAX,
+    sizeOf: ({ polls }) => polls.length,
+    async fly(lost) {
+      const leases = await store.undelivered(lost);
+      const back = leases.map((lease) =>
+        advance.submit(lease, { kind: "undelivered", ...lease }).catch(onError),
+      );
+      return lost.map((): Landing<readonly Promise<unknown>[]> => ({ kind: "done", result: back }));
+    },
+  });
+
+  return Object.freeze({
+    async giveBack(lost: LostPolls): Promise<void> {
+      if (lost.polls.length === 0) return;
+      try {
+        await Promise.all(await questions.submit(lost));
+      } catch (error) {
+        onError(error);
+      }
+    },
+    idle: () => questions.idle(),
+  });
+}

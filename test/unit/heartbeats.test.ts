@@ -1,0 +1,84 @@
+/** How heartbeats are gathered when many agents beat together, each with many tasks. */
+import { expect, it } from "vitest";
+import { createHeartbeats } from "../../server/dispatch/heartbeats.ts";
+import type { BeatsHeard, SessionBeat } from "../../server/store/beats.ts";
+import { createServerClock } from "../support/server-clock.ts";
+
+const REPORTS = 1_000;
+/** Between two gatherings that are not full. */
+const SPACING_MS = 250;
+
+function beatOf(no: number, reports: number): SessionBeat {
+  return {
+    ...{ namespaceId: 1, session: String(no).padStart(32, "0"), agentId: "a", agentVersion: "1" },
+    reports: Array.from({ length: reports }, (_, step) => ({
+      ...{ runId: "", step, fence: 1, secret: "", progress: null, details: null },
+    })),
+  };
+}
+
+/** A store that answers a gathering when the test says so. */
+function world() {
+  const out: { readonly beats: readonly SessionBeat[]; readonly answer: () => void }[] = [];
+  const clock = createServerClock();
+  const heartbeats = createHeartbeats({
+    clock,
+    isRetryable: () => false,
+    onForgotten: () => undefined,
+    store: {
+      beat: (beats) =>
+        new Promise<BeatsHeard>((resolve) => {
+          const answers = beats.map(({ reports }) =>
+            reports.map(() => ({ kind: "carry-on", leaseMs: 1 }) as const),
+          );
+          const answer = () => resolve({ answers, forgotten: [], foreign: new Set() });
+          out.push({ beats, answer });
+        }),
+    },
+  });
+  const next = async () => {
+    const leaving = () => {
+      clock.advance(SPACING_MS);
+      return out.length;
+    };
+    await expect.poll(leaving).toBeGreaterThan(0);
+    const gathering = out.shift();
+    if (!gathering) throw new Error("no gathering is under way");
+    return gathering;
+  };
+  return { heartbeats, out, next };
+}
+
+const reportsOf = (beats: readonly SessionBeat[]) =>
+  beats.reduce((sum, { reports }) => sum + reports.length, 0);
+
+it("a gathering has no more reports than one statement can store in its time", async () => {
+  const { heartbeats, next } = world();
+  const all = Array.from({ length: 50 }, (_, no) => heartbeats.beat(beatOf(no, REPORTS)));
+  const sizes: number[] = [];
+  while (sizes.reduce((a, b) => a + b, 0) < all.length * REPORTS) {
+    const { beats, answer } = await next();
+    sizes.push(reportsOf(beats));
+    answer();
+  }
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(20_000);
+  const answers = await Promise.all(all);
+  expect(answers.map((of) => of.length)).toEqual(all.map(() => REPORTS));
+});
+
+it("a second gathering leaves beside a large one, and never with a session of it", async () => {
+  const { heartbeats, out, next } = world();
+  const first = heartbeats.beat(beatOf(1, 1));
+  const large = await next();
+  const again = heartbeats.beat(beatOf(1, 2));
+  const other = heartbeats.beat(beatOf(2, 1));
+  const small = await next();
+  expect(small.beats.map(({ session }) => Number(session))).toEqual([2]);
+  small.answer();
+  await other;
+  expect(out).toEqual([]);
+  large.answer();
+  await first;
+  (await next()).answer();
+  expect(await again).toHaveLength(2);
+});
