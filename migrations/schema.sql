@@ -916,7 +916,7 @@ create view step_view as
             when w.is_verify then 'VERIFYING'::text
             when s.forward = 1 and l.run_id is not null then 'LEASED'::text
             when s.forward = 1 then 'READY'::text
-            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text, 'WAITING'::text, 'READY'::text, 'SKIPPED'::text, 'WAITING'::text])[s.forward + 1]
+            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text, 'WAITING'::text, 'READY'::text, 'SKIPPED'::text, 'WAITING'::text, 'WAITING'::text])[s.forward + 1]
         end as state,
     (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'ACTIVE'::text])[s.undo + 1] as undo,
     s.strategies[cardinality(s.strategies)] / 16 as strategy,

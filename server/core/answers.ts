@@ -50,6 +50,14 @@ export function askedWork(
   }
 }
 
+/** Of a strategy that is undone before the step goes on: the run has not stopped. */
+const UNDO_OF_STRATEGY: readonly AnswerKind[] = Object.freeze([
+  "retry",
+  "succeed",
+  "compensate",
+  "fail",
+]);
+
 /** A run as an answer finds it. */
 export interface AskedOf {
   readonly state: RunState;
@@ -67,9 +75,10 @@ export function answersNow(
 ): readonly AnswerKind[] {
   if (reason === "doubled") return NOTED;
   if (isEnded(state)) return [];
+  const stage = stageOf(state);
+  if (reason === "undo-failed" && stage === "RUNNING") return pivoted ? UNDO : UNDO_OF_STRATEGY;
   // To leave an effect ends the run, and other undos of it may still move.
   if (reason === "undo-failed") return state.kind === "ESCALATED" ? UNDO : UNDO_WHILE_OTHERS_MOVE;
-  const stage = stageOf(state);
   // Only whether the effect took place is still open.
   if (stage === "STOPPING" || stage === "COMPENSATING") return SETTLING;
   if (stage === "FINISHING") return ofWork(work, FINISHING, SKIPPING);

@@ -7,6 +7,7 @@
 //
 // While the doubt lasts the step keeps the setback that led to it: if nothing took effect, the
 // ladder goes on from there.
+import type { TaskKind } from "./attempt.ts";
 import type { Setback } from "./model.ts";
 import { emit, escalate, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 
@@ -24,11 +25,15 @@ export function inDoubt(pass: Pass, no: number, setback: Setback): void {
   }
 }
 
-/** Ready, but not before the lost attempt of a step that is not idempotent can act no more. */
-export function afterSettling(pass: Pass, no: number, task: "perform" | "verify"): void {
+/**
+ * Ready, but an undo, and any task of a step that is not idempotent, not before a lost attempt can
+ * act no more.
+ */
+export function afterSettling(pass: Pass, no: number, task: TaskKind): void {
   const { settleUntil } = stepOf(pass, no);
   const { effects } = planStep(pass, no);
-  if (effects !== "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)
+  const waits = task === "compensate" || effects !== "idempotent";
+  if (waits && settleUntil !== null && settleUntil > pass.occasion.now)
     emit(pass, { kind: "backed-off", step: no, task, cause: "settle", wakeAt: settleUntil });
   else makeReady(pass, no, task);
 }

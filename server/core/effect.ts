@@ -149,6 +149,10 @@ export type Effect =
   | { readonly kind: "settling"; readonly step: number; readonly until: Moment }
   /** The effect of the attempt that ended is in doubt, or (null) no longer. */
   | { readonly kind: "doubted"; readonly step: number; readonly doubt: Doubt | null }
+  /** The step leaves a strategy that may have an effect: it is undone before what follows. */
+  | { readonly kind: "strategy-undoing"; readonly step: number; readonly doubt: Doubt }
+  /** That undo is done, or is left to the undoing of the whole run. */
+  | { readonly kind: "strategy-undo-ended"; readonly step: number }
   /** Another way to try the step: fresh retries, an effect of its own. */
   | {
       readonly kind: "strategy-begun";

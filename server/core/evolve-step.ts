@@ -2,6 +2,7 @@
 
 import type { Counted, TaskKind } from "./attempt.ts";
 import type { Effect, NeedEnd, Side } from "./effect.ts";
+import type { EscalationReason } from "./history.ts";
 import type { Items } from "./items.ts";
 import { isFinal, isMoving, isUndoLeft, type Moving, movingSide, type Step } from "./model.ts";
 import type { EffectMark } from "./strategy.ts";
@@ -32,8 +33,13 @@ export type StepEffect = Exclude<
   }
 >;
 
+/** Questions that leave the forward side of the step as it is. */
+const BESIDE_FORWARD: ReadonlySet<EscalationReason> = new Set(["doubled", "undo-failed"]);
+
 type Blocked = Extract<Step["forward"], { kind: "BLOCKED" }>;
 
+/** The tries of an undo are counted from 0. */
+const UNCOUNTED = Object.freeze({ attempt: 0, lost: 0, tries: [] });
 const FRESH_TRIES = Object.freeze({ tries: [], lost: 0, doubt: null });
 
 /** The step after an effect that is about it. */
@@ -71,9 +77,10 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "doubted":
       return { ...step, doubt: effect.doubt };
     case "strategy-begun":
-      return beginStrategy(step, effect);
     case "strategy-dropped":
-      return { ...step, attempt: effect.attempt, strategies: step.strategies.slice(0, -1) };
+    case "strategy-undoing":
+    case "strategy-undo-ended":
+      return evolveStrategies(step, effect);
     case "retries-renewed":
       return effect.side === "forward"
         ? { ...step, ...FRESH_TRIES, firstReadyAt: null }
@@ -91,17 +98,35 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "cancelled":
       return { ...step, forward: { kind: "CANCELLED" } };
     case "undo-planned":
-      return { ...step, undo: { kind: "PENDING" }, attempt: 0, lost: 0, tries: [] };
+      return { ...step, ...UNCOUNTED, undo: { kind: "PENDING" } };
     case "effect-undone":
-      return { ...mark(step, effect.strategy, "UNDONE"), attempt: 0, lost: 0, tries: [] };
+      return { ...mark(step, effect.strategy, "UNDONE"), ...UNCOUNTED };
     case "undone":
       return { ...step, undo: { kind: "DONE" } };
     case "undo-failed":
       return { ...step, undo: { kind: "FAILED" } };
     case "escalated":
-      return isFinal(step.forward) || effect.reason === "doubled"
+      return isFinal(step.forward) || BESIDE_FORWARD.has(effect.reason)
         ? step
         : { ...step, forward: { kind: "ESCALATED" } };
+  }
+}
+
+type StrategyEffect = Extract<StepEffect, { kind: `strategy-${string}` }>;
+
+/** What becomes of the ways in which the step is tried. */
+function evolveStrategies(step: Step, effect: StrategyEffect): Step {
+  switch (effect.kind) {
+    case "strategy-begun":
+      return beginStrategy(step, effect);
+    case "strategy-dropped":
+      return { ...step, attempt: effect.attempt, strategies: step.strategies.slice(0, -1) };
+    case "strategy-undoing": {
+      const sides = { forward: { kind: "UNDOING" }, undo: { kind: "PENDING" } } as const;
+      return { ...step, ...sides, ...UNCOUNTED, doubt: effect.doubt };
+    }
+    case "strategy-undo-ended":
+      return { ...step, ...UNCOUNTED, undo: { kind: "NONE" }, doubt: null };
   }
 }
 
@@ -289,8 +314,10 @@ function evolveMoving(step: Step, effect: MovingEffect): Step {
 /** Takes back what `charge` did. */
 function discharge(step: Step, counted: Counted): Step {
   if (!counted) return step;
-  const tries = step.tries.map((count, index) => (index === counted.policy ? count - 1 : count));
-  return { ...step, attempt: step.attempt - 1, tries };
+  // An undo that was left, and is planned again, counts from 0.
+  const less = (count: number) => Math.max(0, count - 1);
+  const tries = step.tries.map((count, index) => (index === counted.policy ? less(count) : count));
+  return { ...step, attempt: less(step.attempt), tries };
 }
 
 function charge(step: Step, counted: Counted): Step {

@@ -54,7 +54,7 @@ export function examinePlace(of: Examining, place: StoredPlace): void {
   }
   const row = place.step ?? againOf(of, planned, place);
   if (!place.step) of.findings.push({ step: no, saw: "its row is missing" });
-  const side = movingSideOf(row);
+  const side = movingSideOf(row) ?? (isUndoLost(row) ? "undo" : null);
   const kept = side && besideOf(row[side], side, place);
   const says = removeOthers(of, place, kept);
   if (says.length > 0)
@@ -152,6 +152,11 @@ type Side = "forward" | "undo";
 export function movingSideOf({ forward, undo }: StoredStep): Side | null {
   if (MOVING.has(forward)) return "forward";
   return MOVING.has(undo) ? "undo" : null;
+}
+
+/** It was undoing a strategy, and nothing says how far that had come: it begins anew. */
+function isUndoLost({ forward, undo }: StoredStep): boolean {
+  return forward === "UNDOING" && undo !== "FAILED";
 }
 
 const MOVING: ReadonlySet<string> = new Set(["OPEN", "BACKOFF", "WAITING", "HELD"]);

@@ -144,7 +144,8 @@ function answerAction(
 function explainStep(plan: Plan, planned: PlanStep, seen: SeenRun): StepWait | null {
   const step = seen.steps.get(planned.no) ?? untouchedStep(planned.no, planned.needs.length);
   // Once it is certain how the run ends, what is not undone stays as it is.
-  if (stageOf(seen.state) === "COMPENSATING" && isUndoLeft(step.undo))
+  const undoes = stageOf(seen.state) === "COMPENSATING" || step.forward.kind === "UNDOING";
+  if (undoes && isUndoLeft(step.undo))
     return explainUndo(plan, { planned, step, seen, side: "undo" });
   return explainForward(plan, { planned, step, seen, side: "forward" });
 }

@@ -15,13 +15,14 @@ import {
   type RunState,
   type Step,
   stageOf,
+  type Undo,
   type View,
 } from "./model.ts";
 import { itemOf, numberOf } from "./place.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import { isUndoable, reaches } from "./saga.ts";
-import { currentStrategy, isUnsettled, strategyToUndo } from "./strategy.ts";
+import { currentStrategy, leavesEffect, strategyToUndo } from "./strategy.ts";
 
 interface Run {
   readonly plan: Plan;
@@ -185,12 +186,14 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
     if (!holds) broken.push(`${what} in a ${state.kind} run`);
   };
   if (isMoving(forward) && isMoving(undo)) broken.push("forward and undo move at once");
-  if (undo.kind !== "NONE") {
+  const ofStrategy = forward.kind === "UNDOING";
+  if (ofStrategy) broken.push(...brokenUndoing(undo, run));
+  else if (undo.kind !== "NONE") {
     if (!isFinal(forward)) broken.push(`undo is ${undo.kind} while forward is ${forward.kind}`);
     const unstarted = stage === "RUNNING" || stage === "STOPPING" || state.kind === "COMPLETED";
     must(!unstarted, `undo is ${undo.kind}`);
   }
-  must(!isMoving(undo) || state.kind === "COMPENSATING", `undo is ${undo.kind}`);
+  must(!isMoving(undo) || ofStrategy || state.kind === "COMPENSATING", `undo is ${undo.kind}`);
   if (planned.always) {
     const may = stage === "FINISHING" || stage === "ENDED" || forward.kind === "BLOCKED";
     must(may, `an always step is ${forward.kind}`);
@@ -232,6 +235,15 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
       break;
   }
   return broken;
+}
+
+/** A strategy is undone before the step goes on. */
+function brokenUndoing(undo: Undo, { state, stage }: Run): string[] {
+  if (stage === "STOPPING")
+    return undo.kind === "LEASED" ? [] : [`UNDOING, and undo is ${undo.kind} in a STOPPING run`];
+  if (stage !== "RUNNING") return [`UNDOING in a ${state.kind} run`];
+  if (!isMoving(undo) && undo.kind !== "FAILED") return [`UNDOING, and undo is ${undo.kind}`];
+  return undo.kind === "HELD" && state.kind !== "PAUSED" ? ["undo is HELD in no paused run"] : [];
 }
 
 function mayHandOut(task: TaskKind, state: RunState): boolean {
@@ -300,6 +312,8 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   } else if (result !== null) broken.push(`${forward.kind}, but has a result`);
   const left = planned.work.kind === "map" ? null : strategyToUndo(step);
   const undoable = isUndoable(planned, step);
+  const effects = step.strategies.filter(leavesEffect).length;
+  if (planned.compensate && effects > 1) broken.push(`${effects} of its strategies have an effect`);
   if (isUndoLeft(undo) && !undoable) broken.push(`undo is ${undo.kind}, with nothing to undo`);
   if (undo.kind === "DONE" && left !== null) broken.push(`undo is DONE, strategy ${left} is left`);
   const undoing =
@@ -314,8 +328,10 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
     const others = new Set(steps.flatMap((other) => (isUndoLeft(other.undo) ? [other.no] : [])));
     if (reaches(plan, step.no, others)) broken.push(`undo is ${undo.kind} before its successors`);
   }
-  if (step.doubt !== null && !isUnsettled(mark) && !isFinal(forward))
+  if (step.doubt !== null && strategyToUndo(step) === null && !isFinal(forward))
     broken.push(`in doubt, but its effect is ${mark}`);
+  if (forward.kind === "UNDOING" && step.doubt === null)
+    broken.push("UNDOING, and no setback says what follows");
   return broken;
 }
 

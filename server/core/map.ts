@@ -6,8 +6,8 @@
 //             undoes the next of its items, since that pass has to load more than the others
 //   READY     and so on: its gate, a task like any other, which lets the next wave begin
 
+import { fail, keepFailure } from "./fail-step.ts";
 import type { ItemOutputs, Items } from "./items.ts";
-import { fail, keepFailure } from "./ladder.ts";
 import { beginStrategy, keepAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";

@@ -128,6 +128,8 @@ export type Forward =
     }
   | Moving
   | { readonly kind: "MAPPING" }
+  /** The strategy that it leaves is undone first, by its undo side; `doubt` says what follows. */
+  | { readonly kind: "UNDOING" }
   | { readonly kind: "ESCALATED" }
   | { readonly kind: "SUCCEEDED" }
   | { readonly kind: "FAILED" }
@@ -154,7 +156,7 @@ export interface Setback {
   readonly lostBy: string | null;
 }
 
-/** A setback that the ladder goes on with once a verify has settled the effect. */
+/** A setback that recovery continues with once a verify, or an undo, has settled the effect. */
 export interface Doubt extends Setback {
   /** Verifies that could not tell. */
   readonly tries: number;
@@ -185,7 +187,7 @@ export interface Step {
   readonly lost: number;
   /** Tries by retry policy, in the plan's order; shorter than the list where none was counted. */
   readonly tries: readonly number[];
-  /** Of the attempt of this fence nobody knows whether it took effect; null: no doubt. */
+  /** A verify or an undo has to settle the effect of the strategy first; null: nothing has to. */
   readonly doubt: Doubt | null;
   /** Verify tasks about this fence that were handed out and ended; they number the next. */
   readonly verifies: number;

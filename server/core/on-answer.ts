@@ -3,7 +3,8 @@
 import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { giveVerdict, keepFailure } from "./ladder.ts";
+import { giveVerdict, keepFailure, PERMANENT } from "./fail-step.ts";
+import { strategyUndone, undoStrategy } from "./leave-strategy.ts";
 import { beginWave, isAtGate } from "./map.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
 import {
@@ -18,7 +19,7 @@ import {
 } from "./pass.ts";
 import { itemOf } from "./place.ts";
 import { effectUndone, finishAsIs, thaw } from "./saga.ts";
-import { currentStrategy, nextStrategyPlace } from "./strategy.ts";
+import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
 type Answered = Extract<RunEvent, { kind: "answer" }>;
 
@@ -90,7 +91,9 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
       const place = nextStrategyPlace(step);
       emit(pass, { kind: "strategy-begun", step: no, place, planned, input: payload });
       emit(pass, { kind: "retries-renewed", step: no, side: "forward" });
-      afterSettling(pass, no, "perform");
+      if (planStep(pass, no).compensate && strategyToUndo(step) !== null)
+        undoStrategy(pass, no, { ...PERMANENT, code: ANSWERED, message: answeredBy(event) });
+      else afterSettling(pass, no, "perform");
       return;
     }
     case "succeed":
@@ -122,10 +125,17 @@ function beginAgain(pass: Pass, no: number): void {
   else beginStrategy(pass, no, strategy?.planned ?? 0);
 }
 
+const ANSWERED = "drover.answered";
+
+function answeredBy({ by, why }: Answered): string {
+  return why === "" ? `${by} decided so` : `${by} decided so: ${why}`;
+}
+
 /** The person says that it failed: undone, or left as it is. */
-function declareFailed(pass: Pass, no: number, { answer, by, why }: Answered): void {
-  const message = why === "" ? `${by} decided so` : `${by} decided so: ${why}`;
-  const code = "drover.answered";
+function declareFailed(pass: Pass, no: number, event: Answered): void {
+  const { answer } = event;
+  const message = answeredBy(event);
+  const code = ANSWERED;
   const { state } = pass.view.run;
   const ofMap = itemOf(no) > 0 && answer === "fail";
   keepFailure(pass, stepOf(pass, no), code, message);
@@ -142,10 +152,17 @@ function declareFailed(pass: Pass, no: number, { answer, by, why }: Answered): v
   giveVerdict(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });
 }
 
-function answerUndo(pass: Pass, no: number, { answer }: Answered): void {
+function answerUndo(pass: Pass, no: number, event: Answered): void {
+  const { answer } = event;
+  const ofStrategy = stepOf(pass, no).forward.kind === "UNDOING";
   if (answer === "retry") {
     emit(pass, { kind: "retries-renewed", step: no, side: "undo" });
     makeReady(pass, no, "compensate");
+  } else if (ofStrategy && answer === "succeed") {
+    strategyUndone(pass, no);
+  } else if (ofStrategy) {
+    emit(pass, { kind: "strategy-undo-ended", step: no });
+    declareFailed(pass, no, event);
   } else if (answer === "succeed") {
     effectUndone(pass, no);
   } else {

@@ -9,8 +9,9 @@
 // that is told to stop since `total` is over gives drover.total, unless it ends well after all.
 import type { Moment, Outcome } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
+import { TOTAL_OVER } from "./fail-step.ts";
 import { SCHEMA_BROKEN } from "./judge.ts";
-import { climb, TOTAL_OVER } from "./ladder.ts";
+import { climb } from "./ladder.ts";
 import type { ChildEnded, EndedChild } from "./message.ts";
 import { isEnded, type Step } from "./model.ts";
 import { judged, setbackOf } from "./on-task-end.ts";

@@ -77,8 +77,10 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
     by: "pause",
     state: { kind: "PAUSED", leftMs, since, verdict: null },
   });
-  for (const { no, forward } of touchedSteps(pass))
-    if (forward.kind === "READY") emit(pass, { kind: "held", step: no, task: forward.task });
+  for (const step of touchedSteps(pass)) {
+    const moving = movingSide(step)?.state;
+    if (moving?.kind === "READY") emit(pass, { kind: "held", step: step.no, task: moving.task });
+  }
   tellChildren(pass, { kind: "pause" });
   return DONE;
 }
@@ -102,8 +104,10 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
     return DONE;
   }
   tellChildren(pass, { kind: "resume" });
-  for (const { no, forward } of touchedSteps(pass))
-    if (forward.kind === "HELD") makeReady(pass, no, forward.task);
+  for (const step of touchedSteps(pass)) {
+    const moving = movingSide(step)?.state;
+    if (moving?.kind === "HELD") makeReady(pass, step.no, moving.task);
+  }
   return DONE;
 }
 

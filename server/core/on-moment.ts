@@ -5,7 +5,8 @@
 import type { Moment } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { leaseWakeAt } from "./evolve.ts";
-import { leave, nextPlanned, PERMANENT, totalOver } from "./ladder.ts";
+import { PERMANENT } from "./fail-step.ts";
+import { leave, nextPlanned, totalOver } from "./leave-strategy.ts";
 import { type Lease, movingSide, type Ready, type Step } from "./model.ts";
 import { endTask } from "./on-task-end.ts";
 import {

@@ -5,6 +5,7 @@
 
 import type { AttemptKind, EndedAttempt, Outcome } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
+import { afterUndo, undoStrategy } from "./leave-strategy.ts";
 import {
   currentFence,
   isEnded,
@@ -14,12 +15,12 @@ import {
   type Step,
   stageOf,
 } from "./model.ts";
-import { attemptOf, endTask, judged, setbackOf, taskEnded } from "./on-task-end.ts";
+import { attemptOf, endTask, judged, markOutcome, setbackOf, taskEnded } from "./on-task-end.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
 import { planStepAt } from "./plan-at.ts";
 import { policyFor } from "./retry.ts";
 import { thaw } from "./saga.ts";
-import { isFresh, isUnsettled } from "./strategy.ts";
+import { currentStrategy, isFresh, isUnsettled, strategyToUndo } from "./strategy.ts";
 
 type Report = Extract<RunEvent, { kind: "report" }>;
 type Callback = Extract<RunEvent, { kind: "callback" }>;
@@ -136,13 +137,15 @@ function settle(
   const task = ended.kind;
   const outcome = task === "perform" ? judged(pass, step.no, told) : told;
   const setback = setbackOf(outcome, null);
-  if (task === "perform" && isFresh(step)) {
+  const undoing = step.forward.kind === "UNDOING";
+  if (task === "perform" && (isFresh(step) || undoing)) {
     if (outcome.kind !== "success") {
       failedBefore(pass, step, ended, { ...said, outcome });
       return;
     }
+    if (undoing) emit(pass, { kind: "strategy-undo-ended", step: step.no });
     const attempt = ended.counted ? ended.attempt : ended.attempt - 1;
-    emit(pass, { kind: "strategy-dropped", step: step.no, attempt });
+    if (isFresh(step)) emit(pass, { kind: "strategy-dropped", step: step.no, attempt });
   }
   const { retry } = planTaskOf(planStep(pass, step.no), step, task);
   if (step.forward.kind === "LEASED") supersede(pass, step, step.forward);
@@ -150,23 +153,37 @@ function settle(
     kind: "attempt-settled",
     attempt: endedAttempt(pass, ended, { ...said, outcome }, task),
     was: ended.counted,
-    counted: { policy: setback ? policyFor(retry, setback.code) : null },
+    // The undo of a strategy that was left to the run is counted no more.
+    counted:
+      task === "compensate" && step.undo.kind === "NONE"
+        ? null
+        : { policy: setback ? policyFor(retry, setback.code) : null },
   });
   thaw(pass);
   if (step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED")
     emit(pass, { kind: "escalation-closed", step: step.no, by: "a late report of the attempt" });
-  if (step.doubt) emit(pass, { kind: "doubted", step: step.no, doubt: null });
+  if (step.doubt && !undoing) emit(pass, { kind: "doubted", step: step.no, doubt: null });
   const { fence, session } = ended;
   taskEnded(pass, step.no, task, { fence, n: 0, session, outcome, setback, settles: true });
 }
 
-/** A strategy that was left did fail: what was begun instead goes on. */
+/**
+ * A strategy that was left, or is being left, did fail. What follows goes on, unless that says
+ * otherwise about its effect: then its undo begins, or is needless.
+ */
 function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): void {
+  const { no } = step;
+  const { outcome } = said;
   const attempt = endedAttempt(pass, ended, said, "perform");
   emit(pass, { kind: "attempt-settled", attempt, was: null, counted: null });
-  if (said.outcome.kind !== "failure" || !said.outcome.noEffect) return;
-  const strategy = step.strategies.length - 2;
-  emit(pass, { kind: "effect-marked", step: step.no, strategy, mark: "NONE" });
+  const strategy = currentStrategy(step) - Number(isFresh(step));
+  markOutcome(pass, no, strategy, { outcome, settles: true });
+  const isSettled = strategyToUndo(stepOf(pass, no)) === null;
+  const undoing = step.forward.kind === "UNDOING";
+  const setback = setbackOf(outcome, null);
+  if (undoing && isSettled) afterUndo(pass, no);
+  else if (!undoing && !isSettled && setback && planStep(pass, no).compensate)
+    undoStrategy(pass, no, setback);
 }
 
 /** The verify that was begun because of the silence is needless now. */

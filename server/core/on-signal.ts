@@ -1,7 +1,7 @@
 // The outside world speaks to a run: a signal by name, or an approver's word on a step.
 // A signal that comes early is kept, and taken by the first step that waits for its name.
 import type { Answer, RunEvent } from "./event.ts";
-import { fail, keepFailure } from "./ladder.ts";
+import { fail, keepFailure } from "./fail-step.ts";
 import { isEnded } from "./model.ts";
 import { keepAnswer, succeed, takeSignal } from "./open.ts";
 import { emit, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";

@@ -1,9 +1,9 @@
 // What the end of a task means: a report of its agent, or what the supervisor found in its place.
 
 import type { Attempt, Outcome } from "./attempt.ts";
-import { currentMark } from "./evolve.ts";
 import { SCHEMA_BROKEN } from "./judge.ts";
-import { climb, totalOver } from "./ladder.ts";
+import { climb } from "./ladder.ts";
+import { strategyUndone, totalOver } from "./leave-strategy.ts";
 import { beginWave } from "./map.ts";
 import type { Lease, Setback, Step } from "./model.ts";
 import { succeed } from "./open.ts";
@@ -19,8 +19,8 @@ import {
   totalEndsAt,
 } from "./pass.ts";
 import { policyFor } from "./retry.ts";
-import { effectUndone, stopped } from "./saga.ts";
-import type { EffectMark } from "./strategy.ts";
+import { effectUndone, leaveUndoToRun, noteUndone, stopped } from "./saga.ts";
+import { currentStrategy, type EffectMark } from "./strategy.ts";
 import { verifyEnded } from "./verify.ts";
 
 export interface Teller {
@@ -145,8 +145,7 @@ export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null
 function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
   const step = stepOf(pass, no);
-  const attempted = planStep(pass, no).compensate?.when === "attempted";
-  markEffect(pass, no, markAfter(ended, currentMark(step), attempted));
+  markOutcome(pass, no, currentStrategy(step), ended);
   if (outcome.kind === "success") {
     // What a map itself performs is its gate.
     if (planStep(pass, no).work.kind === "map") gatePassed(pass, no, outcome);
@@ -165,6 +164,18 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else {
     makeReady(pass, no, "perform", released(ended));
   }
+}
+
+/** Marks what a strategy may have left, after an outcome of one of its attempts. */
+export function markOutcome(
+  pass: Pass,
+  no: number,
+  strategy: number,
+  ended: Pick<TaskEnd, "outcome" | "settles">,
+): void {
+  const attempted = planStep(pass, no).compensate?.when === "attempted";
+  const found = stepOf(pass, no).strategies[strategy]?.mark ?? "NONE";
+  markEffect(pass, no, markAfter(ended, found, attempted), strategy);
 }
 
 function gatePassed(pass: Pass, no: number, outcome: Outcome): void {
@@ -187,8 +198,16 @@ function released(ended: TaskEnd): string | null {
 
 function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
-  if (outcome.kind === "success") {
-    effectUndone(pass, no);
+  const { forward, undo } = stepOf(pass, no);
+  if (undo.kind === "NONE") {
+    // The undo of a strategy that was left to the run, told late.
+    if (outcome.kind === "success") noteUndone(pass, no);
+  } else if (forward.kind === "UNDOING" && pass.view.run.state.kind === "STOPPING") {
+    if (outcome.kind === "success") strategyUndone(pass, no);
+    else leaveUndoToRun(pass, no);
+  } else if (outcome.kind === "success") {
+    if (forward.kind === "UNDOING") strategyUndone(pass, no);
+    else effectUndone(pass, no);
   } else if (outcome.kind === "again") {
     const wakeAt = pass.occasion.now + outcome.afterMs;
     emit(pass, { kind: "backed-off", step: no, task: "compensate", cause: "again", wakeAt });
@@ -197,8 +216,11 @@ function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
 }
 
 /** What the strategy may have left at the remote service, after this outcome. */
-function markAfter(ended: TaskEnd, found: EffectMark, attempted: boolean): EffectMark {
-  const { outcome, settles } = ended;
+function markAfter(
+  { outcome, settles }: Pick<TaskEnd, "outcome" | "settles">,
+  found: EffectMark,
+  attempted: boolean,
+): EffectMark {
   // What an attempt left open stays so once another one has ended; its own report closes it.
   const before = found === "UNSETTLED" && !settles ? "LINGERING" : found;
   switch (outcome.kind) {

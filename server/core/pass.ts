@@ -174,10 +174,14 @@ export function attemptsEndAt(pass: Pass, step: Step): Moment {
     : total;
 }
 
-/** Marks what the current strategy may have left, unless it is marked so already. */
-export function markEffect(pass: Pass, no: number, mark: EffectMark): void {
+/** Marks what a strategy, by default the current one, may have left, unless it is marked so. */
+export function markEffect(
+  pass: Pass,
+  no: number,
+  mark: EffectMark,
+  strategy: number = currentStrategy(stepOf(pass, no)),
+): void {
   const step = stepOf(pass, no);
-  const strategy = currentStrategy(step);
   if (step.strategies[strategy]?.mark !== mark)
     emit(pass, { kind: "effect-marked", step: no, strategy, mark });
 }

@@ -60,8 +60,9 @@ export function stateBySteps(
   const always = rows.filter(({ no }) => planStepAt(plan, no)?.always === true);
   if (always.some(({ forward }) => forward !== "BLOCKED"))
     return { kind: "FINISHING", end: endOf(rows, failed) };
-  if (rows.some(({ undo }) => undo !== "NONE")) return { kind: "COMPENSATING", verdict: FAILED };
-  const isHeld = rows.some(({ forward }) => forward === "HELD");
+  const undoes = rows.filter(({ forward }) => forward !== "UNDOING");
+  if (undoes.some(({ undo }) => undo !== "NONE")) return { kind: "COMPENSATING", verdict: FAILED };
+  const isHeld = rows.some(({ forward, undo }) => forward === "HELD" || undo === "HELD");
   if (isHeld || (failed && places.some(isForward)))
     return { kind: "PAUSED", ...stood, verdict: failed ? FAILED : null };
   const told = places.some(
@@ -69,7 +70,7 @@ export function stateBySteps(
   );
   if (failed || told) return { kind: "STOPPING", verdict: FAILED, settleUntil: null };
   const moves = rows.some((row) => movingSideOf(row) !== null || row.forward === "MAPPING");
-  const asks = rows.some(({ forward }) => forward === "ESCALATED");
+  const asks = rows.some(({ forward, undo }) => forward === "ESCALATED" || undo === "FAILED");
   if (!moves && asks) return { kind: "ESCALATED", from: { kind: "RUNNING", ...stood } };
   return { kind: "RUNNING", deadline: until };
 }
@@ -88,7 +89,9 @@ function deadlineIn(
 
 /** It goes on as nothing does once there is a verdict. */
 function isForward({ step, lease, due, ready }: StoredRun["places"][number]): boolean {
-  if (!step || movingSideOf(step) === "undo") return false;
+  if (!step) return false;
+  if (step.forward === "UNDOING") return !lease;
+  if (movingSideOf(step) === "undo") return false;
   if (step.forward === "MAPPING" || ready?.ready.task === "perform") return true;
   if (lease) return lease.task === "perform" && lease.cancel.kind === "none";
   if (due?.kind === "WAITING") return due.on !== "child-end";

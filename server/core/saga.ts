@@ -76,6 +76,13 @@ function stopStep(pass: Pass, step: Step, verdict: Verdict): void {
       if (isChildWait(forward.on)) endChild(pass, step, verdict.undo);
       else stopped(pass, step, null);
       return;
+    case "UNDOING":
+      // A task that is out ends by itself: what it undoes need not be undone again.
+      if (step.undo.kind === "LEASED") return;
+      if (step.undo.kind === "FAILED")
+        emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
+      leaveUndoToRun(pass, no);
+      return;
     case "ESCALATED":
       // Undoing has to know: the question stands, unless an undo takes away what may be there.
       if (verdict.undo && isInDoubt(pass, step) && !planStep(pass, no).compensate) return;
@@ -85,6 +92,12 @@ function stopStep(pass: Pass, step: Step, verdict: Verdict): void {
     default:
       return;
   }
+}
+
+/** The step no longer undoes a strategy by itself: what is left, the run undoes at its end. */
+export function leaveUndoToRun(pass: Pass, no: number): void {
+  emit(pass, { kind: "strategy-undo-ended", step: no });
+  emit(pass, { kind: "cancelled", step: no });
 }
 
 function isInDoubt(pass: Pass, step: Step): boolean {
@@ -232,16 +245,17 @@ export function isUndoable({ work, compensate }: PlanStep, step: Step): boolean 
   return compensate !== null && strategyToUndo(step) !== null;
 }
 
-/** An effect of the step is taken away: its next one follows, or the undos that waited for it. */
+/** The effect of the step is taken away: the undos that waited for it follow. */
 export function effectUndone(pass: Pass, no: number): void {
-  const strategy = strategyToUndo(stepOf(pass, no));
-  if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
-  if (strategyToUndo(stepOf(pass, no)) !== null) {
-    makeReady(pass, no, "compensate");
-    return;
-  }
+  noteUndone(pass, no);
   emit(pass, { kind: "undone", step: no });
   startUndos(pass);
+}
+
+/** A step leaves no strategy before its effect is settled, so there is one at most. */
+export function noteUndone(pass: Pass, no: number): void {
+  const strategy = strategyToUndo(stepOf(pass, no));
+  if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
 }
 
 /** Makes ready each pending undo that nothing downstream is left to be undone before. */

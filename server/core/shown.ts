@@ -33,7 +33,7 @@ function shownForward(step: Step | undefined, run: RunState, always: boolean): S
     return never ? "CANCELLED" : "BLOCKED";
   }
   if ("task" in forward && forward.task === "verify") return "VERIFYING";
-  if (forward.kind === "MAPPING") return "WAITING";
+  if (forward.kind === "MAPPING" || forward.kind === "UNDOING") return "WAITING";
   // Resuming its run puts it there, and whether it is paused is seen with the run.
   return forward.kind === "HELD" ? "READY" : forward.kind;
 }
@@ -45,7 +45,7 @@ export const SHOWN_OF: Readonly<Record<ShownStep["state"], readonly Forward["kin
     READY: ["READY", "HELD"],
     LEASED: ["LEASED"],
     BACKOFF: ["BACKOFF"],
-    WAITING: ["WAITING", "MAPPING"],
+    WAITING: ["WAITING", "MAPPING", "UNDOING"],
     VERIFYING: ["READY", "LEASED", "BACKOFF", "WAITING", "HELD"],
     ESCALATED: ["ESCALATED"],
     SUCCEEDED: ["SUCCEEDED"],

@@ -61,7 +61,7 @@ export function nextStrategyPlace(step: Tried): number {
 const LEFT_NOTHING: readonly EffectMark[] = ["NONE", "CLEARED", "UNDONE"];
 
 /** Whether a strategy may have left something that an undo would have to take away. */
-export function leavesEffect({ mark }: Strategy): boolean {
+export function leavesEffect({ mark }: Pick<Strategy, "mark">): boolean {
   return !LEFT_NOTHING.includes(mark);
 }
 

@@ -2,8 +2,11 @@
 // it was about is settled, asked about again, or given to a person (doubt.ts).
 
 import type { Outcome } from "./attempt.ts";
+import { PERMANENT } from "./fail-step.ts";
 import { SCHEMA_BROKEN } from "./judge.ts";
-import { climb, PERMANENT } from "./ladder.ts";
+import { climb, nextTry } from "./ladder.ts";
+import { isUndoneFirst, undoStrategy } from "./leave-strategy.ts";
+import type { Doubt, Step } from "./model.ts";
 import { succeed } from "./open.ts";
 import {
   emit,
@@ -68,6 +71,10 @@ function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
     return;
   }
   const { id, compensate } = planStep(pass, no);
+  if (step.doubt && isLeaving(pass, step, step.doubt) && isUndoneFirst(pass, no)) {
+    undoStrategy(pass, no, step.doubt);
+    return;
+  }
   if (pass.view.run.state.kind === "STOPPING" && compensate) {
     // What may be there is taken away: an undo of nothing does no harm.
     emit(pass, { kind: "cancelled", step: no });
@@ -76,6 +83,11 @@ function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
   const how = tries === 1 ? "one verify" : `${tries} verifies`;
   const message = `${how} could not tell whether "${id}" took effect: ${code}`;
   escalate(pass, no, "unverified", message, code);
+}
+
+/** No further try of the strategy would follow, had the attempt not taken effect. */
+function isLeaving(pass: Pass, step: Step, doubt: Doubt): boolean {
+  return pass.view.run.state.kind !== "STOPPING" && nextTry(pass, step, "perform", doubt) === null;
 }
 
 function codeOf(outcome: Outcome): string {

@@ -25,7 +25,13 @@ import { ODD } from "./random-run.ts";
 export type Act =
   | { readonly kind: "claim"; readonly pick: number; readonly session: number }
   | { readonly kind: "try"; readonly pick: number; readonly outcome: ReportedOutcome }
-  | { readonly kind: "lose"; readonly pick: number; readonly times: number }
+  /** Lost; maybe the run is paused, and whatever it asks a person is answered "retry". */
+  | {
+      readonly kind: "lose";
+      readonly pick: number;
+      readonly times: number;
+      readonly retries: boolean;
+    }
   /** Lost, maybe paused, and then its agent speaks after all. */
   | {
       readonly kind: "late";
@@ -265,6 +271,7 @@ const act: fc.Arbitrary<Act> = fc.oneof(
       kind: fc.constant("lose" as const),
       pick,
       times: fc.integer({ min: 1, max: 3 }),
+      retries: fc.boolean(),
     }),
   },
   {

@@ -13,6 +13,12 @@ export function live(world: World, acts: readonly Act[]): void {
   for (const next of acts) perform(world, next);
 }
 
+function retryWhilePaused(world: World): void {
+  const asked = world.escalations().filter(({ closedBy }) => closedBy === null);
+  if (asked.length > 0) world.pause();
+  for (const { n } of asked) world.answer(n, "retry");
+}
+
 function perform(world: World, next: Act): void {
   switch (next.kind) {
     case "claim":
@@ -25,6 +31,7 @@ function perform(world: World, next: Act): void {
     }
     case "lose":
       lose(world, next.pick, next.times);
+      if (next.retries) retryWhilePaused(world);
       return;
     case "late": {
       const held = lose(world, next.pick, next.times);

@@ -90,6 +90,7 @@ const childRules: fc.Arbitrary<Partial<StepRules>> = fc.record(
       [{ on: ["drover.child-failed", "drover.child-cancelled"], attempts: 2 }],
     ),
     timeouts: fc.constantFrom({ totalMs: 8_000 }, { totalMs: 400 }),
+    compensate: fc.constant({ task: "undo", when: "attempted" as const }),
     fallback: fc.constantFrom([{ workflow: "third" }], [{ input: unmade }, { workflow: "third" }]),
   },
   { requiredKeys: [] },

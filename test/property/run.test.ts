@@ -5,21 +5,19 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Attempt, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import { SCHEMA_BROKEN } from "../../server/core/judge.ts";
-import type { Step } from "../../server/core/model.ts";
 import { numberOf } from "../../server/core/place.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
 import { reaches } from "../../server/core/saga.ts";
 import { everyEdge } from "../support/core-laws.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
+import { expectOneEffect, historyOf, isUnknown, nothing, tells } from "./effects.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
 import { beginnings, definitions, judgeOf } from "./random-run.ts";
 
-const SEED = 20260104;
-const RUNS = 8_000;
+const SEED = 20260105;
+const RUNS = 10_000;
 const HEALING_EVENTS_MAX = 400;
 
 const taken = new Set<string>();
@@ -39,6 +37,7 @@ test(
         for (const edge of world.edgesTaken) taken.add(edge);
         expectRest(world);
         expectUndone(world);
+        expectOneEffect(world);
         expectNotBlind(world);
       }),
       { seed: SEED, numRuns: RUNS },
@@ -115,7 +114,7 @@ function expectUndone(world: World): void {
 
 /**
  * What must not be repeated blindly is handed out again only when it is known what became of the
- * attempt before, or a person said so; and never while that may still act.
+ * attempt before, or that is undone, or a person said so; and never while that may still act.
  */
 function expectNotBlind(world: World): void {
   const unknown = new Set<number>();
@@ -129,7 +128,7 @@ function expectNotBlind(world: World): void {
         settledAt.set(step, endedAt + timeouts.settleMs);
       if (kind === "perform" && isUnknown(outcome)) unknown.add(step);
       else if (effect.kind === "attempt-settled" || tells(outcome)) unknown.delete(step);
-    } else if (effect.kind === "escalation-answered") {
+    } else if (effect.kind === "escalation-answered" || effect.kind === "effect-undone") {
       unknown.delete(effect.step);
     } else if (effect.kind === "made-ready" && effect.ready.task !== "compensate") {
       const { step, ready } = effect;
@@ -141,92 +140,36 @@ function expectNotBlind(world: World): void {
   }
 }
 
-function isUnknown(outcome: Outcome): boolean {
-  return outcome.kind === "unknown" || (outcome.kind === "cancelled" && !outcome.noEffect);
-}
-
-/** What an attempt or a verify says about the attempts before it. */
-function tells(outcome: Outcome): boolean {
-  return isMade(outcome) || (outcome.kind === "failure" && outcome.noEffect);
-}
-
-/** It took effect, also where its output is no good. */
-function isMade(outcome: Outcome): boolean {
-  return (
-    outcome.kind === "success" || (outcome.kind === "failure" && outcome.code === SCHEMA_BROKEN)
-  );
-}
-
-/** `open`: only the attempt of this fence may have made one, and it may still say. */
-type MayExist = "no" | "yes" | { readonly open: number };
-
-interface History {
-  /** An effect was made, or may have been, and nobody has said since that there is none. */
-  readonly mayExist: MayExist;
-  /** A person has said how it was. */
-  readonly decided: boolean;
-  /** Places in the list of effects. */
-  readonly undoReadyAt: number | null;
-  readonly undoneAt: number | null;
-}
-
-const nothing: History = { mayExist: "no", decided: false, undoReadyAt: null, undoneAt: null };
-
-function historyOf(world: World, step: Step): History {
-  let history = nothing;
-  world.effects.forEach((effect, at) => {
-    if (effect.kind === "task-ended" || effect.kind === "attempt-settled") {
-      if (effect.attempt.step === step.no)
-        history = { ...history, mayExist: mayExistAfter(effect.attempt, history.mayExist) };
-    } else if (effect.kind === "escalation-answered" && effect.step === step.no) {
-      history = { ...history, decided: true };
-    } else if (
-      effect.kind === "made-ready" &&
-      effect.step === step.no &&
-      effect.ready.task === "compensate"
-    ) {
-      history = { ...history, undoReadyAt: history.undoReadyAt ?? at };
-    } else if (effect.kind === "undone" && effect.step === step.no) {
-      history = { ...history, undoneAt: at };
-    }
-  });
-  return history;
-}
-
-function mayExistAfter({ kind, fence, outcome }: Attempt, before: MayExist): MayExist {
-  // A child has ended: what a failed one did it has undone itself.
-  if (kind === "answer" || kind === "engine") return isMade(outcome) ? "yes" : before;
-  if (kind !== "perform" && kind !== "verify") return before;
-  if (isMade(outcome)) return "yes";
-  const says = kind === "perform" || outcome.kind === "failure";
-  if (says && "noEffect" in outcome && outcome.noEffect) return "no";
-  if (kind === "verify" || before === "yes" || outcome.kind === "again")
-    return outcome.kind === "again" && kind === "perform" ? "yes" : before;
-  const uncertain: readonly Outcome["kind"][] = ["unknown", "cancelled", "deferred"];
-  const own = before === "no" || before.open === fence;
-  if (uncertain.includes(outcome.kind)) return own ? { open: fence } : "yes";
-  if (outcome.kind === "failure") return own ? "no" : "yes";
-  return before;
-}
-
-/** Before the first undo each forward attempt was reported, or its lease and `settle` were over. */
+/**
+ * Before the first undo of a run each forward attempt was reported, or its lease and `settle` were
+ * over; before that of a strategy, each attempt of its step.
+ */
 function expectSettled(world: World): void {
-  let settledAt = START;
+  const settledAt = new Map<number, number>();
   const forward = world.handedOut.filter(
     ({ step, task }) => task === "perform" && planStepAt(world.plan, step)?.always === false,
   );
-  const open = new Set(forward.map(({ secret }) => secret));
+  const open = new Map(forward.map(({ secret, step }) => [secret, step]));
+  const leaving = new Set<number>();
   for (const effect of world.effects) {
+    if (effect.kind === "strategy-undoing") leaving.add(effect.step);
+    if (effect.kind === "strategy-undo-ended") leaving.delete(effect.step);
     if (effect.kind === "task-ended" && effect.attempt.kind === "perform") {
       const { secret, endedAt, digest, outcome, step } = effect.attempt;
       if (secret !== null) open.delete(secret);
       const settleMs = planStepAt(world.plan, step)?.timeouts.settleMs ?? 0;
       if (digest === null && outcome.kind === "unknown")
-        settledAt = Math.max(settledAt, endedAt + settleMs);
+        settledAt.set(step, Math.max(settledAt.get(step) ?? START, endedAt + settleMs));
     }
     if (effect.kind !== "made-ready" || effect.ready.task !== "compensate") continue;
-    expect(effect.ready.readyAt).toBeGreaterThanOrEqual(settledAt);
-    expect([...open]).toEqual([]);
+    const { step, ready } = effect;
+    const ofStrategy = leaving.has(step);
+    const mustSettle = ofStrategy
+      ? (settledAt.get(step) ?? START)
+      : Math.max(START, ...settledAt.values());
+    expect(ready.readyAt).toBeGreaterThanOrEqual(mustSettle);
+    if (ofStrategy) continue;
+    expect([...open.keys()]).toEqual([]);
     return;
   }
 }

@@ -15,6 +15,7 @@ import {
   lose,
   type StepOptions,
   succeed,
+  success,
   undoneBy,
   unknown,
   type World,
@@ -207,6 +208,11 @@ const ONE_OF_TWO = { kind: "approval", approvals: 1, need: 2, approvers: ["finan
 const FALLBACK = { onPickup: "fallback", fallback: [{ queue: "other" }] } as const;
 const SHORT = { timeouts: { attemptMs: 3_000, heartbeatMs: 4_000 } } as const;
 
+const TWO_WAYS: StepOptions = {
+  ...{ retry: [{ attempts: 1 }], fallback: [{ queue: "other" }] },
+  compensate: undoneBy("undo-a"),
+};
+
 const POLL = "start-agent";
 
 const whileRunning = rows("RUNNING", "forward", [
@@ -281,6 +287,45 @@ const whileUndoing = [
   ]),
 ];
 
+/** A strategy with an effect is left for the next one. */
+const leaving = (then: (made: World) => void = idle) =>
+  world({ a: TWO_WAYS, b: {} }, (made) => {
+    made.report(made.claim("a"), unknown());
+    then(made);
+  });
+const leavingPaused = (then: (made: World) => void = idle) =>
+  paused({ a: TWO_WAYS, b: {} }, (made) => {
+    made.report(made.claim("a"), unknown());
+    then(made);
+  });
+const undoGivenUp = (made: World): void => {
+  made.report(made.claim("b"), success());
+  fails(made);
+};
+const stopsWhileUndoing = (made: World): void => {
+  claimed(made);
+  stops(made);
+};
+
+const whileLeaving = [
+  ...rows("RUNNING", "undo", [
+    ["READY", "a", leaving(), { ...TO_UNDO, taskName: "undo-a" }, "alarm", POLL],
+    ["LEASED", "a", leaving(claimed), { ...WORKING, task: "compensate" }, "check-lease"],
+    ["BACKOFF", "a", leaving(busy), { kind: "backoff", task: "compensate" }, "make-ready"],
+    ["FAILED", "a", leaving(fails), { kind: "person", reason: "undo-failed" }, null, "answer"],
+  ]),
+  ...rows("PAUSED", "undo", [
+    ["HELD", "a", leavingPaused(), { kind: "resume", task: "compensate" }, null, "resume"],
+    ["LEASED", "a", leavingPaused(claimed), { ...WORKING, task: "compensate" }, "check-lease"],
+    ["BACKOFF", "a", leavingPaused(busy), { kind: "backoff" }, "make-ready"],
+    ["FAILED", "a", leavingPaused(fails), ASKED, null, "answer"],
+  ]),
+  ...rows("STOPPING", "undo", [
+    ["LEASED", "a", leaving(stopsWhileUndoing), { ...WORKING, task: "compensate" }, "check-lease"],
+  ]),
+  ...rows("ESCALATED", "undo", [["FAILED", "a", leaving(undoGivenUp), ASKED, null, "answer"]]),
+];
+
 const whileFinishing = rows("FINISHING", "forward", [
   ["MAPPING", "a", finishingMap, { kind: "items", total: 3 }, null],
   ["BLOCKED", "y", finishing(), { kind: "steps", steps: [2] }, null],
@@ -326,5 +371,6 @@ const whileEscalated = [
 
 export const EXPLAINED: readonly ExplainedState[] = [
   ...[...whileRunning, ...whilePaused, ...whileStopping],
+  ...whileLeaving,
   ...[...whileUndoing, ...whileFinishing, ...whileEscalated],
 ];

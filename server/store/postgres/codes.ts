@@ -74,6 +74,7 @@ export const forwards = codes<StoredForward>("forward state", [
   "HELD",
   "SKIPPED",
   "MAPPING",
+  "UNDOING",
 ]);
 
 export type StoredUndo = StoredState<"undo">;

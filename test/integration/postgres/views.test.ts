@@ -51,10 +51,10 @@ async function listsOf(view: string): Promise<readonly (readonly string[])[]> {
 const undoWord = (name: string): string =>
   ["OPEN", "BACKOFF", "WAITING", "HELD", "MAPPING"].includes(name) ? "ACTIVE" : name;
 
-/** A held step is as good as ready, and a map waits for its items. */
+/** A held step is as good as ready; a map waits for its items, and UNDOING for an undo. */
 const forwardWord = (name: string): string => {
   if (name === "HELD") return "READY";
-  return name === "MAPPING" ? "WAITING" : name;
+  return name === "MAPPING" || name === "UNDOING" ? "WAITING" : name;
 };
 
 interface Made {

@@ -24,12 +24,13 @@ const RUN_WAYS = oneEscalated(
   ),
 );
 /**
- * What people see: HELD as READY, MAPPING as WAITING, and a step that is verified as VERIFYING
- * wherever it stands.
+ * What people see: HELD as READY, MAPPING and UNDOING as WAITING, and a step that is verified as
+ * VERIFYING in whatever state it is.
  */
 const SHOWN: Readonly<Record<string, readonly string[]>> = {
   HELD: ["READY"],
   MAPPING: ["WAITING"],
+  UNDOING: ["WAITING"],
   ...Object.fromEntries(
     ["READY", "LEASED", "BACKOFF"].map((state) => [state, [state, "VERIFYING"]]),
   ),

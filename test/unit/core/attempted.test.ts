@@ -53,17 +53,30 @@ describe("a step that failed half-way", () => {
     });
   });
 
-  test("is undone also where its failure is continued, and the run is undone later", () => {
+  test("is undone before the run continues without it", () => {
     const world = createWorld(
       workflow({ a: { ...attempted, onFailure: "continue" }, b: { needs: ["a"] } }),
     );
     world.report(world.claim("a"), broken);
-    world.report(world.claim("b"), broken);
-    expect(world.step("a").undo.kind).toBe("READY");
+    expect(world.step("a")).toMatchObject({
+      forward: { kind: "UNDOING" },
+      undo: { kind: "READY" },
+    });
+    expect(world.step("b").forward.kind).toBe("BLOCKED");
+    succeed(world, "a");
+    expect(world.step("a")).toMatchObject({
+      forward: { kind: "FAILED" },
+      undo: { kind: "NONE" },
+      strategies: [{ mark: "UNDONE" }],
+    });
+    succeed(world, "b");
+    expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1, undone: 0 });
   });
 
-  test("needs no verify: its agent knows how it ended", () => {
+  test("needs no verify and asks nobody: its agent knows how it ended", () => {
     const world = failed({ ...attempted, effects: "once", onFailure: "continue" });
+    succeed(world, "a");
+    expect(world.escalations()).toEqual([]);
     expect(world.run().state.kind).toBe("COMPLETED");
   });
 });
@@ -76,11 +89,14 @@ test("a step that was never handed out, or given back unstarted, was not attempt
   expect(world.run().state.kind).toBe("FAILED");
 });
 
-test("each strategy that failed half-way is undone", () => {
+test("a strategy that failed half-way is undone before the next, and the last one with its run", () => {
   const world = failed({ ...attempted, fallback: [{ queue: "eu" }] });
+  expect(world.step("a")).toMatchObject({ forward: { kind: "UNDOING" }, undo: { kind: "READY" } });
+  succeed(world, "a");
+  expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform" });
   world.report(world.claim("a"), broken);
-  expect(world.step("a").strategies.map(({ mark }) => mark)).toEqual(["ATTEMPTED", "ATTEMPTED"]);
-  succeed(world, "a", "a");
+  expect(world.step("a").strategies.map(({ mark }) => mark)).toEqual(["UNDONE", "ATTEMPTED"]);
+  succeed(world, "a");
   expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
 });
 

@@ -203,9 +203,15 @@ describe("about a step forward", () => {
     expect(answer(world, "retry-changed")).toMatchObject({ kind: "refused" });
     expect(answer(world, "retry-changed", '{"seats":1}')).toEqual({ kind: "done" });
     expect(world.step("a")).toMatchObject({
+      forward: { kind: "UNDOING" },
+      undo: { kind: "BACKOFF", cause: "settle" },
+    });
+    world.fireNext();
+    succeed(world, "a");
+    expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", attempt: 1 },
       strategies: [
-        { planned: 0, changed: false, mark: "LINGERING" },
+        { planned: 0, changed: false, mark: "UNDONE" },
         { planned: 0, changed: true, mark: "NONE" },
       ],
     });

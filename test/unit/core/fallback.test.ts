@@ -134,19 +134,17 @@ describe("the effect of a strategy", () => {
     expect(world.step("a").result).toMatchObject({ fence: 2 });
   });
 
-  test("is undone for each strategy that has one, the last first, and then the step is", () => {
+  test("is undone before the next strategy begins, and that of the last with its run", () => {
     const world = threeWays({ compensate, retry: [{ attempts: 1 }] });
     world.report(world.claim("a"), unknown());
-    succeed(world, "a");
+    succeed(world, "a", "a");
+    expect(marksOf(world)).toEqual([
+      [0, "UNDONE"],
+      [1, "MADE"],
+    ]);
     world.cancel(true);
     world.report(world.claim("a"), failure("busy"));
     world.fireNext();
-    succeed(world, "a");
-    expect(marksOf(world)).toEqual([
-      [0, "UNSETTLED"],
-      [1, "UNDONE"],
-    ]);
-    expect(world.step("a")).toMatchObject({ undo: { kind: "READY", attempt: 1 }, attempt: 0 });
     succeed(world, "a");
     expect(marksOf(world)).toEqual([
       [0, "UNDONE"],
@@ -295,17 +293,15 @@ test("a late failure of a strategy that was left lets the next go on", () => {
   expect(world.step("a")).toMatchObject({ forward: { kind: "READY" }, attempt: 0, tries: [] });
 });
 
-test("a late word on the undo of one effect says nothing of the next", () => {
+test("a late report on the undo of one strategy says nothing of the next", () => {
   const world = threeWays({ compensate, retry: [{ attempts: 1 }] });
   world.report(world.claim("a"), unknown());
-  succeed(world, "a");
-  world.cancel(true);
   const held = poison(world, "a");
   world.answer(lastQuestion(world).n, "succeed");
-  expect(world.step("a").undo).toMatchObject({ kind: "READY", task: "compensate" });
+  expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform" });
   expect(world.report(held, success())).toMatchObject({ kind: "lease-lost" });
   expect(marksOf(world)).toEqual([
-    [0, "UNSETTLED"],
-    [1, "UNDONE"],
+    [0, "UNDONE"],
+    [1, "NONE"],
   ]);
 });

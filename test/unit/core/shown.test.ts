@@ -59,9 +59,9 @@ test("who looks for steps by what is shown of them finds each where it is stored
   const tasks = ["perform", "verify"] as const;
   const forwards: readonly Forward[] = [
     blocked,
-    ...(["MAPPING", "ESCALATED", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const).map(
-      (kind) => ({ kind }),
-    ),
+    ...(
+      ["MAPPING", "UNDOING", "ESCALATED", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const
+    ).map((kind) => ({ kind })),
     ...tasks.flatMap((task): Forward[] => [
       { kind: "HELD", task },
       { kind: "BACKOFF", task, cause: "retry", wakeAt },

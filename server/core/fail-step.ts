@@ -1,0 +1,79 @@
+// Rung 3 of recovery: the step has failed for good, and its `on_failure` says what follows.
+import type { Setback, Step, Verdict } from "./model.ts";
+import { continueAfter } from "./open.ts";
+import { emit, escalate, keepFacts, type Pass, planStep } from "./pass.ts";
+import { itemOf } from "./place.ts";
+import { stop } from "./saga.ts";
+
+export const TOTAL_OVER = "drover.total";
+
+export const PERMANENT = Object.freeze({
+  permanent: true,
+  unknown: false,
+  retryAfterMs: null,
+  lostBy: null,
+});
+
+/** A failure that no agent reported, as a row. */
+export function keepFailure(pass: Pass, step: Step, code: string, message: string): void {
+  const { now } = pass.occasion;
+  emit(pass, {
+    kind: "attempt-kept",
+    attempt: {
+      step: step.no,
+      kind: "engine",
+      fence: step.fence,
+      n: 0,
+      attempt: step.attempt,
+      agentId: null,
+      session: null,
+      secret: null,
+      startedAt: step.firstReadyAt ?? now,
+      endedAt: now,
+      outcome: {
+        kind: "failure",
+        class: "permanent",
+        code,
+        message,
+        retryAfterMs: null,
+        noEffect: false,
+      },
+      digest: null,
+    },
+  });
+}
+
+/** Rung 3: what the step's `on_failure` says; undecided, what can be undone is. */
+export function fail(
+  pass: Pass,
+  no: number,
+  { code, message }: Pick<Setback, "code" | "message">,
+): void {
+  const { id, onFailure, always } = planStep(pass, no);
+  const { pivoted } = pass.view.run;
+  const says = onFailure ?? (always ? "escalate" : "compensate");
+  if (says === "escalate") {
+    escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`, code);
+  } else if (itemOf(no) > 0) {
+    // Its map says what follows from that (map.ts).
+    emit(pass, { kind: "failed", step: no, code });
+  } else if (says === "compensate" && pivoted) {
+    const past = `"${id}" failed after the pivot, and nothing is undone from there on`;
+    escalate(pass, no, "after-pivot", `${past}: ${code}: ${message}`, code);
+  } else {
+    emit(pass, { kind: "failed", step: no, code });
+    if (says === "continue") continueAfter(pass, no, { code, message });
+    else {
+      keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
+      giveVerdict(pass, { reason: "STEP_FAILED", undo: says === "compensate" });
+    }
+  }
+}
+
+/** A paused run keeps its first verdict until it is resumed. */
+export function giveVerdict(pass: Pass, verdict: Verdict): void {
+  const { state } = pass.view.run;
+  if (state.kind !== "PAUSED") stop(pass, verdict);
+  else if (state.verdict === null)
+    emit(pass, { kind: "run-moved", by: "verdict", state: { ...state, verdict } });
+}

@@ -1,0 +1,135 @@
+// A step leaves the strategy by which it was tried: for the next one, or because it has failed. A
+// strategy is left only once its effect is settled, or a run would complete with two effects of one
+// step [G19]. What may be there decides what is done first:
+//
+//   verify      whether the attempt took effect is unknown, and the step has a verify (verify.ts)
+//   undo        the run continues without this strategy, and the step has a `compensate`: a task of
+//               it takes the effect away, with the key and the input of the strategy
+//   ask         a step that must run once only, or that has an effect which nothing takes away: a
+//               person decides
+//   nothing     there is no effect; or the step is idempotent and has no `compensate`, so that
+//               nothing could be undone; or the run stops and undoes all effects at its end
+//
+// While it undoes a strategy the step is UNDOING and keeps the setback that it goes on from.
+import { afterSettling, inDoubt } from "./doubt.ts";
+import { currentMark } from "./evolve.ts";
+import { fail, keepFailure, PERMANENT, TOTAL_OVER } from "./fail-step.ts";
+import type { Setback, Step } from "./model.ts";
+import { beginStrategy } from "./open.ts";
+import { emit, escalate, inWords, type Pass, planStep, stepOf, totalEndsAt } from "./pass.ts";
+import { itemOf } from "./place.ts";
+import { leaveUndoToRun, noteUndone } from "./saga.ts";
+import {
+  currentStrategy,
+  isFresh,
+  isUnsettled,
+  leavesEffect,
+  nextStrategyPlace,
+  plannedOf,
+} from "./strategy.ts";
+
+/** `total` is over, or would be before the next try: the step fails with `drover.total`. */
+export function totalOver(pass: Pass, step: Step): void {
+  const { totalMs } = planStep(pass, step.no).timeouts;
+  const message = `all tries together may take ${inWords(totalMs)}, which is over: raise timeouts.total`;
+  keepFailure(pass, step, TOTAL_OVER, message);
+  leave(pass, step.no, { ...PERMANENT, code: TOTAL_OVER, message });
+}
+
+/** Leaves the strategy, once its effect is settled: for the next one, or the step has failed. */
+export function leave(pass: Pass, no: number, setback: Setback): void {
+  const step = stepOf(pass, no);
+  const planned = setback.code === TOTAL_OVER ? null : nextPlanned(pass, step);
+  if (planned !== null && pass.occasion.now >= totalEndsAt(pass, step)) {
+    totalOver(pass, step);
+    return;
+  }
+  switch (firstTo(pass, step, planned !== null)) {
+    case "verify":
+      inDoubt(pass, no, setback);
+      return;
+    case "undo":
+      undoStrategy(pass, no, setback);
+      return;
+    case "ask":
+      ask(pass, no, setback);
+      return;
+    case "nothing":
+      if (planned === null) fail(pass, no, setback);
+      else begin(pass, step, planned);
+  }
+}
+
+function begin(pass: Pass, step: Step, planned: number): void {
+  const place = nextStrategyPlace(step);
+  emit(pass, { kind: "strategy-begun", step: step.no, place, planned, input: null });
+  beginStrategy(pass, step.no, planned);
+}
+
+/** What has to be done about the effect of the strategy before the step leaves it. */
+function firstTo(pass: Pass, step: Step, hasNext: boolean): "verify" | "undo" | "ask" | "nothing" {
+  const plan = planStep(pass, step.no);
+  const mark = currentMark(step);
+  if (!leavesEffect({ mark })) return "nothing";
+  const continues = hasNext || isPassedOver(pass, step.no);
+  if (plan.verify && mark !== "MADE" && (continues || isUnsettled(mark))) return "verify";
+  if (plan.compensate && continues) return "undo";
+  if (plan.effects === "idempotent") return "nothing";
+  return isUnsettled(mark) || hasNext ? "ask" : "nothing";
+}
+
+/** Whether the run continues although the step has failed. */
+function isPassedOver(pass: Pass, no: number): boolean {
+  const { onFailure } = planStep(pass, no);
+  return onFailure === "continue" || (itemOf(no) > 0 && onFailure !== "escalate");
+}
+
+/** Whether the strategy, once it is left, is undone by a task of its own and not by its run. */
+export function isUndoneFirst(pass: Pass, no: number): boolean {
+  const { compensate } = planStep(pass, no);
+  const hasNext = nextPlanned(pass, stepOf(pass, no)) !== null;
+  return compensate !== null && (hasNext || isPassedOver(pass, no));
+}
+
+function ask(pass: Pass, no: number, setback: Setback): void {
+  if (isUnsettled(currentMark(stepOf(pass, no)))) {
+    inDoubt(pass, no, setback);
+    return;
+  }
+  const { code, message } = setback;
+  const made = `"${planStep(pass, no).id}" took effect and failed all the same`;
+  const next = "its next strategy would take effect beside it, and nothing undoes the first";
+  escalate(pass, no, "step-failed", `${made}: ${code}: ${message}; ${next}`, code);
+}
+
+/** Takes away what the strategy has left. After that, what `setback` leads to. */
+export function undoStrategy(pass: Pass, no: number, setback: Setback): void {
+  emit(pass, { kind: "strategy-undoing", step: no, doubt: { ...setback, tries: 0 } });
+  afterSettling(pass, no, "compensate");
+}
+
+/** The strategy that the step leaves is undone: what was to follow follows. */
+export function strategyUndone(pass: Pass, no: number): void {
+  noteUndone(pass, no);
+  if (pass.view.run.state.kind === "STOPPING") leaveUndoToRun(pass, no);
+  else afterUndo(pass, no);
+}
+
+/** Nothing of the strategy that the step leaves is there any more. */
+export function afterUndo(pass: Pass, no: number): void {
+  const { doubt } = stepOf(pass, no);
+  if (!doubt) throw new Error(`step ${no} undoes a strategy, and no setback says what follows`);
+  emit(pass, { kind: "strategy-undo-ended", step: no });
+  const step = stepOf(pass, no);
+  // A person has begun the next one, with another input.
+  if (isFresh(step)) beginStrategy(pass, no, plannedOf(step));
+  else leave(pass, no, doubt);
+}
+
+/** The strategy of the plan after the one that the step is tried in; null: it was the last. */
+export function nextPlanned(pass: Pass, step: Step): number | null {
+  const { work } = planStep(pass, step.no);
+  if (work.kind !== "task" && work.kind !== "run") return null;
+  const next = (step.strategies[currentStrategy(step)]?.planned ?? 0) + 1;
+  return next < work.strategies.length ? next : null;
+}
