@@ -56,14 +56,15 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
       return;
     case "nothing":
       if (planned === null) fail(pass, no, setback);
-      else begin(pass, step, planned);
+      else beginNext(pass, no, planned);
   }
 }
 
-function begin(pass: Pass, step: Step, planned: number): void {
-  const place = nextStrategyPlace(step);
-  emit(pass, { kind: "strategy-begun", step: step.no, place, planned, input: null });
-  beginStrategy(pass, step.no, planned);
+/** Begins another strategy of the step: with retries, a key and an effect of its own. */
+export function beginNext(pass: Pass, no: number, planned: number): void {
+  const place = nextStrategyPlace(stepOf(pass, no));
+  emit(pass, { kind: "strategy-begun", step: no, place, planned, input: null });
+  beginStrategy(pass, no, planned);
 }
 
 /** What has to be done about the effect of the strategy before the step leaves it. */

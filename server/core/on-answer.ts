@@ -4,7 +4,7 @@ import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { giveVerdict, keepFailure, PERMANENT } from "./fail-step.ts";
-import { strategyUndone, undoStrategy } from "./leave-strategy.ts";
+import { beginNext, strategyUndone, undoStrategy } from "./leave-strategy.ts";
 import { beginWave, isAtGate } from "./map.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
 import {
@@ -121,7 +121,11 @@ function beginAgain(pass: Pass, no: number): void {
     return;
   }
   const strategy = step.strategies[currentStrategy(step)];
-  if (strategy?.changed) afterSettling(pass, no, "perform");
+  if (strategy?.mark === "UNDONE") {
+    // The remote service knows its key as done and undone: the next try has another one, and the
+    // input as planned.
+    beginNext(pass, no, strategy.planned);
+  } else if (strategy?.changed) afterSettling(pass, no, "perform");
   else beginStrategy(pass, no, strategy?.planned ?? 0);
 }
 

@@ -1,6 +1,10 @@
 // Workflows that are made for ways which random ones hardly ever take: short ones, whose few steps
 // lean all in one direction.
-import type { Definition, StepDefinition } from "../../server/core/definition.ts";
+import type {
+  CompensateDefinition,
+  Definition,
+  StepDefinition,
+} from "../../server/core/definition.ts";
 import type { Chance } from "../../server/rehearsal/chance.ts";
 import {
   alwaysSteps,
@@ -60,19 +64,40 @@ const stuckUndo: Maker = (chance, canary) => [
   ...(chance.happens(0.6) ? alwaysSteps(chance, 2, canary) : []),
 ];
 
-/** Two strategies that leave an effect each, undone one after the other by slow agents. */
-const twoEffects: Maker = (_chance, canary) => [
+/**
+ * A strategy that may have left an effect is undone before the next one, by slow agents that fail
+ * or speak late; the run is long enough to be paused meanwhile.
+ */
+const leftStrategy: Maker = (chance, canary) => [
   {
-    ...{ id: "s0", needs: [], task: "vague", input: json({ canary }) },
-    ...{ timeouts: QUICK, retry: [{ attempts: 1 }] },
-    fallback: [{ task: "book" }],
-    compensate: {
-      ...{ task: "slow-undo", retry: [{ attempts: 6, initialMs: 2_000, jitter: 0 }] },
-      timeouts: { ...QUICK, attemptMs: 8_000, settleMs: 100 },
-    },
+    ...{ id: "s0", needs: [], task: chance.pick(["vague", "silent"]), input: json({ canary }) },
+    timeouts: chance.happens(0.3) ? { ...QUICK, totalMs: chance.between(600, 2_000) } : QUICK,
+    retry: [{ attempts: chance.pick([1, 1, 3]), initialMs: 1_500 }],
+    fallback: chance.pick([
+      [{ task: "book" }],
+      [{ task: "book" }],
+      [{ input: json({ first: `\${input.list[0]}` }) }],
+    ]),
+    ...chance.pick([{}, {}, VERIFIABLE]),
+    onFailure: chance.pick(["compensate", "continue"]),
+    compensate: { ...hardUndo(chance), when: chance.pick(["attempted", "finished"]) },
   },
-  { ...failing("s1"), needs: ["s0"] },
+  chance.happens(0.3)
+    ? { ...failing("s1"), needs: ["s0"] }
+    : { id: "s1", needs: [], kind: "wait", forMs: chance.between(6_000, 12_000) },
 ];
+
+function hardUndo(chance: Chance): CompensateDefinition {
+  return {
+    task: chance.pick(["slow-undo", "slow-undo", "slow-undo", "vague-undo", POISON_TASK]),
+    // An unknown is final, and a failure that is told afterwards is not.
+    retry: [
+      { on: ["drover.unknown"], attempts: chance.pick([1, 3]) },
+      { attempts: chance.pick([1, 6]), initialMs: 2_000, jitter: 0 },
+    ],
+    timeouts: { ...QUICK, attemptMs: 8_000, settleMs: chance.pick([100, 3_000]) },
+  };
+}
 
 /** A pivot, and what fails or takes too long behind it. */
 const pastPivot: Maker = (chance, canary) => [
@@ -144,10 +169,14 @@ const doneTwice: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
 
+function repeated(maker: Maker, times: number): readonly Maker[] {
+  return Array.from({ length: times }, () => maker);
+}
+
 const MAKERS: readonly Maker[] = [
-  ...[unknowable, stuckUndo, twoEffects, pastPivot, failingBranch, inexpressible, answeredLate],
+  ...[unknowable, stuckUndo, leftStrategy, pastPivot, failingBranch, inexpressible, answeredLate],
   ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
-  ...[doneTwice, doneTwice, doneTwice, doneTwice, twoEffects, twoEffects, ...MAP_MAKERS],
+  ...[doneTwice, doneTwice, doneTwice, doneTwice, ...repeated(leftStrategy, 9), ...MAP_MAKERS],
 ];
 
 const RARE_SHARE = 0.45;

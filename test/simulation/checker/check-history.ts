@@ -1,4 +1,4 @@
-// The offline checker: decides from a recorded history alone whether the promises G1 to G17
+// The offline checker: decides from a recorded history alone whether the promises G1 to G19
 // (violation.ts) were kept. Each is one function, whose comment says how it decides.
 //
 // A check reports what the history proves to be broken, never what it cannot decide: an unknown
@@ -14,6 +14,7 @@ import {
 } from "./hand-outs.ts";
 import { readyWorkMeetsWaiters } from "./meeting.ts";
 import { namespacesDoNotLeak } from "./namespaces.ts";
+import { oneEffectOfEachStep } from "./one-effect.ts";
 import { retriesObeyPolicies } from "./retries.ts";
 import {
   everyRunEnds,
@@ -52,6 +53,7 @@ const CHECKS = {
   G15: readyWorkMeetsWaiters,
   G16: cancelStopsForward,
   G17: nobodyReadsBackwards,
+  G19: oneEffectOfEachStep,
 } satisfies Record<PromiseName, Check>;
 
 /**

@@ -2,7 +2,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { planOf } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
-import type { FinalAttempt } from "../history-rows.ts";
 import {
   allHandOuts,
   callsTo,
@@ -13,15 +12,8 @@ import {
   stepName,
 } from "./facts.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
+import { isOfRun } from "./undos.ts";
 import type { Finding } from "./violation.ts";
-
-/** What is known of the children of a step: how they ended, or what a person said of it since. */
-export function childRows({ run, plan }: RunFacts, no: number): readonly FinalAttempt[] {
-  if (planStepAt(plan, no)?.work.kind !== "run") return [];
-  return run.attempts.filter(
-    ({ step, kind }) => step === no && (kind === "engine" || kind === "answer"),
-  );
-}
 
 /** Whether the run whose step began it may have told it to stop. */
 export function stoppedFromAbove({ runs }: Facts, { run }: RunFacts): boolean {
@@ -57,7 +49,8 @@ export function* childrenStayWithin(facts: Facts): Iterable<Finding> {
     if (until > parentUntil + transactionMs)
       yield { runId, text: `${of} was open after its parent had ended at ${parentUntil}` };
     const undo = allHandOuts(parent).find(
-      ({ task, startedAt }) => task === "compensate" && startedAt + transactionMs < until,
+      (one) =>
+        one.task === "compensate" && one.startedAt + transactionMs < until && isOfRun(parent, one),
     );
     if (undo && !step.always) {
       const text = `${of} was open while its parent was undone, at ${undo.startedAt}`;

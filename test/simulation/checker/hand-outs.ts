@@ -15,11 +15,12 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
-import { childRows, childrenStayWithin } from "./families.ts";
+import { childrenStayWithin } from "./families.ts";
 import { givenBackThoughKept } from "./given-back.ts";
 import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
-import { placeIn, placesOf } from "./places.ts";
+import { childRows, placeIn, placesOf } from "./places.ts";
 import { tooManyOfKey } from "./slots.ts";
+import { undoings } from "./undos.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
@@ -60,7 +61,8 @@ function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   let before: HandOut | null = null;
   for (const handOut of tasksOf(run, no)) {
     const where = taskName(run, handOut);
-    const expected = expectedAfter(before, handOut, fenceBefore(facts, run, no));
+    const last = before?.fence ?? fenceKept(facts, run, no);
+    const expected = expectedAfter(before, handOut, behindChildren(run, no, last));
     if (expected !== null)
       yield { runId, text: `${where} was handed out where ${expected} should have been` };
     // Its row says when it was settled: a verify may have been out by then.
@@ -78,20 +80,26 @@ function* overlaps(facts: Facts, run: RunFacts, no: number): Iterable<Finding> {
   }
 }
 
-/**
- * The fences of a step that is kept go on where they stood in the run that is done again, and those
- * of a step that ran another workflow behind its last child's.
- */
-function fenceBefore({ runs }: Facts, run: RunFacts, no: number): number {
-  if (!keptOf(run, no)) return Math.max(0, ...childRows(run, no).map(({ fence }) => fence));
+/** The fence of the last child run of the step that began after this fence, without a gap. */
+function behindChildren(run: RunFacts, no: number, last: number): number {
+  if (keptOf(run, no)) return last;
+  const tasks = new Set(run.handOuts.get(no)?.map(({ fence }) => fence));
+  const children = new Set(childRows(run, no).map(({ fence }) => fence)).difference(tasks);
+  let fence = last;
+  while (children.has(fence + 1)) fence++;
+  return fence;
+}
+
+/** The fences of a step that is kept continue those of the run that is done again. */
+function fenceKept({ runs }: Facts, run: RunFacts, no: number): number {
+  if (!keptOf(run, no)) return 0;
   const old = runs.get(run.run.rerunOf?.runId ?? "");
   const was = old ? placeIn(old, run, no) : -1;
   return old?.run.steps.find((row) => row.no === was)?.fence ?? 0;
 }
 
 /** What should have been instead; null: it is as it should be. */
-function expectedAfter(before: HandOut | null, handOut: HandOut, first: number): string | null {
-  const fence = before?.fence ?? first;
+function expectedAfter(before: HandOut | null, handOut: HandOut, fence: number): string | null {
   if (handOut.task !== "verify") return handOut.fence === fence + 1 ? null : `fence ${fence + 1}`;
   const number = before?.task === "verify" && before.fence === handOut.fence ? before.attempt : 0;
   if (handOut.fence === fence && handOut.attempt === number + 1) return null;
@@ -277,20 +285,6 @@ function completions(run: RunFacts, no: number, name: string): string[] {
     );
   found.push(...handedOutAfter(run, first, name));
   found.push(...undoings(run, no, name, rows.filter(({ kind }) => kind === "compensate").length));
-  return found;
-}
-
-/** One undo undoes the effect of one strategy; a person may say instead that it is done. */
-function undoings(run: RunFacts, no: number, name: string, successes: number): readonly string[] {
-  const step = run.run.steps.find((row) => row.no === no);
-  // A map is undone by its items.
-  const done = step?.undo.kind === "DONE" && step.items === null;
-  const said = answered(run, no, "succeed").filter(({ reason }) => reason === "undo-failed").length;
-  const undone = step?.strategies.filter(({ mark }) => mark === "UNDONE").length ?? 0;
-  const found: string[] = [];
-  if (successes > 1 && successes > undone) found.push(`${name} was undone ${successes} times`);
-  if (done && successes + said < 1) found.push(`${name} is undone, but no attempt did it`);
-  if (!done && successes > undone) found.push(`${name} has an undo, but is not undone`);
   return found;
 }
 

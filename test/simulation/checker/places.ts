@@ -2,6 +2,7 @@
 import { itemOf, numberOf, placeOf } from "../../../server/core/place.ts";
 import type { PlanStep } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
+import type { FinalAttempt } from "../history-rows.ts";
 import type { RunFacts } from "./facts.ts";
 
 /** What the plan says of each step, and of each item that has a row. */
@@ -15,4 +16,12 @@ export function placeIn({ plan: other }: RunFacts, { plan }: RunFacts, place: nu
   const id = plan.steps[numberOf(place)]?.id;
   const no = other.steps.find((step) => step.id === id)?.no;
   return no === undefined ? -1 : placeOf(no, itemOf(place));
+}
+
+/** What is known of the children of a step: how they ended, or what a person said of it since. */
+export function childRows({ run, plan }: RunFacts, no: number): readonly FinalAttempt[] {
+  if (planStepAt(plan, no)?.work.kind !== "run") return [];
+  return run.attempts.filter(
+    ({ step, kind }) => step === no && (kind === "engine" || kind === "answer"),
+  );
 }

@@ -8,6 +8,7 @@ import { LOSSES_IN_A_ROW_MAX, type PlanStep, type PlanTask } from "../../../serv
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import { outcomeText } from "./acknowledged.ts";
 import { answered, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
+import { mayBeReplanned } from "./undos.ts";
 import { blindRepeats, keysOfStrategies } from "./unknowns.ts";
 import type { Finding } from "./violation.ts";
 
@@ -103,6 +104,8 @@ function* brokenTries(
       yield { runId, text };
     }
     const next: HandOut | undefined = handOuts[place + 1];
+    // Its run has begun the undo anew.
+    const isAnew = task === "compensate" && next?.attempt === 1 && mayBeReplanned(run, handOut);
     const nextAt = next && next.startedAt + transactionMs;
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
@@ -111,8 +114,8 @@ function* brokenTries(
     const saidSo = said.includes("succeed") && next.attempt === 1;
     const isPassed = isGate && (handOut.end?.outcome.kind === "success" || saidSo);
     // The next one is the gate behind the next wave.
-    if (isPassed) tally.counted = 0;
-    if (isPassed || said.length > 0) {
+    if (isPassed || isAnew) tally.counted = 0;
+    if (isPassed || isAnew || said.length > 0) {
       // Fresh tries: numbers go on, unless it is another gate.
       tally.lostInARow = 0;
       tally.charged = new Map();

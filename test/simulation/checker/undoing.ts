@@ -16,12 +16,13 @@ import {
   stepName,
   tokenKey,
 } from "./facts.ts";
-import { cancelsReachChildren, childRows, isForward } from "./families.ts";
+import { cancelsReachChildren, isForward } from "./families.ts";
 import { taskName, tasksOf } from "./hand-outs.ts";
 import { whatIsHeldStays } from "./holds.ts";
 import { pausesHold } from "./pauses.ts";
-import { placeIn, placesOf } from "./places.ts";
+import { childRows, placeIn, placesOf } from "./places.ts";
 import { pausedSchedulesRest } from "./schedules.ts";
+import { isOfRun } from "./undos.ts";
 import type { Bounds, Finding } from "./violation.ts";
 
 /**
@@ -46,7 +47,10 @@ function* undoneTooEarly(
   undos: readonly HandOut[],
   { transactionMs }: Bounds,
 ): Iterable<Finding> {
-  const [first] = [...undos].sort((a, b) => a.startedAt - b.startedAt);
+  for (const undo of undos)
+    if (!isOfRun(run, undo)) yield* strategyUndoneTooEarly(run, undo, transactionMs);
+  const ofRun = undos.filter((undo) => isOfRun(run, undo));
+  const [first] = ofRun.sort((a, b) => a.startedAt - b.startedAt);
   if (!first) return;
   const { runId } = run.run;
   const undo = `the undo of ${stepName(run, first.step)} was handed out at ${first.startedAt}`;
@@ -60,12 +64,29 @@ function* undoneTooEarly(
   }
 }
 
+/** A strategy is undone once each earlier attempt of its step has reported, or has settled. */
+function* strategyUndoneTooEarly(
+  run: RunFacts,
+  undo: HandOut,
+  transactionMs: number,
+): Iterable<Finding> {
+  for (const handOut of run.handOuts.get(undo.step) ?? []) {
+    if (handOut.task !== "perform" || handOut.fence > undo.fence) continue;
+    const quietAt = quietFrom(run, handOut);
+    if (quietAt !== null && quietAt <= undo.startedAt + transactionMs) continue;
+    const until = quietAt === null ? "is still out" : `may act until ${quietAt}`;
+    const text = `a strategy of ${stepName(run, undo.step)} was being undone at ${undo.startedAt}, but ${taskName(run, handOut)} ${until}`;
+    yield { runId: run.run.runId, text };
+  }
+}
+
 function* undoneOutOfOrder(
   run: RunFacts,
   undos: readonly HandOut[],
   { transactionMs }: Bounds,
 ): Iterable<Finding> {
   for (const undo of undos) {
+    if (!isOfRun(run, undo)) continue;
     for (const no of downstream(run, undo.step)) {
       const state = run.run.steps.find((row) => row.no === no)?.undo.kind ?? "NONE";
       if (state === "NONE") continue;
@@ -158,7 +179,10 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   const made = maker ? placeIn(maker, run, no) : -1;
   if (kept) return maker && made >= 0 ? hasEffect(facts, maker, made) : false;
   if (childRows(run, no).some(byChild)) return true;
-  const tasks = tasksOf(run, no).filter(({ task }) => task !== "compensate");
+  const tasks = tasksOf(run, no).filter((one) => one.task !== "compensate" || !isOfRun(run, one));
+  // A person may have said that a strategy is undone.
+  if (tasks.some(({ task }) => task === "compensate") && answered(run, no, "succeed").length > 0)
+    return false;
   const said = answered(run, no, "succeed", "fail");
   if (said.length > 0) return said.some(({ by }) => by === "succeed") && tasks.length > 0;
   const many = (run.run.steps.find((row) => row.no === no)?.strategies.length ?? 1) > 1;
@@ -173,6 +197,10 @@ function hasEffect(facts: Facts, run: RunFacts, no: number): boolean {
   for (const handOut of tasks) {
     if (handOut.task === "perform") current = many ? (handOut.strategy ?? current) : 0;
     const outcome = handOut.end?.outcome;
+    if (handOut.task === "compensate") {
+      if (outcome?.kind === "success") marks.set(handOut.strategy ?? current, false);
+      continue;
+    }
     const marked = marks.get(current) ?? false;
     if (outcome) marks.set(current, markAfter(marked, handOut, outcome, claims(handOut)));
   }
@@ -235,7 +263,7 @@ function* keptAtRemote(facts: Facts): Iterable<Finding> {
 }
 
 /** By an agent that was frozen past its lease and settle: not promised. */
-function madeTooLate(
+export function madeTooLate(
   { clockBackMs }: Facts,
   run: RunFacts,
   { step, fence, at }: EffectRecord,

@@ -375,6 +375,22 @@ test("a pause holds the undo, and a resume lets it go on", () => {
   expectOneBooking(world);
 });
 
+test("a strategy that was undone is tried again as another one, whose key is new", () => {
+  const world = reported(
+    { compensate, onFailure: "escalate", timeouts: { totalMs: 5_000 } },
+    unknown(),
+  );
+  world.advance(5_000);
+  succeed(world, "hotel");
+  expect(lastQuestion(world)).toMatchObject({ reason: "step-failed", code: "drover.total" });
+  world.answer(lastQuestion(world).n, "retry");
+  expectNextWay(world);
+  expect(hotel(world).strategies).toMatchObject([
+    { planned: 0, mark: "UNDONE" },
+    { planned: 0, mark: "NONE" },
+  ]);
+});
+
 test("a person who gives another input has what the last one left undone first", () => {
   const world = reported({ effects: "once", compensate, fallback: [] }, unknown());
   world.answer(lastQuestion(world).n, "retry-changed", '{"room":1}');

@@ -1,0 +1,75 @@
+// One effect of each step of a completed run, by the remote service's own record: G19.
+import { itemOf } from "../../../server/core/place.ts";
+import type { PlanStep } from "../../../server/core/plan.ts";
+import type { EffectRecord } from "../history.ts";
+import { answered, type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
+import { placesOf } from "./places.ts";
+import { madeTooLate } from "./undoing.ts";
+import type { Finding } from "./violation.ts";
+
+/**
+ * G19. In a COMPLETED run a succeeded step with a `compensate` or a `verify` has one effect at the
+ * remote service, that of the strategy which succeeded; one that failed and was passed over, and
+ * can be undone, has none. Nothing is said of a step about which a person has decided, and of an
+ * effect that an agent made after its lease and settle had ended.
+ */
+export function* oneEffectOfEachStep(facts: Facts): Iterable<Finding> {
+  const undone = new Set(facts.effects.flatMap(({ did, key }) => (did === "undone" ? [key] : [])));
+  const standing = Map.groupBy(
+    facts.effects.filter(({ did, key }) => did === "made" && !undone.has(key)),
+    ({ runId, step }) => `${runId}/${step}`,
+  );
+  for (const run of facts.runs.values()) {
+    if (run.run.state !== "COMPLETED") continue;
+    for (const planned of placesOf(run)) {
+      if (!mustBeOne(run, planned)) continue;
+      const found = standing.get(`${run.run.runId}/${planned.no}`) ?? [];
+      yield* brokenOf(facts, run, planned, found);
+    }
+  }
+}
+
+function mustBeOne(run: RunFacts, { no, work, compensate, verify }: PlanStep): boolean {
+  if (work.kind !== "task" || (!compensate && !verify) || keptOf(run, no)) return false;
+  return answered(run, no, "succeed", "fail", "skip", "retry-changed").length === 0;
+}
+
+function* brokenOf(
+  facts: Facts,
+  run: RunFacts,
+  { no, compensate }: PlanStep,
+  standing: readonly EffectRecord[],
+): Iterable<Finding> {
+  const { runId } = run.run;
+  const row = run.run.steps.find((one) => one.no === no);
+  const left = standing.filter((effect) => !madeTooLate(facts, run, effect));
+  const name = stepName(run, no);
+  if (row?.forward.kind === "SUCCEEDED") {
+    const last = row.strategies.length - 1;
+    for (const { key, at } of left)
+      if (strategyOf(key) !== last)
+        yield {
+          runId,
+          text: `${name} has succeeded by strategy ${last}, and the remote service still has the effect "${key}" of another one, made at ${at}`,
+        };
+    // Whoever calls back may say so of what was never made.
+    const undone = facts.effects.find(
+      ({ did, key, ...of }) =>
+        did === "undone" && of.runId === runId && of.step === no && strategyOf(key) === last,
+    );
+    if (undone)
+      yield { runId, text: `${name} has succeeded, and its effect was undone at ${undone.at}` };
+  } else if (row?.forward.kind === "FAILED" && compensate) {
+    const what = itemOf(no) > 0 ? "its map went on" : "the run went on";
+    for (const { key, at } of left)
+      yield {
+        runId,
+        text: `${name} has failed and ${what}, and the remote service still has its effect "${key}", made at ${at}`,
+      };
+  }
+}
+
+/** Its place in the list of the step: the last part of the key. */
+function strategyOf(key: string): number {
+  return Number(key.slice(key.lastIndexOf("/") + 1));
+}

@@ -1,0 +1,56 @@
+// Whose an undo is: of a strategy that its step leaves (G19), or of the whole run (G11).
+import { isFinal } from "../../../server/core/model.ts";
+import { itemOf } from "../../../server/core/place.ts";
+import { planStepAt } from "../../../server/core/plan-at.ts";
+import { answered, type HandOut, type RunFacts } from "./facts.ts";
+import { childRows } from "./places.ts";
+
+/**
+ * Whether an undo is surely of the run, which has stopped: false also where the rows do not tell,
+ * since a step that undid a strategy when its run got the verdict is undone again by the run.
+ */
+export function isOfRun(run: RunFacts, undo: HandOut): boolean {
+  const row = run.run.steps.find(({ no }) => no === undo.step);
+  if (!row || row.undo.kind === "NONE" || !isFinal(row.forward)) return false;
+  const forward = [
+    ...(run.handOuts.get(undo.step) ?? []).filter(({ task }) => task === "perform"),
+    ...(run.verifies.get(undo.step) ?? []),
+    ...childRows(run, undo.step),
+  ];
+  if (forward.some(({ fence }) => fence > undo.fence)) return false;
+  return !mayBeReplanned(run, undo);
+}
+
+/** Whether the step may have left an undo of a strategy to its run, which has begun it anew. */
+export function mayBeReplanned(run: RunFacts, { step }: HandOut): boolean {
+  const row = run.run.steps.find(({ no }) => no === step);
+  const planned = planStepAt(run.plan, step);
+  const { work } = planned ?? {};
+  const canLeave =
+    ((work?.kind === "task" || work?.kind === "run") && work.strategies.length > 1) ||
+    itemOf(step) > 0 ||
+    planned?.onFailure === "continue" ||
+    answered(run, step, "retry-changed").length > 0;
+  const isStopped =
+    row?.forward.kind === "CANCELLED" || answered(run, step, "compensate", "fail").length > 0;
+  return canLeave && isStopped;
+}
+
+/** One undo undoes the effect of one strategy; a person may say instead that it is done. */
+export function undoings(
+  run: RunFacts,
+  no: number,
+  name: string,
+  successes: number,
+): readonly string[] {
+  const step = run.run.steps.find((row) => row.no === no);
+  // A map is undone by its items.
+  const done = step?.undo.kind === "DONE" && step.items === null;
+  const said = answered(run, no, "succeed").filter(({ reason }) => reason === "undo-failed").length;
+  const undone = step?.strategies.filter(({ mark }) => mark === "UNDONE").length ?? 0;
+  const found: string[] = [];
+  if (successes > 1 && successes > undone) found.push(`${name} was undone ${successes} times`);
+  if (done && successes + said < 1) found.push(`${name} is undone, but no attempt did it`);
+  if (!done && successes > undone) found.push(`${name} has an undo, but is not undone`);
+  return found;
+}
