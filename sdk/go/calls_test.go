@@ -161,7 +161,7 @@ func TestAReportIsRepeatedWithTheVerySameOutcomeUntilItIsAnswered(t *testing.T) 
 	})
 }
 
-func TestAnOutputThatTheServerRefusesIsReportedAsUnknownInstead(t *testing.T) {
+func TestAnOutputThatTheServerRefusesIsReportedAsASuccessWhoseOutputIsLost(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight",
 			func(context.Context, *drover.Task) (any, error) { return "far too long", nil }))
@@ -171,8 +171,9 @@ func TestAnOutputThatTheServerRefusesIsReportedAsUnknownInstead(t *testing.T) {
 			Answers: []*droverpb.CompleteAnswer{{Status: refusal}},
 		})
 		second := server.complete.next()
-		outcome := second.request.GetResults()[0].GetOutcome()
-		equal(t, "code", outcome.GetUnknown().GetCode(), "report-refused")
+		success := second.request.GetResults()[0].GetOutcome().GetSuccess()
+		equal(t, "problem", success.GetOutputProblem(),
+			"The output was refused: PAYLOAD_TOO_LARGE by the script")
 		accepted(second)
 		settle(server, agent)
 	})
@@ -389,7 +390,8 @@ func TestWhatAHandlerReturnsSaysHowItEnded(t *testing.T) {
 		{nil, nil, "success:{}"},
 		{map[string]int{"n": 1}, nil, `{"n":1}`},
 		{"<ü>", nil, `<ü>`},
-		{func() {}, nil, `code:"bad-output"`},
+		{func() {}, nil, `output_problem:"The handler's result cannot be sent`},
+		{strings.Repeat("x", 2*1024*1024), nil, `output_problem:"The output has 2097154 bytes`},
 		{drover.Deferred(), nil, "deferred"},
 		{drover.Again(0), nil, "nanos:1000000"},
 		{nil, drover.Transient("busy", "b", drover.RetryAfter(3*time.Second)), "retry_after:{seconds:3}"},

@@ -172,7 +172,11 @@ func attempt(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome
 func tried(ctx context.Context, handler Handler, task *Task) *droverpb.Outcome {
 	result, err := callHandler(ctx, handler, task)
 	if err == nil {
-		return outcomeOfResult(task.codec, result, task.message.GetKind())
+		outcome := outcomeOfResult(task.codec, result, task.message.GetKind())
+		if problem := outcome.GetSuccess().GetOutputProblem(); problem != "" {
+			task.log.Error("the output of a handler is lost", "task", task.Name, "error", problem)
+		}
+		return outcome
 	}
 	stopped := stoppedBy(ctx)
 	if isUnexpected(err, stopped) {

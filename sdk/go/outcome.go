@@ -127,9 +127,23 @@ func isCancel(err error) bool {
 	return errors.Is(err, context.Canceled) || status.Code(err) == codes.Canceled
 }
 
-// outcomeOfRefusal stands in for a report that the server refused for what is in it.
-func outcomeOfRefusal(refusal *CallError) *droverpb.Outcome {
-	return unknownOutcome("report-refused", "The agent's report was refused: "+refusal.Error())
+// outcomeOfRefusal stands in for a report that the server refused for what is in it. The work of a
+// success was done, and doing it again would give the same output again.
+func outcomeOfRefusal(refused *droverpb.Outcome, refusal *CallError) *droverpb.Outcome {
+	if refused.GetSuccess() == nil {
+		return unknownOutcome("report-refused", "The agent's report was refused: "+refusal.Error())
+	}
+	why := refusal.Message
+	if len(refusal.Fields) > 0 {
+		why = "it " + refusal.Fields[0].Message
+	}
+	return outputLost("The output was refused: " + why)
+}
+
+// outputLost: it was done, and its output cannot be sent: the permanent failure drover.output.
+func outputLost(problem string) *droverpb.Outcome {
+	success := &droverpb.Outcome_Success{OutputProblem: tidyMessage(problem)}
+	return &droverpb.Outcome{Kind: &droverpb.Outcome_Success_{Success: success}}
 }
 
 func releasedOutcome() *droverpb.Outcome {
@@ -137,11 +151,18 @@ func releasedOutcome() *droverpb.Outcome {
 	return &droverpb.Outcome{Kind: released}
 }
 
-// successOutcome: what cannot be sent is an unknown, for it was done.
+// payloadBytesMax is of the body of a payload, by the contract; a namespace may allow less.
+const payloadBytesMax = 2 * 1024 * 1024
+
+// successOutcome: what cannot be sent was done all the same.
 func successOutcome(codec Codec, output any) *droverpb.Outcome {
 	payload, err := encode(codec, output)
 	if err != nil {
-		return unknownOutcome("bad-output", fmt.Sprintf("The handler's result cannot be sent: %v", err))
+		return outputLost(fmt.Sprintf("The handler's result cannot be sent: %v", err))
+	}
+	if size := payloadSize(payload); size > payloadBytesMax {
+		return outputLost(fmt.Sprintf("The output has %d bytes, and none may have more than %d: "+
+			"keep it in object storage and return its address", size, payloadBytesMax))
 	}
 	success := &droverpb.Outcome_Success{Output: payload}
 	return &droverpb.Outcome{Kind: &droverpb.Outcome_Success_{Success: success}}

@@ -137,6 +137,6 @@ func (r *reports) standIn(one report, refusal *CallError, again *sent[report]) {
 		r.answered(one.held)
 		return
 	}
-	instead := report{held: one.held, outcome: outcomeOfRefusal(refusal), standIn: true}
+	instead := report{held: one.held, outcome: outcomeOfRefusal(one.outcome, refusal), standIn: true}
 	again.again = append(again.again, instead)
 }

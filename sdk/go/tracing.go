@@ -63,6 +63,9 @@ func failureCode(outcome *droverpb.Outcome) string {
 	if failed := outcome.GetFailed(); failed != nil {
 		return failed.GetCode()
 	}
+	if outcome.GetSuccess().GetOutputProblem() != "" {
+		return "drover.output"
+	}
 	return outcome.GetUnknown().GetCode()
 }
 

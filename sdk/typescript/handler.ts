@@ -14,7 +14,7 @@ import {
 import type { Codec } from "./codec.ts";
 import type { HeldTask } from "./held-task.ts";
 import { attemptFields, type Logger, withFields } from "./logger.ts";
-import { isUnexpected, outcomeOfError, outcomeOfResult } from "./outcomes.ts";
+import { isUnexpected, outcomeOfError, outcomeOfResult, withinLimit } from "./outcomes.ts";
 import { json, type Parse, readPayload, toPayload } from "./payload.ts";
 import { PermanentError } from "./task-errors.ts";
 import { type TraceIds, withinTask } from "./tracing.ts";
@@ -121,7 +121,10 @@ async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
   });
   try {
     const result = await handler(readTask(held.task, codec), context);
-    return encoded(outcomeOfResult(result, held.task.kind), codec);
+    const outcome = withinLimit(encoded(outcomeOfResult(result, held.task.kind), codec));
+    const { case: kind, value } = outcome.kind;
+    if (kind === "success" && value.outputProblem !== "") log.error({ task }, value.outputProblem);
+    return outcome;
   } catch (error) {
     const stopped = held.stopped();
     if (isUnexpected(error, stopped))

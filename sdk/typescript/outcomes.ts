@@ -11,7 +11,9 @@ import {
   TaskKind,
 } from "@drover/proto/drover/v1/task_pb.ts";
 import { happened } from "./answers.ts";
+import type { DroverCallError } from "./call-error.ts";
 import { toDuration } from "./duration.ts";
+import { payloadSize } from "./payload.ts";
 import {
   CancelledError,
   PermanentError,
@@ -20,6 +22,9 @@ import {
   UnknownError,
 } from "./task-errors.ts";
 import { tidyCode, tidyMessage } from "./tidy-text.ts";
+
+/** Of the body of a payload, by the contract; a namespace may allow less. */
+const payloadBytesMax = 2 * 1024 * 1024;
 
 export const released: Outcome = create(OutcomeSchema, { kind: { case: "released", value: {} } });
 
@@ -31,7 +36,7 @@ export const handlerLost: Outcome = unknown(
 
 /**
  * An Answer is reported as it is; all else is the output of a success, `undefined` one without.
- * What has no JSON form is an unknown: it was done.
+ * What has no JSON form is a success whose output is lost: it was done.
  *
  * A verify has to answer: a lookup that found nothing and returns must not pass for "it happened".
  */
@@ -45,7 +50,7 @@ export function outcomeOfResult(value: unknown, kind: TaskKind): Outcome {
   try {
     return happened(value);
   } catch (error) {
-    return unknown("bad-output", `The handler's result cannot be sent: ${textOf(error)}`);
+    return outputLost(`The handler's result cannot be sent: ${textOf(error)}`);
   }
 }
 
@@ -60,9 +65,31 @@ export function outcomeOfError(error: unknown, stopped: TaskStopped | null): Out
   return unknown("unexpected-error", textOf(error));
 }
 
-/** Instead of a report that the server refused for what is in it. */
-export function outcomeOfRefusal(reason: string, message: string): Outcome {
-  return unknown("report-refused", `The agent's report was refused (${reason}): ${message}`);
+/**
+ * Instead of a report that the server refused for what is in it. The work of a success was done,
+ * and doing it again would give the same output again.
+ */
+export function outcomeOfRefusal(refused: Outcome, error: DroverCallError): Outcome {
+  const [field] = error.fields;
+  const why = field === undefined ? error.message : `it ${field.message}`;
+  if (refused.kind.case === "success") return outputLost(`The output was refused: ${why}`);
+  const reason = error.reason || error.code;
+  return unknown("report-refused", `The agent's report was refused (${reason}): ${error.message}`);
+}
+
+/** A success with an output that no server takes is one whose output is lost. */
+export function withinLimit(outcome: Outcome): Outcome {
+  if (outcome.kind.case !== "success") return outcome;
+  const bytes = payloadSize(outcome.kind.value.output);
+  if (bytes <= payloadBytesMax) return outcome;
+  const size = `${bytes} bytes, and none may have more than ${payloadBytesMax}`;
+  return outputLost(`The output has ${size}: keep it in object storage and return its address`);
+}
+
+/** It was done, and its output cannot be sent: the permanent failure drover.output. */
+function outputLost(problem: string): Outcome {
+  const value = { outputProblem: tidyMessage(problem) };
+  return create(OutcomeSchema, { kind: { case: "success", value } });
 }
 
 export function isUnexpected(error: unknown, stopped: TaskStopped | null): boolean {

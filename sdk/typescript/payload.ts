@@ -44,6 +44,12 @@ export function readPayload(payload: Payload | undefined): unknown {
   }
 }
 
+/** Of its body, in bytes. */
+export function payloadSize(payload: Payload | undefined): number {
+  if (payload?.body.case === "json") return Buffer.byteLength(payload.body.value);
+  return payloadSizeMax(payload);
+}
+
 /** At most how many bytes it takes in a message; cheap, and never too low. */
 export function payloadSizeMax(payload: Payload | undefined): number {
   switch (payload?.body.case) {

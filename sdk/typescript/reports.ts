@@ -129,7 +129,7 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
       onAnswered(report.held);
       return;
     }
-    const outcome = outcomeOfRefusal(error.reason || error.code, error.message);
+    const outcome = outcomeOfRefusal(report.outcome, error);
     queue.add({ held: report.held, outcome, substitute: true });
   }
 
@@ -178,7 +178,7 @@ function outcomeSizeMax({ kind }: Outcome): number {
   const fixed = 1_024;
   switch (kind.case) {
     case "success":
-      return fixed + payloadSizeMax(kind.value.output);
+      return fixed + payloadSizeMax(kind.value.output) + kind.value.outputProblem.length * 3;
     case "failed":
     case "unknown":
       return fixed + kind.value.message.length * 3;

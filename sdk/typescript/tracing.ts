@@ -88,8 +88,9 @@ function parentOf({ traceparent, tracestate }: Task): Context | null {
 
 function end(span: Span, { kind }: Outcome): void {
   span.setAttribute("drover.outcome", kind.case ?? "");
-  if (kind.case === "failed" || kind.case === "unknown") {
-    const message = kind.value.code;
+  const isLost = kind.case === "success" && kind.value.outputProblem !== "";
+  if (kind.case === "failed" || kind.case === "unknown" || isLost) {
+    const message = "code" in kind.value ? kind.value.code : "drover.output";
     span.setAttribute("error.type", message);
     span.setStatus({ code: SpanStatusCode.ERROR, message });
   }

@@ -12,6 +12,13 @@ export type Judged<T> =
 
 /** The code of a success whose output breaks the step's schema. */
 export const SCHEMA_BROKEN = "drover.schema";
+/** The code of a success whose output its agent could not send. */
+export const OUTPUT_LOST = "drover.output";
+
+/** A failure that says of work which was done that its output is no good: its effect was made. */
+export function isDoneWithoutOutput(code: string): boolean {
+  return code === SCHEMA_BROKEN || code === OUTPUT_LOST;
+}
 
 export interface Judge {
   /** Whether any of its expressions has to be evaluated: facts are loaded then. */

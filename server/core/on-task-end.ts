@@ -1,7 +1,7 @@
 // What the end of a task means: a report of its agent, or what the supervisor found in its place.
 
 import type { Attempt, Outcome } from "./attempt.ts";
-import { SCHEMA_BROKEN } from "./judge.ts";
+import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./judge.ts";
 import { climb } from "./ladder.ts";
 import { strategyUndone, totalOver } from "./leave-strategy.ts";
 import { beginWave } from "./map.ts";
@@ -229,7 +229,7 @@ function markAfter(
     case "failure": {
       if (outcome.noEffect) return "NONE";
       // The agent had done it; only what it says of it is no good.
-      if (outcome.code === SCHEMA_BROKEN) return "MADE";
+      if (isDoneWithoutOutput(outcome.code)) return "MADE";
       const left = before === "UNSETTLED" || before === "CLEARED" ? "NONE" : before;
       return attempted && left === "NONE" ? "ATTEMPTED" : left;
     }

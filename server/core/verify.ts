@@ -3,7 +3,7 @@
 
 import type { Outcome } from "./attempt.ts";
 import { PERMANENT } from "./fail-step.ts";
-import { SCHEMA_BROKEN } from "./judge.ts";
+import { isDoneWithoutOutput } from "./judge.ts";
 import { climb, nextTry } from "./ladder.ts";
 import { isUndoneFirst, undoStrategy } from "./leave-strategy.ts";
 import type { Doubt, Step } from "./model.ts";
@@ -36,7 +36,7 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
     emit(pass, { kind: "doubted", step: no, doubt: null });
     markEffect(pass, no, "MADE");
     succeed(pass, no, { fence: ended.fence, kind: "verify", n: ended.n }, outcome.output);
-  } else if (outcome.kind === "failure" && outcome.code === SCHEMA_BROKEN) {
+  } else if (outcome.kind === "failure" && isDoneWithoutOutput(outcome.code)) {
     const { code, message } = outcome;
     emit(pass, { kind: "doubted", step: no, doubt: null });
     markEffect(pass, no, "MADE");

@@ -95,7 +95,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
           if (!outcome) throw new Error("a result without an outcome has passed the rules");
           return {
             token,
-            outcome: outcomeFrom(outcome),
+            outcome: outcomeFrom(outcome, token.task),
             digest: outcomeDigest(outcome),
           };
         }),

@@ -7,15 +7,20 @@ import {
   type Outcome as OutcomeMessage,
   OutcomeSchema,
 } from "@drover/proto/drover/v1/task_pb.ts";
+import type { TaskKind } from "../core/attempt.ts";
 import type { Reported } from "../core/event.ts";
+import { OUTPUT_LOST } from "../core/judge.ts";
 import { payloadFrom } from "./payload.ts";
 
 const UNKNOWN_CODE = "drover.unknown";
 
 /** Of a message that has passed the rules of the proto. */
-export function outcomeFrom({ kind }: OutcomeMessage): Reported {
+export function outcomeFrom({ kind }: OutcomeMessage, task: TaskKind): Reported {
   switch (kind.case) {
     case "success":
+      // An undo that is done is done: nobody reads its output.
+      if (task === "compensate") return { kind: "success", output: payloadFrom(kind.value.output) };
+      return endFrom(kind);
     case "failed":
       return endFrom(kind);
     case "unknown":
@@ -41,7 +46,12 @@ type EndMessage = Extract<OutcomeMessage["kind"], { case: "success" | "failed" }
 
 /** The outcomes that a callback may report as well. */
 export function endFrom(kind: EndMessage): Extract<Reported, { kind: "success" | "failure" }> {
-  if (kind.case === "success") return { kind: "success", output: payloadFrom(kind.value.output) };
+  if (kind.case === "success") {
+    const { output, outputProblem } = kind.value;
+    return outputProblem === ""
+      ? { kind: "success", output: payloadFrom(output) }
+      : outputLost(outputProblem);
+  }
   const { failureClass, code, message, retryAfter, noEffect } = kind.value;
   return {
     kind: "failure",
@@ -50,6 +60,18 @@ export function endFrom(kind: EndMessage): Extract<Reported, { kind: "success" |
     message,
     retryAfterMs: retryAfter ? durationMs(retryAfter) : null,
     noEffect,
+  };
+}
+
+/** It is done, and its output cannot be sent: no retry would mend that. */
+function outputLost(message: string): Extract<Reported, { kind: "failure" }> {
+  return {
+    kind: "failure",
+    class: "permanent",
+    code: OUTPUT_LOST,
+    message,
+    retryAfterMs: null,
+    noEffect: false,
   };
 }
 

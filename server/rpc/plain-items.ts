@@ -39,7 +39,8 @@ function arePlain<Item>(items: readonly Item[], isPlain: (item: Item) => boolean
 /** A success with no output, or a JSON text. */
 export function isPlainResult({ taskToken, outcome }: TaskResult): boolean {
   if (!isPlainToken(taskToken) || outcome?.kind.case !== "success") return false;
-  const { output } = outcome.kind.value;
+  const { output, outputProblem } = outcome.kind.value;
+  if (outputProblem !== "") return false;
   if (output === undefined) return true;
   const { contentType, body } = output;
   if (contentType !== "" && contentType !== "application/json") return false;

@@ -24,6 +24,9 @@ const contentType = fc.oneof(text, fc.constantFrom("", "application/json"));
 const output = fc.option(fc.record({ contentType, body }), { nil: undefined });
 const outcome: fc.Arbitrary<MessageInitShape<typeof TaskResultSchema>["outcome"]> = fc.oneof(
   { weight: 5, arbitrary: output.map((out) => successOf(out)) },
+  fc.constant({
+    kind: { case: "success" as const, value: { outputProblem: "x".repeat(5_000) } },
+  }),
   fc.constant({ kind: { case: "failed" as const, value: { code: "", message: "" } } }),
   fc.constant({ kind: { case: undefined } }),
   fc.constant(undefined),

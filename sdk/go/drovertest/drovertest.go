@@ -127,6 +127,9 @@ func (r Result) Output(into any) {
 	if r.Outcome.GetSuccess() == nil {
 		r.t.Fatalf("the handler did not succeed: %v", r.Outcome)
 	}
+	if problem := r.Outcome.GetSuccess().GetOutputProblem(); problem != "" {
+		r.t.Fatalf("the output of the handler is lost (drover.output): %s", problem)
+	}
 	r.read(r.Outcome.GetSuccess().GetOutput(), into)
 }
 

@@ -17,7 +17,7 @@ from drover.attempts import Done
 from drover.executions import call_in
 from drover.held_task import HeldTask, Notes
 from drover.isolated_child import Errand, Pipe, run_child
-from drover.outcomes import unknown
+from drover.outcomes import output_lost, unknown, within_limit
 from drover.payloads import Codec
 from drover.task_log import LOG
 from drover.tasks import Handler, Hold, PayloadField, payload_of
@@ -195,6 +195,6 @@ class InChild:
             try:
                 sealed = self._codec.encode(outcome.success.output)
             except Exception as error:
-                return unknown("bad-output", f"The handler's result cannot be sent: {error}")
+                return output_lost(f"The handler's result cannot be sent: {error}")
             outcome.success.output.CopyFrom(sealed)
-        return outcome
+        return within_limit(outcome)

@@ -8,6 +8,7 @@ from typing import Any, Union
 from drover.answers import Again, CannotTell, Deferred, DidNotHappen, Happened
 from drover.durations import to_duration
 from drover.errors import (
+    CallError,
     PermanentError,
     StopKind,
     TaskCancelled,
@@ -25,6 +26,9 @@ from drover.v1.task_pb2 import (
     TaskKind,
 )
 
+# Of the body of a payload, by the contract; a namespace may allow less.
+_PAYLOAD_BYTES_MOST = 2 * 1024 * 1024
+
 RELEASED = Outcome(released=Outcome.Released())
 
 _NO_ANSWER = "A handler that verifies returns happened(output), did_not_happen() or cannot_tell()."
@@ -33,8 +37,8 @@ _NO_ANSWER = "A handler that verifies returns happened(output), did_not_happen()
 def outcome_of_result(value: Any, kind: TaskKind, codec: Codec) -> Outcome:
     """An Answer says what it says; all else is the output of a success, None one without.
 
-    What has no JSON form is an unknown: it was done. A verify has to answer: a lookup that found
-    nothing and returns must not pass for "it happened".
+    What has no JSON form is a success whose output is lost: it was done. A verify has to answer: a
+    lookup that found nothing and returns must not pass for "it happened".
     """
     if isinstance(value, Again):
         return Outcome(again=Outcome.Again(after=to_duration(value.after)))
@@ -49,9 +53,9 @@ def outcome_of_result(value: Any, kind: TaskKind, codec: Codec) -> Outcome:
         return unknown("no-answer", _NO_ANSWER)
     output = value.output if isinstance(value, Happened) else value
     try:
-        return Outcome(success=Outcome.Success(output=encoded(output, codec)))
+        return within_limit(Outcome(success=Outcome.Success(output=encoded(output, codec))))
     except Exception as error:
-        return unknown("bad-output", f"The handler's result cannot be sent: {text_of(error)}")
+        return output_lost(f"The handler's result cannot be sent: {text_of(error)}")
 
 
 def outcome_of_error(error: BaseException, stopped: StopKind | None) -> Outcome:
@@ -69,9 +73,29 @@ def outcome_of_error(error: BaseException, stopped: StopKind | None) -> Outcome:
     return unknown("unexpected-error", text_of(error))
 
 
-def outcome_of_refusal(reason: str, message: str) -> Outcome:
-    """Instead of a report that the server refused for what is in it."""
-    return unknown("report-refused", f"The agent's report was refused ({reason}): {message}")
+def outcome_of_refusal(refused: Outcome, error: CallError) -> Outcome:
+    """Instead of a report that the server refused for what is in it. The work of a success was
+    done, and doing it again would give the same output again."""
+    if refused.HasField("success"):
+        why = f"it {error.fields[0].message}" if error.fields else str(error)
+        return output_lost(f"The output was refused: {why}")
+    reason = error.reason or error.code
+    return unknown("report-refused", f"The agent's report was refused ({reason}): {error}")
+
+
+def within_limit(outcome: Outcome) -> Outcome:
+    """A success with an output that no server takes is one whose output is lost."""
+    output = outcome.success.output
+    size = len(output.json.encode()) + len(output.data)
+    if size <= _PAYLOAD_BYTES_MOST:
+        return outcome
+    said = f"has {size} bytes, and none may have more than {_PAYLOAD_BYTES_MOST}"
+    return output_lost(f"The output {said}: keep it in object storage and return its address")
+
+
+def output_lost(problem: str) -> Outcome:
+    """It was done, and its output cannot be sent: the permanent failure drover.output."""
+    return Outcome(success=Outcome.Success(output_problem=tidy_message(problem)))
 
 
 def is_unexpected(error: BaseException, stopped: StopKind | None) -> bool:

@@ -221,7 +221,7 @@ class Reports:
         if report.substitute:
             self._on_answered(report.held)
             return
-        outcome = outcome_of_refusal(error.reason or error.code, str(error))
+        outcome = outcome_of_refusal(report.outcome, error)
         self._queue.append(_Report(report.held, outcome, True))
 
 

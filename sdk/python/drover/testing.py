@@ -172,6 +172,10 @@ class RunningHandler:
         failed, again = outcome.failed, outcome.again
         transient = failed.failure_class == wire.FAILURE_CLASS_TRANSIENT
         has_output = outcome.success.HasField("output")
+        if outcome.success.output_problem:
+            # What the server makes of it.
+            kind, transient = "failed", False
+            said = wire.Outcome.Failed(code="drover.output", message=outcome.success.output_problem)
         return HandlerOutcome(
             kind=kind,
             output=read_payload(outcome.success.output) if has_output else None,

@@ -66,7 +66,8 @@ def within_task(message: TaskMessage) -> Iterator[Callable[[Outcome], None]]:
     def ended(outcome: Outcome) -> None:
         kind = outcome.WhichOneof("kind") or ""
         span.set_attribute("drover.outcome", kind)
-        code = getattr(getattr(outcome, kind, None), "code", "")
+        is_lost = bool(outcome.success.output_problem)
+        code = "drover.output" if is_lost else getattr(getattr(outcome, kind, None), "code", "")
         if code:
             span.set_attribute("error.type", code)
             span.set_status(trace.StatusCode.ERROR, code)

@@ -101,6 +101,15 @@ def choosy(task: Task) -> Any:
     return task.parse_input(int)
 
 
+UNSAYABLE = (
+    "The handler's result cannot be sent: TypeError: Object of type object is not JSON serializable"
+)
+TOO_LONG = (
+    "The output has 2097154 bytes, and none may have more than 2097152: keep it in object storage "
+    "and return its address"
+)
+
+
 def unsayable(task: Task) -> Any:
     return {"big": object()}
 
@@ -121,7 +130,8 @@ def exiting(task: Task) -> Any:
         (unknown, "unknown", {"code": "broken-pipe", "message": "the connection broke"}),
         (surprised, "unknown", {"code": "unexpected-error", "message": "KeyError: 'no such key'"}),
         (choosy, "failed", {"code": "bad-input", "failure_class": 2}),
-        (unsayable, "unknown", {"code": "bad-output"}),
+        (unsayable, "success", {"output_problem": UNSAYABLE}),
+        (lambda task: "x" * 2**21, "success", {"output_problem": TOO_LONG}),
         (cancelled, "cancelled", {"no_effect": True}),
         (exiting, "unknown", {"code": "unexpected-error", "message": "SystemExit: 3"}),
         (lambda task: drover.again("1m30s"), "again", {}),

@@ -155,15 +155,17 @@ async def test_a_report_that_comes_too_late_or_is_over_is_dropped(
     assert (await server.poll.next()).request.max_tasks > 0
 
 
-async def test_an_output_that_the_server_refuses_is_reported_as_unknown_instead(
+async def test_an_output_that_the_server_refuses_is_a_success_whose_output_is_lost(
     server: FakeServer, agents: Agents
 ) -> None:
     agents(server, {"book-flight": lambda task: "far too long"}, slots=1)
     (await server.poll.next()).answer(tasks=[a_task("t1")])
-    refusal = CompleteAnswer(status=status(INVALID_ARGUMENT, "PAYLOAD_TOO_LARGE"))
+    refused = status(INVALID_ARGUMENT, "PAYLOAD_TOO_LARGE", field="results[0].outcome")
+    refusal = CompleteAnswer(status=refused)
     (await server.complete.next()).answer(answers=[refusal])
     (result,) = (await server.complete.next()).request.results
-    assert (result.task_token, result.outcome.unknown.code) == ("t1", "report-refused")
+    said = "The output was refused: it is what the script refuses"
+    assert (result.task_token, result.outcome.success.output_problem) == ("t1", said)
 
 
 async def test_reports_of_one_moment_share_a_call_and_a_lonely_one_goes_out_at_once(

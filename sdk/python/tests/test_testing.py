@@ -75,3 +75,9 @@ def test_log_lines_name_run_step_and_attempt(caplog: pytest.LogCaptureFixture) -
     said = vars(record)
     assert (said["run"], said["step"], said["item"]) == ("r-1", "flight", 3)
     assert (said["attempt"], said["agent"], said["seat"]) == (2, "tester", "12A")
+
+
+def test_an_output_that_cannot_be_sent_is_the_failure_that_the_server_makes_of_it() -> None:
+    outcome = run_handler(lambda task: object())
+    assert (outcome.kind, outcome.code, outcome.transient) == ("failed", "drover.output", False)
+    assert outcome.message.startswith("The handler's result cannot be sent: TypeError")

@@ -29,6 +29,30 @@ afterEach(async () => {
 const told = ({ status }: CompleteAnswer) => status && readStatus(status);
 
 describe("Complete", () => {
+  test("a success whose output is lost is taken as a failure for good, or without an output", async () => {
+    const seen: CompleteRequest[] = [];
+    world.dispatcher.complete = async (request) => {
+      seen.push(request);
+      return { answers: [{ kind: "accepted", repeated: false }], tasks: [], waitedMs: 0 };
+    };
+    const outputProblem = "has too many bytes";
+    const lost = { kind: { case: "success" as const, value: { outputProblem } } };
+    const output = { body: { case: "json" as const, value: "1" } };
+    const both = { kind: { case: "success" as const, value: { outputProblem, output } } };
+    const { answer } = await grpc.unary(complete, {
+      agent: AGENT,
+      results: [
+        { taskToken: token(), outcome: lost },
+        { taskToken: token(), outcome: both },
+      ],
+    });
+    const reasons = (answer?.answers.map(told) ?? []).map((one) => one?.reason);
+    expect(reasons).toEqual(["", "INVALID_REQUEST"]);
+    expect(seen[0]?.results.map((one) => one.outcome)).toMatchObject([
+      { kind: "failure", class: "permanent", code: "drover.output", message: outputProblem },
+    ]);
+  });
+
   test("each result has its own answer, in order, and the good ones are taken", async () => {
     const seen: CompleteRequest[] = [];
     world.dispatcher.complete = async (request) => {

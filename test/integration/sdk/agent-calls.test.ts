@@ -160,16 +160,22 @@ test("a report that comes too late, or is over, is dropped", async () => {
   expect(poll.request.maxTasks).toBeGreaterThan(0);
 });
 
-test("an output that the server refuses is reported as unknown instead", async () => {
+test("an output that the server refuses is reported as a success whose output is lost", async () => {
   const server = await givenServer();
   givenAgent(server, { slots: 1, handlers: { "book-flight": () => "far too long" } });
   (await server.poll.next()).answer({ tasks: [aTask("t1")] });
-  const refusal = { status: status(invalidArgument, "PAYLOAD_TOO_LARGE") };
+  const path = "results[0].outcome.success.output";
+  const refusal = { status: status(invalidArgument, "PAYLOAD_TOO_LARGE", undefined, path) };
   (await server.complete.next()).answer({ answers: [refusal] });
   const second = await server.complete.next();
   expect(second.request.results[0]).toMatchObject({
     taskToken: "t1",
-    outcome: { kind: { case: "unknown", value: { code: "report-refused" } } },
+    outcome: {
+      kind: {
+        case: "success",
+        value: { outputProblem: "The output was refused: it is what the script refuses" },
+      },
+    },
   });
 });
 

@@ -136,9 +136,26 @@ test.each([
     { case: "failed", value: { code: "bad-input", failureClass: 2 } },
   ],
   [
-    "a result without JSON form as unknown, since the work was done",
+    "a result without JSON form as a success whose output is lost, since the work was done",
     () => ({ big: 1n }),
-    { case: "unknown", value: { code: "bad-output" } },
+    {
+      case: "success",
+      value: {
+        outputProblem:
+          "The handler's result cannot be sent: TypeError: Do not know how to serialize a BigInt",
+      },
+    },
+  ],
+  [
+    "a result that no server takes as a success whose output is lost",
+    () => "x".repeat(2 * 1024 * 1024),
+    {
+      case: "success",
+      value: {
+        outputProblem:
+          "The output has 2097154 bytes, and none may have more than 2097152: keep it in object storage and return its address",
+      },
+    },
   ],
   [
     "a CancelledError as cancelled",

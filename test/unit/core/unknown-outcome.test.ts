@@ -122,6 +122,13 @@ describe("a verifiable step", () => {
     expect(markOf(world)).toBe("MADE");
   });
 
+  test("has failed for good where the output that a verify found could not be sent", () => {
+    const { world } = inDoubt();
+    world.report(world.claim("a"), failure("drover.output", { permanent: true }));
+    expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.output" });
+    expect(markOf(world)).toBe("MADE");
+  });
+
   test("is tried again where it did not happen, as its policy says for the code of the doubt", () => {
     const { world } = inDoubt();
     world.report(world.claim("a"), nothingThere);

@@ -686,9 +686,16 @@ func (*Progress_Cursor) isProgress_Kind() {}
 type Outcome_Success struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The result. Absent: none. PAYLOAD_TOO_LARGE if over the limit of the namespace; the agent
-	// then still holds the task. One that breaks the step's `output_schema` is accepted, and is the
-	// permanent failure drover.schema.
-	Output        *Payload `protobuf:"bytes,1,opt,name=output,proto3" json:"output,omitempty"`
+	// then still holds the task, and reports a success with `output_problem`, or with another
+	// output. One that breaks the step's `output_schema` is accepted, and is the permanent failure
+	// drover.schema.
+	Output *Payload `protobuf:"bytes,1,opt,name=output,proto3" json:"output,omitempty"`
+	// Why the output cannot be sent, such as "has 300,000 bytes and may have 262,144": the work is
+	// done, and its result is lost. Accepted, and is the permanent failure drover.output: a retry
+	// would do the work again and lose its result again. What was done stands, and is undone where
+	// the step can be. Of a compensate task it is a success, which needs no output. Empty: nothing
+	// is wrong. At most 4,096 characters, no NUL; not together with `output`.
+	OutputProblem string `protobuf:"bytes,2,opt,name=output_problem,json=outputProblem,proto3" json:"output_problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -728,6 +735,13 @@ func (x *Outcome_Success) GetOutput() *Payload {
 		return x.Output
 	}
 	return nil
+}
+
+func (x *Outcome_Success) GetOutputProblem() string {
+	if x != nil {
+		return x.OutputProblem
+	}
+	return ""
 }
 
 // It failed.
@@ -1079,8 +1093,7 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\a\n" +
-	"\x05_item\"\x8f\n" +
-	"\n" +
+	"\x05_item\"\xf1\v\n" +
 	"\aOutcome\x126\n" +
 	"\asuccess\x18\x01 \x01(\v2\x1a.drover.v1.Outcome.SuccessH\x00R\asuccess\x123\n" +
 	"\x06failed\x18\x02 \x01(\v2\x19.drover.v1.Outcome.FailedH\x00R\x06failed\x126\n" +
@@ -1088,9 +1101,12 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"\x05again\x18\x04 \x01(\v2\x18.drover.v1.Outcome.AgainH\x00R\x05again\x129\n" +
 	"\bdeferred\x18\x05 \x01(\v2\x1b.drover.v1.Outcome.DeferredH\x00R\bdeferred\x129\n" +
 	"\breleased\x18\x06 \x01(\v2\x1b.drover.v1.Outcome.ReleasedH\x00R\breleased\x12<\n" +
-	"\tcancelled\x18\a \x01(\v2\x1c.drover.v1.Outcome.CancelledH\x00R\tcancelled\x1a5\n" +
+	"\tcancelled\x18\a \x01(\v2\x1c.drover.v1.Outcome.CancelledH\x00R\tcancelled\x1a\x96\x02\n" +
 	"\aSuccess\x12*\n" +
-	"\x06output\x18\x01 \x01(\v2\x12.drover.v1.PayloadR\x06output\x1a\xa0\x03\n" +
+	"\x06output\x18\x01 \x01(\v2\x12.drover.v1.PayloadR\x06output\x12;\n" +
+	"\x0eoutput_problem\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x18\x80 2\n" +
+	"^[^\\x00]*$R\routputProblem:\xa1\x01\xbaH\x9d\x01\x1a\x9a\x01\n" +
+	"\x19success.output_or_problem\x12Man output and what is wrong with it do not go together; leave one of them out\x1a.this.output_problem == '' || !has(this.output)\x1a\xa0\x03\n" +
 	"\x06Failed\x12\xb0\x01\n" +
 	"\x04code\x18\x01 \x01(\tB\x9b\x01\xbaH\x97\x01\xba\x01y\n" +
 	"\x14failed.code.reserved\x12Dcodes that start with drover. are made by the engine; choose another\x1a\x1b!this.startsWith('drover.')r\x192\x17^[A-Za-z0-9._-]{1,128}$R\x04code\x12.\n" +

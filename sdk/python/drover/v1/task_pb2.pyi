@@ -93,10 +93,12 @@ class Task(_message.Message):
 class Outcome(_message.Message):
     __slots__ = ("success", "failed", "unknown", "again", "deferred", "released", "cancelled")
     class Success(_message.Message):
-        __slots__ = ("output",)
+        __slots__ = ("output", "output_problem")
         OUTPUT_FIELD_NUMBER: _ClassVar[int]
+        OUTPUT_PROBLEM_FIELD_NUMBER: _ClassVar[int]
         output: _payload_pb2.Payload
-        def __init__(self, output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ...) -> None: ...
+        output_problem: str
+        def __init__(self, output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., output_problem: _Optional[str] = ...) -> None: ...
     class Failed(_message.Message):
         __slots__ = ("code", "message", "failure_class", "retry_after", "no_effect")
         CODE_FIELD_NUMBER: _ClassVar[int]

@@ -535,11 +535,12 @@ export type Failure = Message<"drover.v1.Failure"> & {
    * engine: drover.lost (the lease ran out), drover.timeout (the attempt ran past its time),
    * drover.stalled (its progress stood still), drover.unknown (the agent does not know how it
    * ended), drover.callback (a deferred outcome never came), drover.schema (the output breaks the
-   * step's schema), drover.total (the step's total time is used up), drover.poison (lost three
-   * times in a row), drover.expression (an expression failed), drover.pickup (nobody took it),
-   * drover.items (too many items of a map failed), drover.answered (a person said so), drover.rejected (an approval was),
-   * drover.expired (a signal never came), drover.child-failed, drover.child-cancelled (a child run
-   * was), drover.child-refused (it did not begin), drover.depth (child runs are nested too deep).
+   * step's schema), drover.output (it is done, and its output could not be sent), drover.total (the
+   * step's total time is used up), drover.poison (lost three times in a row), drover.expression (an
+   * expression failed), drover.pickup (nobody took it), drover.items (too many items of a map
+   * failed), drover.answered (a person said so), drover.rejected (an approval was), drover.expired (a
+   * signal never came), drover.child-failed, drover.child-cancelled (a child run was),
+   * drover.child-refused (it did not begin), drover.depth (child runs are nested too deep).
    *
    * @generated from field: string code = 1;
    */

@@ -76,7 +76,8 @@ class AgentServiceServicer:
 
     def Complete(self, request, context):
         """Reports how tasks ended, and may take the next ones in the same call. May come from any session
-        of the namespace. The same report again gets the same answer, with `repeated` set.
+        of the namespace. The same report again gets the same answer, with `repeated` set. An error of
+        the call says nothing about the results: keep them and repeat it, see "Finished work" above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
