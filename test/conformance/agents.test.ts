@@ -9,7 +9,9 @@ import { scenarios } from "./scenarios/scenarios.ts";
 import { type RunningServers, startServers } from "./servers.ts";
 import { putToTheTest } from "./suite.ts";
 
-const names = ["success", "details-resume", "cancel", "lost-answer", "drain-gives-back"];
+const names = [
+  ...["success", "details-resume", "cancel", "lost-answer", "refused-route", "drain-gives-back"],
+];
 /** Their first build takes minutes. */
 const elsewhere = ["stub-java", "stub-rust"];
 /** The first build of a machine fetches packages. */

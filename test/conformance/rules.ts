@@ -12,6 +12,8 @@ import type { Wire } from "./wire.ts";
 const crossingMax = 2;
 /** gRPC's INVALID_ARGUMENT: the agent still holds the task and may report otherwise. */
 const invalid = 3;
+/** What a result may be answered for good: OK, that, NOT_FOUND, FAILED_PRECONDITION. */
+const definite: readonly number[] = [0, invalid, 5, 9];
 
 export interface Seen {
   readonly wire: Wire;
@@ -67,7 +69,7 @@ function brokenPolls({ poll, complete }: Wire): readonly string[] {
 interface Report {
   readonly no: number;
   readonly outcome: string;
-  /** The code of its own answer; null: the agent got none. */
+  /** The code of its own answer; null: the agent got none that is definite. */
   readonly code: number | null;
   readonly passedAt: number | null;
 }
@@ -79,12 +81,13 @@ function reportsOf({ complete }: Wire): ReadonlyMap<string, readonly Report[]> {
     for (const [at, { taskToken, outcome }] of call.request.results.entries()) {
       const passedAt = call.passedAt();
       const answer = call.response()?.answers[at];
+      const code = answer === undefined ? null : (answer.status?.code ?? 0);
       const of = reports.get(taskToken) ?? [];
       reports.set(taskToken, of);
       of.push({
         no: call.no,
         outcome: outcome === undefined ? "" : hex(toBinary(OutcomeSchema, outcome)),
-        code: passedAt === null || answer === undefined ? null : (answer.status?.code ?? 0),
+        code: passedAt === null || code === null || !definite.includes(code) ? null : code,
         passedAt,
       });
     }

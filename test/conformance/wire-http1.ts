@@ -6,9 +6,12 @@ import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_de
 import type { Side } from "./wire-http2.ts";
 import { type Failure, failures, type RawCall, type RawReply } from "./wire-lane.ts";
 
-const connectFailures = Object.freeze({
+const connectFailures: Readonly<Record<Failure, { http: number; code: string }>> = Object.freeze({
   away: { http: 503, code: "unavailable" },
   full: { http: 429, code: "resource_exhausted" },
+  "unknown-token": { http: 401, code: "unauthenticated" },
+  denied: { http: 403, code: "permission_denied" },
+  "no-route": { http: 404, code: "unimplemented" },
 });
 /** The details of a status are of these types. */
 const registry = createRegistry(file_google_rpc_error_details);

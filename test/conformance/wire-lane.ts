@@ -35,12 +35,17 @@ export interface RawReply {
 /**
  * `away`: UNAVAILABLE without details, as a broken connection gives it; nobody knows whether the
  * call took effect. `full`: RESOURCE_EXHAUSTED, as an overloaded server says; nothing was changed.
+ * `unknown-token`: UNAUTHENTICATED, as a server says it of a token that has expired. `denied` and
+ * `no-route`: what a client makes of a proxy's 403 and 404, PERMISSION_DENIED and UNIMPLEMENTED.
  */
-export type Failure = "away" | "full";
+export type Failure = "away" | "full" | "unknown-token" | "denied" | "no-route";
 
-export const failures = Object.freeze({
+export const failures: Readonly<Record<Failure, Status>> = Object.freeze({
   away: status(14, "", undefined),
   full: status(8, "OVERLOADED", 50),
+  "unknown-token": status(16, "TOKEN_REQUIRED", undefined),
+  denied: status(7, "", undefined),
+  "no-route": status(12, "", undefined),
 });
 
 function status(code: number, reason: string, retryMs: number | undefined): Status {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 	"time"
 
@@ -16,13 +15,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// These say nothing about whether the call took effect, or ask to come later: repeat it.
-const repeat = "Unavailable DeadlineExceeded Canceled Internal Unknown ResourceExhausted"
-const pause, invalid = 200 * time.Millisecond, 3 // of a result: say something else
+const pause, receive = 200 * time.Millisecond, 8 << 20 // a task may exceed gRPC's usual 4 MiB
 const timeouts = `{"methodConfig": [{"name": [{}], "timeout": "3s"}, {"timeout": "%vs",
 	"name": [{"service": "drover.v1.AgentService", "method": "PollTask"}]}]}`
 
@@ -62,23 +58,26 @@ func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint
 			beat(&pb.HeartbeatReport{})
 		}
 	}()
-	report(task, perform(ctx, task, beat))
+	report(task, perform(ctx, task, beat), false)
 }
 
-// Repeats it until the answer is definite.
-func report(task *pb.Task, outcome *pb.Outcome) {
+// Repeats it until the server says what became of it: an error of the call says nothing.
+func report(task *pb.Task, outcome *pb.Outcome, refused bool) {
 	results := []*pb.TaskResult{{TaskToken: task.TaskToken, Outcome: outcome}}
 	request := &pb.CompleteRequest{Namespace: namespace, Agent: me, Results: results}
-	response, err := server.Complete(always, request)
-	for strings.Contains(repeat, status.Code(err).String()) {
-		time.Sleep(pause)
-		response, err = server.Complete(always, request)
-	}
-	if err != nil {
-		panic(err)
-	}
-	if response.Answers[0].Status.GetCode() == invalid && outcome.GetUnknown() == nil {
-		report(task, outcomeOf("unknown", fields{"code": "report-refused"}))
+	for ; ; time.Sleep(pause) {
+		response, err := server.Complete(always, request)
+		if err != nil {
+			continue
+		}
+		said := response.Answers[0].Status
+		switch code := said.GetCode(); {
+		case code == 3 && !refused: // it is still held
+			report(task, instead(outcome, said.Message), true)
+			return
+		case code == 0, code == 3, code == 5, code == 9: // all else may pass later
+			return
+		}
 	}
 }
 
@@ -86,6 +85,7 @@ func main() {
 	rand.Read(me.Session)
 	connection, err := grpc.NewClient(os.Getenv("DROVER_ADDRESS"),
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(receive)),
 		grpc.WithConnectParams(grpc.ConnectParams{MinConnectTimeout: 3 * time.Second,
 			Backoff: backoff.Config{BaseDelay: pause, MaxDelay: pause}}),
 		grpc.WithDefaultServiceConfig(fmt.Sprintf(timeouts, pollWait.Seconds()+10)))
@@ -110,7 +110,7 @@ func main() {
 		}
 		for _, task := range answer.GetTasks() {
 			if drain.Err() != nil || task.Kind < 1 || task.Kind > 3 { // only a newer agent knows it
-				report(task, outcomeOf("released", nil))
+				report(task, outcomeOf("released", nil), false)
 			} else {
 				hold(working, task, sent.Add(answer.Waited.AsDuration()), lost)
 			}

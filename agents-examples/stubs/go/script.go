@@ -45,6 +45,15 @@ func outcomeOf(kind string, of fields) *pb.Outcome {
 	return outcome
 }
 
+// instead of an outcome that was refused: what was done stands, and only its output cannot be told.
+func instead(refused *pb.Outcome, message string) *pb.Outcome {
+	if refused.GetSuccess() == nil {
+		return outcomeOf("unknown", fields{"code": "report-refused", "message": message})
+	}
+	_, problem, _ := strings.Cut(message, " ")
+	return outcomeOf("success", fields{"outputProblem": problem})
+}
+
 func success(text string) *pb.Outcome {
 	return outcomeOf("success", fields{"output": fields{"json": text}})
 }

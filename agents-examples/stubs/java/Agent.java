@@ -11,11 +11,9 @@ import java.util.*;
 import java.util.concurrent.*;
 
 final class Agent {
-  // These say nothing about whether the call took effect, or ask to come later: repeat it.
-  static final String REPEAT =
-      "UNAVAILABLE DEADLINE_EXCEEDED CANCELLED INTERNAL UNKNOWN RESOURCE_EXHAUSTED";
   static final ManagedChannel CHANNEL = Grpc.newChannelBuilder(
-      System.getenv("DROVER_ADDRESS"), InsecureChannelCredentials.create()).build();
+      System.getenv("DROVER_ADDRESS"), InsecureChannelCredentials.create())
+      .maxInboundMessageSize(8 << 20).build(); // a task may exceed gRPC's usual 4 MiB
   static final PollTaskRequest.Builder ASKED = PollTaskRequest.newBuilder()
       .setNamespace(System.getenv("DROVER_NAMESPACE")).setWait(fromMillis(setting("POLL_WAIT_MS")))
       .addAllTasks(List.of("work", "check", "undo"));
@@ -39,8 +37,7 @@ final class Agent {
   static <T> Optional<T> answer(Callable<T> call) throws Exception { // empty: repeat it
     try {
       return Optional.of(call.call());
-    } catch (StatusRuntimeException error) {
-      if (!REPEAT.contains(error.getStatus().getCode().name())) throw error;
+    } catch (StatusRuntimeException error) { // of the call, it says nothing about what is in it
       CHANNEL.resetConnectBackoff();
       Thread.sleep(200);
       return Optional.empty();
@@ -64,8 +61,7 @@ final class Agent {
     String stopped() { // why the work must end, or null
       if (why == null && now() > ends) why = "lease-ended";
       if (why == null && now() > over) why = "attempt-over";
-      if (why == null && now() > graceEnds) why = "agent-stopped";
-      return why;
+      return why == null && now() > graceEnds ? why = "agent-stopped" : why;
     }
 
     synchronized void beat() {
@@ -79,15 +75,19 @@ final class Agent {
       } catch (StatusRuntimeException error) { /* the next one tells the news */ }
     }
 
-    void report(Outcome outcome) throws Exception { // repeats it until the answer is definite
+    void report(Outcome outcome, boolean refused) throws Exception { // until the server answers it
       if (news.hasProgress() || news.hasDetails()) beat(); // what the next attempt resumes from
       var request = CompleteRequest.newBuilder().setNamespace(ASKED.getNamespace());
       request.setAgent(ASKED.getAgent()).addResultsBuilder()
           .setTaskToken(task.getTaskToken()).setOutcome(outcome);
-      var answer = Optional.<CompleteResponse>empty();
-      while (answer.isEmpty()) answer = answer(() -> server(5_000).complete(request.build()));
-      if (answer.get().getAnswers(0).getStatus().getCode() == 3 && !outcome.hasUnknown())
-        report(Script.unknown("report-refused")); // it is refused, and the task still held
+      var said = Optional.<CompleteAnswer>empty();
+      while (said.isEmpty()) said = answer(() -> {
+        var got = server(5_000).complete(request.build()).getAnswers(0);
+        if (List.of(0, 3, 5, 9).contains(got.getStatus().getCode())) return got;
+        throw Status.UNAVAILABLE.asRuntimeException(); // all else may pass later
+      });
+      if (said.get().getStatus().getCode() == 3 && !refused) // it is still held
+        report(Script.instead(outcome, said.get().getStatus().getMessage()), true);
       beats.shutdownNow();
     }
   }
@@ -112,7 +112,7 @@ final class Agent {
         var held = new Held(task, sent + toMillis(poll.get().getWaited()));
         boolean known = List.of(1, 2, 3).contains(task.getKindValue());
         boolean begin = known && !DRAIN.isCancelled() && held.stopped() == null;
-        held.report(begin ? Script.perform(held) : Script.outcomeOf("released"));
+        held.report(begin ? Script.perform(held) : Script.outcomeOf("released"), false);
       }
     }
     try { heartbeat(); } finally { System.exit(0); }

@@ -59,6 +59,12 @@ final class Script {
     return outcomeOf(kind, new JsonObject());
   }
 
+  /** For an outcome that was refused: what was done stands, and only its output cannot be told. */
+  static Outcome instead(Outcome refused, String message) throws InvalidProtocolBufferException {
+    if (!refused.hasSuccess()) return unknown("report-refused");
+    return outcomeOf("success", of("outputProblem", message.replaceFirst("^results\\S+ ", "")));
+  }
+
   static Outcome unknown(String code) throws InvalidProtocolBufferException {
     return outcomeOf("unknown", of("code", code));
   }

@@ -8,13 +8,11 @@ import grpc
 from drover.v1 import agent_service_pb2 as msg
 from drover.v1 import agent_service_pb2_grpc, task_pb2
 from google.protobuf.duration_pb2 import Duration
-from script import perform, say
+from script import instead, perform, say
 
 NAMESPACE, QUEUE = os.environ["DROVER_NAMESPACE"], os.environ["DROVER_QUEUE"]
 POLL_WAIT, GRACE = (int(os.environ[f"DROVER_{name}_MS"]) / 1000 for name in ("POLL_WAIT", "GRACE"))
-INVALID = 3  # of a result: say something else
-# These say nothing about whether the call took effect, or ask to come later: repeat it.
-REPEAT = "UNAVAILABLE DEADLINE_EXCEEDED CANCELLED INTERNAL UNKNOWN RESOURCE_EXHAUSTED".split()
+RECEIVE = 8 * 1024 * 1024  # bytes; a single task may be larger than the usual 4 MiB
 me = msg.Agent(id=os.environ["DROVER_AGENT"], session=os.urandom(16))
 lost = {}  # polls that ended without an answer: number -> moment until which they are named
 grace_ends = float("inf")  # sooner once it drains
@@ -68,20 +66,19 @@ class Held:
             if answer.HasField("cancel"): self.why = self.why or "cancelled"
             if answer.HasField("lease_lost"): self.why = self.why or "lease-lost"
 
-    def report(self, outcome):
-        """Repeats it until the answer is definite."""
+    def report(self, outcome, refused=False):
+        """Repeats it until the server says what became of it: an error of the call says nothing."""
         if self.notes: self.beat()  # what the next attempt resumes from
         result = msg.TaskResult(task_token=self.task.task_token, outcome=outcome)
-        request, code = msg.CompleteRequest(namespace=NAMESPACE, agent=me, results=[result]), None
-        while code is None:
+        request = msg.CompleteRequest(namespace=NAMESPACE, agent=me, results=[result])
+        while not self.answered.wait(0.2):
             try:
-                code = self.stub.Complete(request, timeout=5).answers[0].status.code
-            except grpc.RpcError as error:
-                if error.code().name not in REPEAT: raise
-                time.sleep(0.2)
-        if code == INVALID and not outcome.HasField("unknown"):
-            self.report(task_pb2.Outcome(unknown=task_pb2.Outcome.Unknown(code="report-refused")))
-        self.answered.set()
+                said = self.stub.Complete(request, timeout=5).answers[0].status
+            except grpc.RpcError:
+                continue
+            if said.code == 3 and not refused:  # it is still held
+                return self.report(instead(outcome, said.message), True)
+            if said.code in (0, 3, 5, 9): self.answered.set()  # all else may pass later
 
 
 def drain(*_):
@@ -91,7 +88,8 @@ def drain(*_):
 stopping, wake = threading.Event(), threading.Event()
 signal.signal(signal.SIGTERM, drain)
 backoff = [(f"grpc.{name}_reconnect_backoff_ms", 500) for name in ("initial", "min", "max")]
-channel = grpc.insecure_channel(os.environ["DROVER_ADDRESS"], backoff)
+limits = [("grpc.max_receive_message_length", RECEIVE)]
+channel = grpc.insecure_channel(os.environ["DROVER_ADDRESS"], backoff + limits)
 stub = agent_service_pb2_grpc.AgentServiceStub(channel)
 say("ready")
 for seq in itertools.count(1):

@@ -28,6 +28,13 @@ def millis(ms):
     return Duration(seconds=ms // 1000, nanos=ms % 1000 * 1_000_000)
 
 
+def instead(refused, message):
+    """For an outcome that was refused: what was done stands, and only its output cannot be told."""
+    if refused.HasField("success"):
+        return Outcome(success=Outcome.Success(output_problem=message.partition(" ")[2]))
+    return Outcome(unknown=Outcome.Unknown(code="report-refused", message=message))
+
+
 def outcome(name, value, task):
     if name in ("success", "happened"): return Outcome(success=Outcome.Success(output=payload(value)))
     if name == "echo":

@@ -6,13 +6,10 @@ use contract::drover::v1::{self as pb, agent_service_client::AgentServiceClient}
 use pb::{heartbeat_answer::Answer, outcome::Kind};
 use std::{cell::Cell, collections::HashMap, env, error::Error, time::Duration};
 use tokio::{signal::unix, sync::watch, time::{Instant, sleep, timeout}};
-use tonic::{Code, Status, transport::Channel};
+use tonic::transport::Channel;
 
 const PAUSE: Duration = Duration::from_millis(200);
 const CALL: Duration = Duration::from_secs(3); // a poll waits by itself
-// These say nothing about whether the call took effect, or ask to come later: repeat it.
-const REPEAT: [Code; 6] = [Code::Unavailable, Code::DeadlineExceeded, Code::Cancelled,
-    Code::Internal, Code::Unknown, Code::ResourceExhausted];
 
 pub struct Held { // a task in the agent's hands, as its handler sees it
     pub task: pb::Task,
@@ -48,28 +45,31 @@ impl Held {
         true
     }
 
-    async fn report(&self, kind: Kind) -> Result<(), Status> { // repeated until that is answered
-        let outcome = Some(pb::Outcome { kind: Some(kind.clone()) });
-        let results = vec![pb::TaskResult { task_token: self.task.task_token.clone(), outcome }];
-        let pb::HeartbeatRequest { namespace, agent, .. } = self.empty.clone();
-        let request = pb::CompleteRequest { namespace, agent, results, next: None };
-        let said = loop {
-            let call = timeout(CALL, self.server.clone().complete(request.clone())).await;
-            match call.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer"))) {
-                Ok(response) => break response.into_inner().answers.swap_remove(0).status,
-                Err(status) if REPEAT.contains(&status.code()) => sleep(PAUSE).await,
-                Err(status) => return Err(status),
-            }
-        };
-        if said.unwrap_or_default().code != 3 || matches!(kind, Kind::Unknown(_)) { return Ok(()) }
-        Box::pin(self.report(script::unknown("report-refused"))).await // for it is still held
+    async fn report(&self, mut kind: Kind) { // until the server, and not an error, answers it
+        for _ in 0..2 {
+            let outcome = Some(pb::Outcome { kind: Some(kind.clone()) });
+            let (mut server, task_token) = (self.server.clone(), self.task.task_token.clone());
+            let results = vec![pb::TaskResult { task_token, outcome }];
+            let pb::HeartbeatRequest { namespace, agent, .. } = self.empty.clone();
+            let request = pb::CompleteRequest { namespace, agent, results, next: None };
+            let said = loop {
+                if let Ok(Ok(call)) = timeout(CALL, server.complete(request.clone())).await {
+                    let said = call.into_inner().answers.swap_remove(0).status.unwrap_or_default();
+                    if [0, 3, 5, 9].contains(&said.code) { break said } // all else may pass later
+                }
+                sleep(PAUSE).await;
+            };
+            if said.code != 3 { return } // with 3 it is still held
+            kind = script::instead(kind, said.message);
+        }
     }
 }
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let channel = Channel::from_shared(format!("http://{}", variable("ADDRESS")))?;
-    let mut server = AgentServiceClient::new(channel.connect_timeout(CALL).connect_lazy());
+    let mut server = AgentServiceClient::new(channel.connect_timeout(CALL).connect_lazy())
+        .max_decoding_message_size(8 << 20); // a task may exceed the usual 4 MiB
     let (drain, mut grace) = watch::channel(None);
     let mut terminate = unix::signal(unix::SignalKind::terminate())?;
     tokio::spawn(async move {
@@ -111,7 +111,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
                 false => Kind::Released(Default::default()), // or of a kind of newer agents
             }).await };
             let beats = async { loop { sleep(every).await; held.beat(Default::default()).await; } };
-            tokio::select! { done = work => done?, _ = beats => () }
+            tokio::select! { _ = work => (), _ = beats => () }
         }
     }
     empty.lost_polls = lost.into_keys().collect();

@@ -16,6 +16,15 @@ pub fn say(event: &str, more: &[&Value]) {
     println!("{}", Value::from(line));
 }
 
+/// For an outcome that was refused: what was done stands, and only its output cannot be told.
+pub fn instead(refused: Kind, message: String) -> Kind {
+    let output_problem = message.split_once(' ').map(|(_, why)| why.into()).unwrap_or_default();
+    match refused {
+        Kind::Success(_) => Kind::Success(outcome::Success { output: None, output_problem }),
+        _ => unknown("report-refused"),
+    }
+}
+
 pub fn unknown(code: &str) -> Kind {
     Kind::Unknown(outcome::Unknown { code: code.into(), ..Default::default() })
 }
@@ -25,7 +34,7 @@ fn payload(text: String) -> Option<Payload> {
 }
 
 fn success(text: String) -> Kind {
-    Kind::Success(outcome::Success { output: payload(text) })
+    Kind::Success(outcome::Success { output: payload(text), ..Default::default() })
 }
 
 fn text(of: &Option<Payload>) -> Option<String> {

@@ -66,25 +66,23 @@ beat() {
   esac
 }
 
-report() { # whether it was answered for good
+report() { # whether the server said what became of it: an error of the call says nothing
   request ",\"results\":[{\"taskToken\":\"$token\",\"outcome\":$(cat "$held/outcome")}]"
-  if $post "$server/Complete" -m 5 >"$held/answer"; then
-    [ "$(jq '.answers[0].status.code' "$held/answer")" = 3 ] || return 0
-    ! grep -q '^{"unknown"' "$held/outcome" || return 0
-    echo '{"unknown":{"code":"report-refused"}}' >"$held/outcome" # still held: say something else
-    return 1
-  fi
-  # These say nothing about whether it took effect, or ask to come later: repeat it.
-  case $(jq -r .code "$held/answer" 2>/dev/null) in
-    '' | unavailable | deadline_exceeded | canceled | internal | unknown | resource_exhausted) ;;
-    *) cat "$held/answer" >&2 && exit 1 ;;
+  $post "$server/Complete" -m 5 >"$held/answer" || { sleep 0.2 && return 1; }
+  case $(jq '.answers[0].status.code // 0' "$held/answer") in
+    0 | 5 | 9) return 0 ;; # accepted, or final
+    3) ;;                  # refused, and still held: say something else
+    *) sleep 0.2 && return 1 ;;
   esac
-  sleep 0.2 && return 1
+  [ ! -e "$held/refused" ] || return 0
+  instead <"$held/answer" >"$held/refused"
+  cp "$held/refused" "$held/outcome" && return 1
 }
 
 hold() { # TOKEN KIND LEASE ATTEMPT BEAT: performs it, and beats until the report is answered
   token=$1 stop=$never ends=$((sent + $3)) over=$((sent + $4)) every=$5 due=$((sent + $5))
-  mv "$held/answer" "$held/task" && rm -f "$held"/*.note "$held"/*.told "$held/outcome" && limits
+  mv "$held/answer" "$held/task"
+  rm -f "$held"/*.note "$held"/*.told "$held/outcome" "$held/refused" && limits
   case $2$draining in
     TASK_KIND_PERFORM | TASK_KIND_VERIFY | TASK_KIND_COMPENSATE) perform & ;;
     *) echo '{"released":{}}' >"$held/outcome" ;; # not begun, or of a kind of newer agents

@@ -87,3 +87,9 @@ outcome() { # ACT VALUE
     else {code: "bad-script", failureClass: "FAILURE_CLASS_PERMANENT"} | failed end
   ' >"$held/outcome.new"
 }
+
+instead() { # of an outcome that was refused: what was done stands, only its output cannot be told
+  jq -c --slurpfile was "$held/outcome" '.answers[0].status.message as $why | if $was[0].success
+    then {success: {outputProblem: ($why | sub("^results\\S+ "; ""))}}
+    else {unknown: {code: "report-refused", message: $why}} end'
+}

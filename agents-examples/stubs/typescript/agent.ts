@@ -5,23 +5,21 @@
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
-import { Code, ConnectError, createClient } from "@connectrpc/connect";
+import { createClient } from "@connectrpc/connect";
 import { createGrpcTransport } from "@connectrpc/connect-node";
-import { AgentService, type CompleteResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
-import { type Notes, outcomeOf, perform, say } from "./script.ts";
+import { instead, type Notes, outcomeOf, perform, say } from "./script.ts";
 
 const variable = (name: string): string => process.env[`DROVER_${name}`] ?? "";
 const namespace = variable("NAMESPACE");
 const pollWaitMs = Number(variable("POLL_WAIT_MS"));
-// These say nothing about whether the call took effect, or ask to come later: repeat it.
-const { Canceled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, Unknown } = Code;
-const repeated = [Canceled, DeadlineExceeded, Internal, ResourceExhausted, Unavailable, Unknown];
 const queues = [{ name: variable("QUEUE") }];
 const asked = { queues, tasks: ["work", "check", "undo"], wait: durationFromMs(pollWaitMs) };
 const me = { id: variable("AGENT"), session: randomBytes(16) };
 const baseUrl = `http://${variable("ADDRESS")}`;
-const server = createClient(AgentService, createGrpcTransport({ baseUrl }));
+const readMaxBytes = 8 * 1024 * 1024; // a single task may be larger than the usual 4 MiB
+const server = createClient(AgentService, createGrpcTransport({ baseUrl, readMaxBytes }));
 const lost = new Map<bigint, number>(); // polls without an answer: named until this moment
 const drain = new AbortController();
 let graceEndsMs = Number.POSITIVE_INFINITY; // sooner once it drains
@@ -74,24 +72,21 @@ function hold({ taskToken, beatEvery, ...task }: Task, grantedMs: number) {
     note(more: Notes): void {
       notes = { ...notes, ...more };
     },
-    /** Repeats it until the answer is definite. */
-    async report(outcome: Outcome): Promise<void> {
+    /** Repeats it until the server says what became of it: an error of the call says nothing. */
+    async report(outcome: Outcome, refused = false): Promise<void> {
       await beating;
       if (Object.keys(notes).length > 0) await beat(); // what the next attempt resumes from
       const request = { namespace, agent: me, results: [{ taskToken, outcome }] };
-      let code: number | null = null; // 3: refused, still held, say something else
-      while (code === null)
-        code = await server.complete(request, { timeoutMs: 5_000 }).then(codeOf, afterAPause);
-      if (code === 3 && outcome.kind.case !== "unknown")
-        return this.report(outcomeOf({ case: "unknown", value: { code: "report-refused" } }));
-      answered = true;
+      for (; !answered; await sleep(200)) {
+        const call = server.complete(request, { timeoutMs: 5_000 });
+        const [answer] = (await call.catch(() => null))?.answers ?? [];
+        if (answer === undefined) continue;
+        const { code = 0, message = "" } = answer.status ?? {};
+        if (code === 3 && !refused) return this.report(instead(outcome, message), true);
+        answered = [0, 3, 5, 9].includes(code); // accepted or final; all else may pass later
+      }
     },
   };
-}
-const codeOf = ({ answers }: CompleteResponse): number => answers[0]?.status?.code ?? 0;
-async function afterAPause(error: unknown): Promise<null> {
-  if (!repeated.includes(ConnectError.from(error).code)) throw error;
-  return sleep(200, null);
 }
 
 process.once("SIGTERM", () => {

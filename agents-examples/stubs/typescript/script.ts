@@ -45,6 +45,13 @@ export function outcomeOf(kind: MessageInitShape<typeof OutcomeSchema>["kind"] &
   return create(OutcomeSchema, { kind });
 }
 
+/** For an outcome that was refused: what was done stands, and only its output cannot be told. */
+export function instead({ kind }: Outcome, message: string): Outcome {
+  const outputProblem = message.replace(/^results\S+ /, "");
+  if (kind.case === "success") return outcomeOf({ case: "success", value: { outputProblem } });
+  return unknown("report-refused", message);
+}
+
 function success(value: unknown): Outcome {
   return outcomeOf({ case: "success", value: { output: json(value) } });
 }

@@ -75,15 +75,31 @@ export const payloads: readonly Scenario[] = [
     },
   },
   {
+    name: "large-answer",
+    says: "A task that makes an answer of 5 MiB is taken and performed.",
+    async play(stage) {
+      const polling = stage.wire.poll.next();
+      await stage.start();
+      const runId = await stage.begin({ perform: [[{ success: "taken" }]] });
+      await (await polling).pass(({ tasks }) => {
+        for (const task of tasks) task.lastDetails = json("x".repeat(5 * 1024 * 1024));
+      });
+      const run = await stage.end(runId);
+      assertOutput(run, "taken");
+      assertAttempts(run, [{ outcome: "SUCCESS" }]);
+    },
+  },
+  {
     name: "output-too-large",
-    says: "An output over the limit is refused, and the agent says so instead of hanging on.",
+    says: "An output over the limit fails its step for good and says why; what was done is undone.",
     async play(stage) {
       const agent = await stage.start();
-      const runId = await stage.begin({ perform: [[{ large: 300_000 }], [{ success: "small" }]] });
+      const script = { perform: [[{ large: 300_000 }]] };
+      const runId = await stage.begin(script, { step: { compensate: "undo" } });
       const run = await stage.end(runId);
-      assertOutput(run, "small");
-      assertAttempts(run, [{ outcome: "UNKNOWN", agentId: agent.id }, { outcome: "SUCCESS" }]);
-      assert.notEqual(run.attempts[0]?.failure?.code, "drover.lost");
+      assertAttempts(run, [{ outcome: "PERMANENT", code: "drover.output", agentId: agent.id }]);
+      assert.match(run.attempts[0]?.failure?.message ?? "", /has 300002 bytes and may have 262144/);
+      assertAttempts(run, [{ outcome: "SUCCESS" }], "COMPENSATE");
     },
   },
   {

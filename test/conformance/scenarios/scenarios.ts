@@ -6,12 +6,14 @@ import { lookingUp } from "./looking-up.ts";
 import { network } from "./network.ts";
 import { outcomes } from "./outcomes.ts";
 import { payloads } from "./payloads.ts";
+import { refusals } from "./refusals.ts";
 
 export const scenarios: readonly Scenario[] = [
   ...outcomes,
   ...lookingUp,
   ...beating,
   ...network,
+  ...refusals,
   ...life,
   ...payloads,
 ];
