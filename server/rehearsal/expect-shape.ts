@@ -86,7 +86,7 @@ export const EXPECT = record(
     ),
     effects: optional(
       list(text),
-      "the steps, or items, whose effects are there at the end, and no others. After a clean undo: `[]`",
+      "the effects that are there at the end, and no others: each by its step or item, and by its strategy where that is not the first, as `hotel/1`. After a clean undo: `[]`",
       null,
     ),
     inputs: optional(

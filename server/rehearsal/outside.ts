@@ -8,7 +8,10 @@ export interface Outside {
   undo(key: string): void;
   /** null: it was not done. */
   find(key: string): { readonly output: Payload | null } | null;
-  /** Steps whose effects are there, by name. */
+  /**
+   * The effects that are there: each by its step, and by its strategy where that is not the first:
+   * `hotel`, `hotel/1`.
+   */
   left(): readonly string[];
 }
 
@@ -20,6 +23,12 @@ export function createOutside(): Outside {
     },
     undo: (key: string) => void effects.delete(key),
     find: (key: string) => effects.get(key) ?? null,
-    left: () => [...new Set([...effects.values()].map(({ step }) => step))].sort(),
+    left: () => [...effects].map(([key, { step }]) => step + strategyOf(key)).sort(),
   } satisfies Outside);
+}
+
+/** The last part of the key is the place of the strategy; of a gate it is none. */
+function strategyOf(key: string): string {
+  const place = key.slice(key.lastIndexOf("/"));
+  return /^\/[1-9]\d*$/.test(place) ? place : "";
 }

@@ -76,7 +76,7 @@ function unknownIn(scenario: Scenario, known: Known, anyQueue: boolean): readonl
   for (const state of expect.times.keys()) askState(`${at}.times.${state}`, state);
   for (const task of expect.calls.keys()) ask(`${at}.calls.${task}`, task, "task", known.tasks);
   for (const [place, name] of (expect.effects ?? []).entries())
-    askStep(`${at}.effects[${place}]`, name);
+    askStep(`${at}.effects[${place}]`, name.replace(/\/\d+$/, ""));
   for (const name of expect.outputs.keys()) askStep(`${at}.outputs.${name}`, name);
   for (const name of expect.inputs.keys())
     ask(`${at}.inputs.${name}`, name.replace(/\[\d+\]$/, ""), "task or step", [

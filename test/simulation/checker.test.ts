@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { BROKEN_BEGINNINGS } from "./broken-beginnings.ts";
 import { BROKEN_CALLS } from "./broken-calls.ts";
+import { BROKEN_EFFECTS } from "./broken-effects.ts";
 import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
@@ -21,9 +22,14 @@ import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 
 const BROKEN_HISTORIES = [
-  ...[BROKEN_BEGINNINGS, BROKEN_CALLS, BROKEN_FAMILIES, BROKEN_ROWS, BROKEN_WATCHING].flatMap(
-    (all) => all.map((broken) => ({ ...broken, good: goodHistory })),
-  ),
+  ...[
+    BROKEN_BEGINNINGS,
+    BROKEN_CALLS,
+    BROKEN_EFFECTS,
+    BROKEN_FAMILIES,
+    BROKEN_ROWS,
+    BROKEN_WATCHING,
+  ].flatMap((all) => all.map((broken) => ({ ...broken, good: goodHistory }))),
   ...BROKEN_PEOPLE.map((broken) => ({ ...broken, good: peopleHistory })),
   ...BROKEN_SCHEDULES.map((broken) => ({ ...broken, good: schedulesHistory })),
   ...BROKEN_SLOTS.map((broken) => ({ ...broken, good: slotsHistory })),

@@ -3,6 +3,7 @@
 //
 // A mutant is a piece of a source file and what stands there instead. The piece must be in the file
 // exactly once; a test keeps that true, so a mutant cannot rot away unseen.
+import { LEAVING_MUTANTS } from "./catalogue-leaving.ts";
 import { WATCHING_MUTANTS } from "./catalogue-watching.ts";
 
 export interface Mutant {
@@ -93,8 +94,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "retry over budget",
     file: "core/ladder.ts",
-    find: "if (!policy || tries >= policy.attempts) {",
-    replace: "if (!policy || tries > policy.attempts) {",
+    find: "return policy && tries < policy.attempts ? { policy, tries } : null;",
+    replace: "return policy && tries <= policy.attempts ? { policy, tries } : null;",
     why: "a step is tried once more than its policy allows",
   },
   {
@@ -135,9 +136,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "verify without settle",
     file: "core/doubt.ts",
-    find: 'if (effects !== "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)',
-    replace:
-      'if (effects === "idempotent" && settleUntil !== null && settleUntil > pass.occasion.now)',
+    find: 'const waits = task === "compensate" || effects !== "idempotent";',
+    replace: 'const waits = task === "compensate" || effects === "idempotent";',
     why: "a verify looks while a lost agent may still be in its last call",
   },
   {
@@ -150,8 +150,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "pause ignored",
     file: "core/on-command.ts",
-    find: 'if (forward.kind === "READY") emit(pass, { kind: "held", step: no, task: forward.task });',
-    replace: "void [no, forward];",
+    find: 'if (moving?.kind === "READY") emit(pass, { kind: "held", step: step.no, task: moving.task });',
+    replace: "void moving;",
     why: "what was ready when its run was paused is handed out all the same",
   },
   {
@@ -267,5 +267,6 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "oldest: () => Math.max(...begunBefore),",
     why: "claims pass over what was written by a transaction that began early and committed late",
   },
+  ...LEAVING_MUTANTS,
   ...WATCHING_MUTANTS,
 ];

@@ -171,3 +171,23 @@ test("days without happenings take no time of ours", async () => {
   );
   expect(came).toMatchObject({ run: "COMPLETED", endedMs: 200 * 86_400_000, troubles: [] });
 });
+
+describe("the effects of a step that falls back", () => {
+  const fallback = (more: string) => `
+workflow: w
+steps:
+  - { id: a, task: do-a, retry: { attempts: 1 }, fallback: [{ task: do-b }]${more} }
+`;
+  const lost = "scenarios: [{ scenario: s, agents: { do-a: lose-answer }, expect: COMPLETED }]";
+
+  test("are told with their strategy: two bookings of one step are two", async () => {
+    const { came } = await played(fallback(""), lost);
+    expect(came.effects).toEqual(["a", "a/1"]);
+  });
+
+  test("are one where the step can be undone: the first is undone before the fallback", async () => {
+    const { came } = await played(fallback(", compensate: { task: undo-a }"), lost);
+    expect(came).toMatchObject({ run: "COMPLETED", effects: ["a/1"] });
+    expect(Object.fromEntries(came.calls)).toEqual({ "do-a": 1, "undo-a": 1, "do-b": 1 });
+  });
+});
