@@ -230,7 +230,8 @@ class Runtime:
 
     def _changed(self, held: HeldTask) -> None:
         execution = self._running.get(held)
-        if execution is None:
+        # One that has ended, and whose report is on its way, is not told to stop again.
+        if execution is None or held in self._ending:
             return
         if held.stopped is None:
             execution.lease_moved()

@@ -129,3 +129,35 @@ async def test_a_lost_handler_whose_end_is_on_its_way_is_reported_once(
     tokens = [(await next_report(server, beside)).task_token for _ in range(2)]
     assert sorted(tokens) == ["t1", "t2"]
     await asyncio.wait_for(beside.agent.done, SECONDS_MOST)
+
+
+async def test_a_handler_that_has_ended_is_not_waited_for_again_when_another_cancel_comes(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock = ManualClock()
+    begun = asyncio.Event()
+
+    async def perform(task: Task) -> Any:
+        begun.set()
+        try:
+            await asyncio.get_running_loop().create_future()
+        except asyncio.CancelledError:
+            task.details({"page": 7})
+            raise drover.TransientError("busy", "All lines are busy.") from None
+
+    agent = agents(server, {"book-flight": perform}, clock=clock, cancel_grace=GRACE, slots=1)
+    (await server.poll.next()).answer(tasks=[a_task("t1")])
+    await asyncio.wait_for(begun.wait(), SECONDS_MOST)
+    clock.advance(3)
+    (await server.beat.next()).answer(answers=[CANCEL])
+    # It has ended, and its details go out before its report: the answer cancels it once more.
+    details = await server.beat.next()
+    assert details.request.reports[0].HasField("details")
+    details.answer(answers=[CANCEL])
+    report = await server.complete.next()
+    assert report.request.results[0].outcome.failed.code == "busy"
+    report.answer(**ANSWERED)
+    await until(lambda: not agent._held)
+    clock.advance(GRACE)
+    assert not agent._timers
+    assert not agent.failed
