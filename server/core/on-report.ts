@@ -159,9 +159,7 @@ function settle(
         ? null
         : { policy: setback ? policyFor(retry, setback.code) : null },
   });
-  thaw(pass);
-  if (step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED")
-    emit(pass, { kind: "escalation-closed", step: step.no, by: "a late report of the attempt" });
+  reopen(pass, step);
   if (step.doubt && !undoing) emit(pass, { kind: "doubted", step: step.no, doubt: null });
   const { fence, session } = ended;
   taskEnded(pass, step.no, task, { fence, n: 0, session, outcome, setback, settles: true });
@@ -181,9 +179,19 @@ function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): 
   const isSettled = strategyToUndo(stepOf(pass, no)) === null;
   const undoing = step.forward.kind === "UNDOING";
   const setback = setbackOf(outcome, null);
-  if (undoing && isSettled) afterUndo(pass, no);
-  else if (!undoing && !isSettled && setback && planStep(pass, no).compensate)
+  if (undoing && isSettled) {
+    afterUndo(pass, no);
+  } else if (!undoing && !isSettled && setback && planStep(pass, no).compensate) {
+    reopen(pass, step);
     undoStrategy(pass, no, setback);
+  }
+}
+
+/** What the step asked a person is not open any more, and its run moves again. */
+function reopen(pass: Pass, { no, forward, undo }: Step): void {
+  thaw(pass);
+  if (forward.kind === "ESCALATED" || undo.kind === "FAILED")
+    emit(pass, { kind: "escalation-closed", step: no, by: "a late report of the attempt" });
 }
 
 /** The verify that was begun because of the silence is needless now. */

@@ -205,7 +205,7 @@ describe("bad input is refused, and nothing is stored", () => {
     const polled = await callJson(server.address, "AgentService/PollTask", { agent, pollSeq: 1 });
     const token = textAt(polled.body, "tasks", 0, "taskToken");
     const bytes = Buffer.from(token, "base64url");
-    const foreign = Buffer.concat([bytes.subarray(0, 44), Buffer.from("elsewhere")]);
+    const foreign = Buffer.concat([bytes.subarray(0, 44), Buffer.from("\u0009elsewhere")]);
     const report = async (taskToken: string, outcome: object) => {
       const results = [{ taskToken, outcome }];
       const { body } = await callJson(server.address, "AgentService/Complete", { agent, results });

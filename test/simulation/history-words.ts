@@ -14,3 +14,10 @@ export interface Held {
   /** Of a circuit its queue and its task, as `bank/charge`. */
   readonly name: string;
 }
+
+/** The rules have moved a circuit: of an agent in a lane, or (agentId "") of the lane. */
+export interface CircuitMove {
+  readonly lane: number;
+  readonly agentId: string;
+  readonly state: "open" | "trying" | "closed";
+}

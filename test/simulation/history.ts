@@ -17,7 +17,7 @@ import type { RunState } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/slots.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
-import type { Held, ScheduleWord } from "./history-words.ts";
+import type { CircuitMove, Held, ScheduleWord } from "./history-words.ts";
 
 export interface History {
   readonly meta: HistoryMeta;
@@ -32,8 +32,6 @@ export interface HistoryMeta {
   readonly canaries: readonly { readonly namespace: string; readonly word: string }[];
   /** Left out: every server watches all regions. */
   readonly watchers?: readonly Watcher[];
-  /** Circuits open by themselves, and no record says when. Left out: they do not. */
-  readonly trips?: boolean;
 }
 
 /** What a server watches, by the id of the region; null: all. */
@@ -55,6 +53,7 @@ export type HistoryRecord =
   | FaultRecord
   | EffectRecord
   | OwnerRecord
+  | CircuitRecord
   | WebhookRecord;
 
 /** A call when its caller sent it. */
@@ -67,7 +66,7 @@ export interface CallRecord extends Happened {
   readonly request: Request;
 }
 
-/** What the caller heard. A call that is never answered has no record, or an `unknown` one. */
+/** What the caller heard. A call that is never answered has none, or an `unknown` one. */
 export interface AnswerRecord extends Happened {
   readonly kind: "answer";
   readonly call: number;
@@ -332,9 +331,7 @@ export interface FaultRecord extends Happened {
 
 export type MessageFault = "lost" | "repeated" | "delayed" | "reordered";
 
-/**
- * An effect as the remote service saw it; repeats under one key that changed nothing are left out.
- */
+/** An effect as the remote service saw it, without repeats that changed nothing. */
 export interface EffectRecord extends Happened {
   readonly kind: "effect";
   readonly did: "made" | "undone";
@@ -354,6 +351,10 @@ export interface WebhookRecord extends Happened {
   readonly url: string;
   /** What it says, as text. */
   readonly body: string;
+}
+
+export interface CircuitRecord extends Happened, CircuitMove {
+  readonly kind: "circuit";
 }
 
 export interface OwnerRecord extends Happened {

@@ -2,6 +2,7 @@
 import type { Moment } from "../../server/core/attempt.ts";
 import type {
   Answer,
+  CircuitRecord,
   EffectRecord,
   FaultRecord,
   HistoryRecord,
@@ -18,6 +19,7 @@ export interface Recorder {
   effect(effect: Omit<EffectRecord, "at" | "process" | "kind">): void;
   webhook(id: string, url: string, body: string): void;
   owner(process: string, owner: Omit<OwnerRecord, "at" | "process" | "kind">): void;
+  circuit(process: string, circuit: Omit<CircuitRecord, "at" | "process" | "kind">): void;
 }
 
 export function createRecorder(now: () => Moment): Recorder {
@@ -44,6 +46,9 @@ export function createRecorder(now: () => Moment): Recorder {
     },
     owner(process: string, owner: Omit<OwnerRecord, "at" | "process" | "kind">) {
       records.push({ kind: "owner", at: now(), process, ...owner });
+    },
+    circuit(process: string, circuit: Omit<CircuitRecord, "at" | "process" | "kind">) {
+      records.push({ kind: "circuit", at: now(), process, ...circuit });
     },
   } satisfies Recorder);
 }

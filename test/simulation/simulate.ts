@@ -131,7 +131,6 @@ export async function simulate(seed: number): Promise<Simulated> {
       seed,
       canaries: CANARIES,
       watchers,
-      trips: circuits !== undefined,
     },
     records: recorder.records,
     final: rows,

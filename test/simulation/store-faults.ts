@@ -309,7 +309,7 @@ function faultySchedules(store: Store, call: Called, read: Called): Store["sched
 }
 
 function faultyCircuits(
-  { store: { circuits }, circuits: watch, faults }: StoreWire,
+  { store: { circuits }, circuits: watch, faults, process, witness }: StoreWire,
   call: Called,
   read: Called,
 ): Store["circuits"] {
@@ -326,10 +326,14 @@ function faultyCircuits(
       return look;
     },
     evidence: (...asked) => read("circuitEvidence", () => circuits.evidence(...asked)),
-    change: (...asked) =>
+    change: (changes, actor) =>
       call("changeCircuits", async () => {
-        const made = await circuits.change(...asked);
-        for (const _ of made) faults.count("circuit moved");
+        const made = await circuits.change(changes, actor);
+        for (const { lane, agentId } of made) {
+          faults.count("circuit moved");
+          const moved = changes.find((one) => one.lane === lane && one.agentId === agentId);
+          if (moved) witness.circuit(process.name, moved);
+        }
         return made;
       }),
     say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),

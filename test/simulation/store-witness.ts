@@ -8,6 +8,7 @@ import { sideOf } from "../../server/core/evolve-step.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { PassRecord } from "../../server/store/changes.ts";
+import type { CircuitChange } from "../../server/store/circuits.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type { Fire, NewSchedule } from "../../server/store/schedules.ts";
 import type {
@@ -35,6 +36,8 @@ export interface StoreWitness {
   beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]): void;
   took(process: string, node: string, taken: readonly TakenPartition[]): void;
   gave(process: string, node: string, partitions: readonly number[]): void;
+  /** The rules have moved a circuit. */
+  circuit(process: string, moved: CircuitChange): void;
 }
 
 export interface MadeSchedule extends NewSchedule {
@@ -155,6 +158,9 @@ export function createStoreWitness(
         owners.delete(partition);
         recorder.owner(process, { node, partition, epoch: owner.epoch, did: "gave" });
       }
+    },
+    circuit(process: string, { lane, agentId, state }: CircuitChange) {
+      recorder.circuit(process, { lane, agentId, state: state.kind });
     },
   } satisfies StoreWitness);
 }

@@ -15,17 +15,25 @@ test(
 
     const film = told.runs.get("film");
     expect(film?.steps.find(({ id }) => id === "chunks")?.items).toMatchObject({ succeeded: 6 });
+    // What the first preset may have stored is deleted before the second one is tried.
     expect(
       film?.attempts.filter(({ stepId }) => stepId === step).map(({ failure }) => failure?.code),
-    ).toEqual(["drover.stalled", undefined]);
+    ).toEqual(["drover.stalled", undefined, undefined]);
     expect(film?.interventions).toContainEqual(
       expect.objectContaining({ rule: "stall", stepId: step }),
     );
 
     const of = told.facts.filter((fact) => fact.ref === ref);
-    expect(of.map(({ did }) => did)).toEqual(["taken", "returned", "taken", "stored", "returned"]);
+    expect(of.map(({ did }) => did)).toEqual([
+      "taken",
+      "returned",
+      "deleted",
+      "taken",
+      "stored",
+      "returned",
+    ]);
     expect(of[1]?.what).toEqual({ how: "SIGKILL" });
-    expect(of[3]?.what.preset).toBe("safe");
+    expect(of[4]?.what.preset).toBe("safe");
   },
   storyMsMax,
 );

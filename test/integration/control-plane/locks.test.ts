@@ -248,7 +248,7 @@ describe("a heartbeat", () => {
     ]);
     gate.open();
     await ended;
-    expect(answer).toEqual({ answers: [[{ kind: "busy" }]], forgotten: [] });
+    expect(answer).toMatchObject({ answers: [[{ kind: "busy" }]], forgotten: [] });
     expect(await beaten).toEqual(["lease-lost"]);
   });
 });

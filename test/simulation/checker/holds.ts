@@ -117,11 +117,28 @@ interface HeldSpan {
   readonly agent: string | null;
 }
 
-const ALWAYS: HeldSpan = { from: 0, until: Number.POSITIVE_INFINITY, agent: null };
-
-/** Moments between which something of the namespace may have been held back. */
+/** Times between which something of the namespace may have been held back. */
 export function heldSpans(facts: Facts, namespace: string): readonly HeldSpan[] {
-  if (facts.history.meta.trips) return [ALWAYS];
+  return [...heldByPeople(facts, namespace), ...behindCircuits(facts)];
+}
+
+/**
+ * While a circuit that the rules have opened is not closed, the tasks of its lane wait. No record
+ * says which lane it is, so it may be any.
+ */
+function behindCircuits({ history, bounds, clockBackMs }: Facts): readonly HeldSpan[] {
+  const moves = history.records.filter((record) => record.kind === "circuit");
+  return moves.flatMap(({ at, lane, agentId, state }, place): HeldSpan[] => {
+    if (state === "closed") return [];
+    const next = moves
+      .slice(place + 1)
+      .find((one) => one.lane === lane && one.agentId === agentId && one.state === "closed");
+    const until = (next?.at ?? Number.POSITIVE_INFINITY) + bounds.frozenMs;
+    return [{ from: at - clockBackMs, until, agent: agentId === "" ? null : agentId }];
+  });
+}
+
+function heldByPeople(facts: Facts, namespace: string): readonly HeldSpan[] {
   return holdsOf(facts).flatMap((hold): HeldSpan[] => {
     const { held } = hold.request;
     if (hold.request.namespace !== namespace) return [];

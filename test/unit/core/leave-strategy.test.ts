@@ -283,6 +283,21 @@ test("a late report that it did take effect, though its agent had said otherwise
   expectNextWay(world);
 });
 
+test("a late failure of the strategy before closes what the next one asks, and is undone", () => {
+  const input: Judge["input"] = (_no, planned) =>
+    planned === 1 ? { kind: "failed", message: "no such key" } : { kind: "value", value: null };
+  const more = { ...verifiable, compensate: attempted };
+  const world = holiday(more, { ...NOTHING_TO_JUDGE, input });
+  const held = world.claim("hotel");
+  world.report(held, unknown());
+  world.report(world.claim("hotel"), nothingThere);
+  expect(lastQuestion(world)).toMatchObject({ reason: "expression" });
+  world.report(held, failure("busy"));
+  expect(world.openEscalations()).toEqual([]);
+  expect(hotel(world)).toMatchObject(UNDOING);
+  expect(world.run().state.kind).toBe("RUNNING");
+});
+
 describe("an undo that cannot be done", () => {
   function givenUp(more: TaskOptions = {}): World {
     const world = reported({ compensate, ...more }, unknown());
