@@ -10,12 +10,15 @@ export function textRefusal(
   code: ExitCode = exitCodes.failed,
   next = `correct the file, then drover workflow check ${file}`,
 ): CliFailure {
-  const fields = problems.map(({ path, message }) => {
-    const place = placeAtEnd.exec(message);
-    const plain = message.replace(placeAtEnd, "");
-    const where = place ? `${file}:${place[1]}:${place[2]}` : file;
-    return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
-  });
+  const fields = problems.map((problem) => placedInFile(file, problem));
   const count = problems.length === 1 ? "a problem" : `${problems.length} problems`;
   return new CliFailure(`${file} has ${count}`, { code, next, fields });
+}
+
+/** The path becomes `file:line:column`, and the message begins with the path of the field. */
+export function placedInFile(file: string, { path, message }: FieldProblem): FieldProblem {
+  const place = placeAtEnd.exec(message);
+  const plain = message.replace(placeAtEnd, "");
+  const where = place ? `${file}:${place[1]}:${place[2]}` : file;
+  return { path: where, message: path === "text" ? plain : `${path}: ${plain}` };
 }

@@ -1,17 +1,30 @@
 /** A workflow in a file: read and checked as a server would, refused with places in the file. */
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+import type { FieldProblem } from "@drover/server/errors.ts";
 import { readText } from "./input.ts";
-import { textRefusal } from "./text-refusal.ts";
+import { placedInFile, textRefusal } from "./text-refusal.ts";
 
 /** Whether what may be a file or the name of a workflow is a file: it says so by how it looks. */
 export function isFile(named: string): boolean {
   return named === "-" || named.includes("/") || /\.(?:ya?ml|json)$/.test(named);
 }
 
+export interface CheckedFile {
+  readonly definition: WorkflowDefinition;
+  /** What its author should know; `path` is `file:line:column`. */
+  readonly notes: readonly FieldProblem[];
+}
+
 /** Throws CliFailure with all that is wrong with it. */
-export async function definitionOfFile(file: string): Promise<WorkflowDefinition> {
+export async function checkedFile(file: string): Promise<CheckedFile> {
   const { checkText } = await import("./check-text.ts");
   const checked = checkText(readText(file));
   if (checked.kind === "bad") throw textRefusal(file, checked.problems);
-  return checked.definition;
+  const { definition, notes } = checked;
+  return { definition, notes: notes.map((note) => placedInFile(file, note)) };
+}
+
+/** Throws CliFailure with all that is wrong with it. */
+export async function definitionOfFile(file: string): Promise<WorkflowDefinition> {
+  return (await checkedFile(file)).definition;
 }

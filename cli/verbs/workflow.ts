@@ -18,7 +18,7 @@ import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
 import { textRefusal } from "../text-refusal.ts";
 import { clean, moment, pauseWords } from "../words.ts";
-import { definitionOfFile } from "../workflow-file.ts";
+import { checkedFile } from "../workflow-file.ts";
 import { addWorkflowGraph } from "./graph.ts";
 import { addWorkflowDurations } from "./workflow-durations.ts";
 import { addWorkflowList } from "./workflow-list.ts";
@@ -32,11 +32,12 @@ export function addWorkflowVerbs(workflow: Command, ended: Ended): void {
     .argument("<file>", "a workflow in YAML or JSON; - for a pipe")
     .action(async (file: string, _options: unknown, command: Command) => {
       const { output } = contextOf(command);
-      const definition = await definitionOfFile(file);
+      const { definition, notes } = await checkedFile(file);
       output.data(WorkflowDefinitionSchema, definition);
       const count = definition.steps.length === 1 ? "1 step" : `${definition.steps.length} steps`;
       if (output.format === "table")
         output.line(`${file}: ${definition.workflow}, ${count}, is good`);
+      for (const { path, message } of notes) output.note(`  note: ${path}: ${message}`);
       output.next(`drover workflow apply ${file}`);
       ended(exitCodes.done);
     });

@@ -4,7 +4,8 @@
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../core/definition.ts";
 import { type DefinitionProblem, definitionProblems } from "../core/definition-check.ts";
-import { DroverError } from "../errors.ts";
+import { definitionNotes } from "../core/definition-notes.ts";
+import { DroverError, type FieldProblem } from "../errors.ts";
 import { definitionFrom } from "./convert-definition.ts";
 import { refusal } from "./errors.ts";
 import type { RequestCheck } from "./request-check.ts";
@@ -45,6 +46,12 @@ export function definitionOfText(
   }
 }
 
+/** What the author of a valid text should know; each note names line and column. */
+export function notesOnText(text: string, definition: Definition): readonly FieldProblem[] {
+  const { locate } = parseWorkflowText(text);
+  return definitionNotes(definition).map((note) => withPlace(note, locate));
+}
+
 function refuseProblems(
   definition: Definition,
   further: DefinitionCheck,
@@ -60,10 +67,12 @@ function refuseProblems(
 }
 
 function placed(error: DroverError, locate: WorkflowText["locate"]): DroverError {
-  const fields = error.fields.map(({ path, message }) => {
-    const place = locate(path);
-    const where = place ? ` (line ${place.line}, column ${place.column})` : "";
-    return { path, message: `${message}${where}` };
-  });
+  const fields = error.fields.map((problem) => withPlace(problem, locate));
   return refusal(error.reason, fields, error.metadata);
+}
+
+function withPlace({ path, message }: FieldProblem, locate: WorkflowText["locate"]): FieldProblem {
+  const place = locate(path);
+  const where = place ? ` (line ${place.line}, column ${place.column})` : "";
+  return { path, message: `${message}${where}` };
 }

@@ -37,6 +37,13 @@ describe("check needs no server", () => {
     });
   });
 
+  test("a good file whose author should know something", async () => {
+    const text = "workflow: w\nsteps:\n  - id: a\n    task: t\n    fallback: [{ task: u }]\n";
+    const { code, stdout, stderr } = await check(text);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: "w.yaml: w, 1 step, is good\n" });
+    expect(stderr).toMatch(/^ {2}note: w\.yaml:5:15: steps\[0\]\.fallback: step "a" is idempotent/);
+  });
+
   test("as JSON it is the message that the text stands for", async () => {
     const { code, stdout } = await check(good, "-o", "json");
     expect(code).toBe(0);
