@@ -5,7 +5,7 @@
 import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, noCodec } from "./codec.ts";
 import type { Handler } from "./handler.ts";
-import { type Logger, quietLogger } from "./logger.ts";
+import { type Logger, warningLogger } from "./logger.ts";
 
 export interface AgentOptions {
   /** host:port. */
@@ -39,7 +39,7 @@ export interface AgentOptions {
   readonly pollWaitMs?: number;
   /** Stops at SIGTERM and SIGINT; the second one kills. Default false. */
   readonly handleSignals?: boolean;
-  /** Default: errors only, as warnings of the process. */
+  /** Default: warnings and errors, as warnings of the process. */
   readonly log?: Logger;
   /** For tests. */
   readonly clock?: Clock;
@@ -103,7 +103,7 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
     codec: options.codec ?? noCodec,
     pollWaitMs,
     handleSignals: options.handleSignals ?? false,
-    log: options.log ?? quietLogger,
+    log: options.log ?? warningLogger,
     clock: options.clock ?? systemClock,
   };
 }

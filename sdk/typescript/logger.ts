@@ -1,9 +1,9 @@
 /**
  * Where the SDK says what it does: the shape of pino, so that a pino logger fits as it is.
  *
- * Without one, only what a person must act on is said, as a warning of the process.
+ * Without one, warnings and errors are printed as warnings of the process.
  */
-
+import { inspect } from "node:util";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 
 export interface Logger {
@@ -32,11 +32,18 @@ export function withFields(log: Logger, fields: object): Logger {
   });
 }
 
-export const quietLogger: Logger = Object.freeze({
+/** Of a program that gives no log: what a person may have to act on, as warnings of the process. */
+export const warningLogger: Logger = Object.freeze({
   debug: () => undefined,
   info: () => undefined,
-  warn: () => undefined,
-  error(fields: object, message: string): void {
-    process.emitWarning(`${message} ${JSON.stringify(fields)}`, { type: "DroverWarning" });
-  },
+  warn: warnOfProcess,
+  error: warnOfProcess,
 });
+
+/** As Node prints any warning, to standard error: the line, and below it the stack of `err`. */
+function warnOfProcess(fields: object, message: string): void {
+  const { err, ...others } = { err: undefined, ...fields };
+  const detail = err === undefined ? "" : inspect(err);
+  const values = inspect(others, { breakLength: Number.POSITIVE_INFINITY });
+  process.emitWarning(`${message} ${values}`, { type: "DroverWarning", detail });
+}

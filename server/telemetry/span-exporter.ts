@@ -28,6 +28,8 @@ const WAITING_MAX = 20_000;
 const BATCH = 512;
 /** At the end all that waits is sent at once; an exporter refuses more batches than that. */
 const BATCHES_MAX = Math.ceil(WAITING_MAX / BATCH) + 1;
+/** Jaeger warns of a negative duration where a span ends when it starts. */
+const SHORTEST_MS = 0.001;
 const SAMPLED = 1;
 const SCOPE = Object.freeze({ name: "drover" });
 const ROLES = Object.freeze({
@@ -110,6 +112,7 @@ function told(
 
 function readable(span: SpanData, resource: ReadableSpan["resource"]): ReadableSpan {
   const { name, role, startMs, endMs, error, attributes, links, parentId } = span;
+  const tookMs = Math.max(endMs - startMs, SHORTEST_MS);
   const context = { ...contextOf(span, span.spanId), traceState: createTraceState(span.state) };
   return {
     name,
@@ -117,8 +120,8 @@ function readable(span: SpanData, resource: ReadableSpan["resource"]): ReadableS
     spanContext: () => context,
     ...(parentId === null ? {} : { parentSpanContext: contextOf(span, parentId) }),
     startTime: hrTime(startMs),
-    endTime: hrTime(endMs),
-    duration: hrTime(endMs - startMs),
+    endTime: hrTime(startMs + tookMs),
+    duration: hrTime(tookMs),
     status: error === null ? { code: SpanStatusCode.UNSET } : failed(error),
     attributes,
     links: links.map((link): Link => ({ context: contextOf(link, link.spanId) })),

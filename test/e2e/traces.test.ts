@@ -144,6 +144,8 @@ describe("the trace of a run", () => {
     expect(tree(spans)).toEqual(["run called", "  queue a", "  perform a"]);
     expect(spans.every((span) => span.traceId === traceId && span.state === "vendor=1")).toBe(true);
     expect(spans.find(({ name }) => name === "run called")?.parentId).toBe(callerId);
+    // Jaeger warns of one that ends when it starts.
+    expect(spans.filter((span) => span.endMs <= span.startMs)).toEqual([]);
     expect(spansOf(quiet)).toEqual([]);
   });
 
