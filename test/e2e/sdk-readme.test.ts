@@ -1,11 +1,21 @@
 /** The examples in the README of the SDK run as they stand there, against a real server. */
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { packTypescript } from "../../sdk/pack-typescript.ts";
 import { startDroverServer } from "../support/drover-server.ts";
+import { startOtlpReceiver } from "../support/otlp-receiver.ts";
 
 const root = join(import.meta.dirname, "../..");
 const run = promisify(execFile);
@@ -69,6 +79,29 @@ describe("the tarballs of npm run pack:sdk", () => {
     const held = readdirSync(join(folder, "node_modules/@drover/sdk"), { recursive: true });
     expect(held.filter((file) => /(?<!\.d)\.ts$|test|tsconfig/.test(String(file)))).toEqual([]);
     expect(held).toEqual(expect.arrayContaining(["README.md", "LICENSE", "index.d.ts"]));
+  });
+
+  test("trace beside version 2 of OpenTelemetry's SDK, by the API that it brings", async () => {
+    const folder = await packedProject();
+    const beside = join(root, "test/support/otel-v2");
+    symlinkSync(
+      join(beside, "node_modules/@opentelemetry"),
+      join(folder, "node_modules/@opentelemetry"),
+    );
+    copyFileSync(join(beside, "program.ts"), join(folder, "program.ts"));
+    const receiver = await startOtlpReceiver();
+    onTestFinished(() => receiver.close());
+    const trace = { url: receiver.url, protocol: "http", ratio: 1 } as const;
+    const server = await startDroverServer(undefined, { trace });
+    onTestFinished(() => server.stop());
+    const { stdout } = await run(process.execPath, [join(folder, "program.ts")], {
+      env: { ...process.env, DROVER_ADDRESS: server.address },
+    });
+    const { state, spans } = JSON.parse(stdout);
+    const named = (name: string) => spans.find((span: { name: string }) => span.name === name);
+    expect(state).toBe("COMPLETED");
+    expect(named("perform book").traceId).toBe(named("request").traceId);
+    expect(named("ask the airline").parentId).toBe(named("perform book").id);
   });
 
   test("hold types that fit all examples, and refuse a mistake", async () => {

@@ -39,7 +39,7 @@ function manifestOf({ path, text }: SourceFile): Manifest {
     path,
     folder: path.replace(/\/?package\.json$/, ""),
     name: String(recordOf(parsed).name),
-    dependencies: [...keysOf("dependencies"), ...keysOf("devDependencies")],
+    dependencies: ["dependencies", "devDependencies", "peerDependencies"].flatMap(keysOf),
     scripts: JSON.stringify(recordOf(parsed).scripts ?? {}),
   };
 }
