@@ -27,6 +27,7 @@ import {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { type Duration, toDuration } from "./duration.ts";
 import { json, toPayload } from "./payload.ts";
+import { withKnownKeys } from "./spec-keys.ts";
 import type {
   ApprovalSpec,
   CompensateSpec,
@@ -45,7 +46,9 @@ import type {
   WorkflowSpec,
 } from "./workflow.ts";
 
-export function toDefinition(spec: WorkflowSpec): WorkflowDefinition {
+/** Throws TypeError for a key that is unknown. */
+export function toDefinition(given: WorkflowSpec): WorkflowDefinition {
+  const spec = withKnownKeys(given);
   return create(WorkflowDefinitionSchema, {
     workflow: spec.workflow,
     ...durations({ timeout: spec.timeout }),
@@ -135,6 +138,7 @@ function toRun(run: string | RunSpec): MessageInitShape<typeof RunStepSchema> {
 
 function toWait(wait: Duration | WaitSpec): MessageInitShape<typeof WaitStepSchema> {
   if (typeof wait !== "object") return { over: { case: "for", value: toDuration(wait) } };
+  if (wait.for !== undefined) return { over: { case: "for", value: toDuration(wait.for) } };
   const { until } = wait;
   const value = typeof until === "string" ? until : until.toISOString();
   return { over: { case: "until", value } };

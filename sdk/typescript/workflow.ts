@@ -36,10 +36,10 @@ export interface RunSpec {
   readonly version?: number;
 }
 
-export interface WaitSpec {
-  /** A Date, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
-  readonly until: string | Date;
-}
+/** So long, or until a moment: a Date, text as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
+export type WaitSpec =
+  | { readonly for: Duration; readonly until?: never }
+  | { readonly until: string | Date; readonly for?: never };
 
 export interface SignalWaitSpec {
   readonly name: string;

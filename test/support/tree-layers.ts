@@ -294,7 +294,8 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["sdk/typescript/"],
-    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api"],
+    // `leven` finds the key that a mistyped one stands for.
+    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@grpc/grpc-js", "@opentelemetry/api", "leven"],
     node: true,
     instead: "the SDK knows the contract alone, as an agent in any language does",
   },

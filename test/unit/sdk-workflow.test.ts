@@ -164,3 +164,59 @@ test("a word that is none of an enum's is refused with those that are", () => {
     '"compensat" is none of compensate, fail, continue, escalate.',
   );
 });
+
+test("an object may have the keys of the text form", () => {
+  const spelledAsText: object = {
+    output_schema: { type: "object" },
+    on_failure: "continue",
+    input: { some_key: 1 },
+    fallback: [{ input: { other_key: 2 } }],
+  };
+  const spelled: Partial<StepSettings> = {
+    outputSchema: { type: "object" },
+    onFailure: "continue",
+    input: { some_key: 1 },
+    fallback: [{ input: { other_key: 2 } }],
+  };
+  expect(definitionOf({ task: "t", ...spelledAsText })).toEqual(
+    definitionOf({ task: "t", ...spelled }),
+  );
+  expect(definitionOf({ wait: { for: "6h" } })).toEqual(definitionOf({ wait: "6h" }));
+});
+
+test.each<[string, object, string]>([
+  [
+    "a step",
+    { outputShema: {} },
+    'steps[0] has the unknown key "outputShema": did you mean "outputSchema"?',
+  ],
+  [
+    "timeouts",
+    { timeouts: { hartbeat: 5 } },
+    'steps[0].timeouts has the unknown key "hartbeat": did you mean "heartbeat"?',
+  ],
+  [
+    "one of many policies",
+    { retry: [{}, { atempts: 5 }] },
+    'steps[0].retry[1] has the unknown key "atempts": did you mean "attempts"?',
+  ],
+  [
+    "a key that resembles none",
+    { fallback: [{ colour: "red" }] },
+    'steps[0].fallback[0] has the unknown key "colour": it may have queue, task, run, input.',
+  ],
+  [
+    "both spellings of a key",
+    { on_failure: "fail", onFailure: "fail" },
+    'steps[0] has "onFailure" and "on_failure", which are one key: leave one of them.',
+  ],
+])("an unknown key is refused: %s", (_name, settings, message) => {
+  expect(() => definitionOf({ task: "t", ...settings })).toThrow(new TypeError(message));
+});
+
+test("an unknown key of the workflow is refused", () => {
+  const spec = { workflow: "w", input_shema: {}, steps: [] };
+  expect(() => toDefinition(spec)).toThrow(
+    'The workflow has the unknown key "input_shema": did you mean "inputSchema"?',
+  );
+});
