@@ -14,13 +14,18 @@ const VAGUE_TASK = "vague";
 const VAGUE_UNDO_TASK = "vague-undo";
 const FAILING_TASK = "fail";
 const LATER_TASK = "later";
-const SILENT_TASKS: readonly string[] = ["silent", "slow-undo"];
+/** Its agents do it, and do not know that they did. */
+const LEFT_TASK = "left";
+/** Its agents seldom do it before they fall silent. */
+const LOST_UNDO_TASK = "lost-undo";
+const SILENT_TASKS: readonly string[] = ["silent", "slow-undo", LOST_UNDO_TASK];
 
 export async function work(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   const { faults } = world;
   if (isHard(held, session, POISON_TASK) && (await poisoned(session, held))) return;
-  if (SILENT_TASKS.includes(held.task.task) && !faults.calm && process.chance.happens(0.75))
+  const isSilent = held.task.task === LOST_UNDO_TASK || process.chance.happens(0.75);
+  if (SILENT_TASKS.includes(held.task.task) && !faults.calm && isSilent)
     return fallSilent(session, held);
   if (faults.strikes("task forgotten")) {
     // It is still listed in beats, and nobody works on it.
@@ -171,6 +176,7 @@ function specialIntent(session: Session, held: Held): Intent | null {
     return { acts: false, outcome: randomFailure(session, held, "permanent") };
   if (isHard(held, session, VAGUE_TASK) && chance.happens(0.75))
     return { acts: chance.happens(0.5), outcome: UNKNOWN };
+  if (isHard(held, session, LEFT_TASK)) return { acts: true, outcome: UNKNOWN };
   if (isHard(held, session, DOUBTFUL_TASK) && chance.happens(0.5))
     return { acts: false, outcome: UNKNOWN };
   if (isHard(held, session, VAGUE_UNDO_TASK) && chance.happens(0.75))
@@ -227,9 +233,10 @@ export function lateOutcome(session: Session, held: Held): Reported {
 async function fallSilent(session: Session, held: Held): Promise<void> {
   const { world, process } = session;
   const { clock, chance } = process;
-  if (chance.happens(0.5)) act(session, held);
+  if (chance.happens(held.task.task === LOST_UNDO_TASK ? 0.1 : 0.5)) act(session, held);
   world.faults.count("agent stopped beating");
   world.silentRuns.push(held.token.runId);
+  if (held.task.task === LOST_UNDO_TASK) world.silentUndos.push(held.token.runId);
   session.muteUntilMs = clock.monotonicMs() + 2_600;
   await clock.sleep(chance.between(2_050, chance.happens(0.45) ? 8_000 : 3_300));
   held.over = true;

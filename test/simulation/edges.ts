@@ -33,6 +33,18 @@ export const EVERY_EDGE: readonly EdgeName[] = [
   ...UNDO_EDGES.map((edge) => nameOf("undo", edge)),
 ];
 
+/**
+ * A report that comes late, about a strategy that is being left, while the step waits or its run is
+ * paused: the seeds take each of these about once in a thousand.
+ */
+export const RARE_EDGES: ReadonlySet<EdgeName> = new Set([
+  "forward: BACKOFF -strategy-undoing-> UNDOING",
+  "forward: HELD -strategy-undoing-> UNDOING",
+  "undo: FAILED -held-> HELD",
+  "undo: HELD -backed-off-> BACKOFF",
+  "undo: HELD -undo-failed-> FAILED",
+]);
+
 const KNOWN: ReadonlySet<EdgeName> = new Set(EVERY_EDGE);
 
 interface Way {

@@ -89,13 +89,20 @@ async function pauseSome(client: Client): Promise<void> {
     await clock.sleep(chance.between(200, 2_200));
     if (runIds.length === 0 || world.faults.calm) continue;
     const silent = world.silentRuns.findLast((one) => runIds.includes(one));
+    const undoing = takeOne(world.silentUndos, runIds);
     const some = chance.pick(chance.happens(0.3) ? runIds : runIds.slice(-6));
     // What is lost while its run is paused goes ways of its own.
-    const runId = silent !== undefined && chance.happens(0.4) ? silent : some;
+    const runId = undoing ?? (silent !== undefined && chance.happens(0.4) ? silent : some);
     world.faults.count("paused");
-    void pauseFor(client, runId, chance.between(100, 6_000));
+    void pauseFor(client, runId, chance.between(100, undoing === runId ? 10_000 : 6_000));
   }
   await resumeAll(client);
+}
+
+/** The last one of these runs that is among those; it is taken out of the list. */
+function takeOne(list: string[], among: readonly string[]): string | undefined {
+  const place = list.findLastIndex((one) => among.includes(one));
+  return place < 0 ? undefined : list.splice(place, 1)[0];
 }
 
 async function pauseFor(client: Client, runId: string, ms: number): Promise<void> {

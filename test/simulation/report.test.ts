@@ -1,6 +1,6 @@
 /** When a set of seeds is void: each floor is met exactly, and missed by one. */
 import { describe, expect, test } from "vitest";
-import { EVERY_EDGE } from "./edges.ts";
+import { EVERY_EDGE, RARE_EDGES } from "./edges.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import { exitCodeOf, reportOf, reportText, type SeedResult } from "./report.ts";
 
@@ -63,7 +63,20 @@ describe("a set of seeds", () => {
     const nothing = report(seeds(200, () => ({ faults: {}, edges: {} })));
     expect(nothing.void).toEqual([
       ...FAULT_KINDS.map((kind) => `"${kind}" happened in 0.0 % of the seeds`),
-      ...EVERY_EDGE.map((edge) => `"${edge}" was taken 0 times, 1 are the least`),
+      ...EVERY_EDGE.filter((edge) => !RARE_EDGES.has(edge)).map(
+        (edge) => `"${edge}" was taken 0 times, 1 are the least`,
+      ),
+    ]);
+  });
+
+  test("is void where a rare edge was taken fewer times than once in 5,000 seeds", () => {
+    const [edge = ""] = RARE_EDGES;
+    const takenIn = (times: number) => (place: number) =>
+      place < times ? {} : { edges: { ...EVERY_EDGE_ONCE, [edge]: 0 } };
+    expect(EVERY_EDGE).toEqual(expect.arrayContaining([...RARE_EDGES]));
+    expect(voids(seeds(10_000, takenIn(2)))).toEqual([]);
+    expect(voids(seeds(10_000, takenIn(1)))).toEqual([
+      `"${edge}" was taken 1 times, 2 are the least`,
     ]);
   });
 

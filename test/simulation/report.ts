@@ -1,6 +1,6 @@
 // What a set of seeds has shown, and whether that is worth anything: a set in which a kind of fault
 // or a way between two states hardly ever happened is void, not green.
-import { EVERY_EDGE } from "./edges.ts";
+import { type EdgeName, EVERY_EDGE, RARE_EDGES } from "./edges.ts";
 import { FAULT_KINDS } from "./faults.ts";
 import type { Simulated } from "./simulate.ts";
 
@@ -8,6 +8,7 @@ const RUNS_MIN = 20;
 const FAULT_SEEDS_SHARE_MIN = 0.05;
 /** Each edge once in so many seeds, which is 100 times in 20,000. Fewer seeds judge no edge. */
 const SEEDS_PER_EDGE = 200;
+const SEEDS_PER_RARE_EDGE = 5_000;
 
 /** One seed, without its history: what a worker sends. */
 export interface SeedResult {
@@ -28,7 +29,7 @@ export interface Report {
   readonly runsPerSeed: { readonly least: number; readonly mean: number };
   readonly faults: Readonly<Record<string, { readonly times: number; readonly seedShare: number }>>;
   readonly edges: Readonly<Record<string, number>>;
-  /** How often each edge has to be taken; 0: the seeds are too few to judge that. */
+  /** How often an edge has to be taken that is not rare; 0: the seeds are too few to judge that. */
   readonly edgesLeast: number;
   readonly violations: readonly { readonly seed: number; readonly texts: readonly string[] }[];
   /** Why the set says nothing; none if it does. */
@@ -80,10 +81,17 @@ export function reportOf(results: readonly SeedResult[], seconds: number): Repor
         .filter(([, { seedShare }]) => seedShare < FAULT_SEEDS_SHARE_MIN)
         .map(([kind, { seedShare }]) => `"${kind}" happened in ${percent(seedShare)} of the seeds`),
       ...Object.entries(edges)
-        .filter(([, times]) => times < edgesLeast)
-        .map(([edge, times]) => `"${edge}" was taken ${times} times, ${edgesLeast} are the least`),
+        .map(([edge, times]) => ({ edge, times, least: leastOf(edge, results.length) }))
+        .filter(({ times, least }) => times < least)
+        .map(
+          ({ edge, times, least }) => `"${edge}" was taken ${times} times, ${least} are the least`,
+        ),
     ],
   };
+}
+
+function leastOf(edge: EdgeName, seeds: number): number {
+  return Math.floor(seeds / (RARE_EDGES.has(edge) ? SEEDS_PER_RARE_EDGE : SEEDS_PER_EDGE));
 }
 
 /** Of the program that has made the report: 0 only where it is no violation and not void. */

@@ -94,7 +94,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const watchers = servers.map(({ name }, place) => watcherOf(name, supervision[place]));
   const network = createNetwork(time, faults);
   const remote = createRemote(recorder);
-  const shared = { time, databaseClock, chance, faults, recorder, silentRuns: [] };
+  const shared = { time, databaseClock, chance, faults, recorder, silentRuns: [], silentUndos: [] };
   const callbacks = new Map<string, Callbacks>();
   const world: World = { ...shared, network, remote, servers, canaries: CANARIES, callbacks };
   for (const namespace of NAMESPACES) callbacks.set(namespace, callbacksOf(world, namespace));

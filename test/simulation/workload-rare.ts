@@ -87,6 +87,41 @@ const leftStrategy: Maker = (chance, canary) => [
     : { id: "s1", needs: [], kind: "wait", forMs: chance.between(6_000, 12_000) },
 ];
 
+/** The first try fails for good by a report that comes while the step waits to be tried again. */
+const leftByLateReport: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "silent", input: json({ canary }), timeouts: QUICK },
+    retry: [{ attempts: 3, initialMs: 3_000, jitter: 0 }],
+    fallback: [{ task: "book" }],
+    onFailure: "continue",
+    compensate: { task: UNDO_TASK, when: "attempted" },
+  },
+  { id: "s1", needs: [], kind: "wait", forMs: chance.between(6_000, 12_000) },
+];
+
+/** An undo between two strategies of a step that must run once, long enough to be paused. */
+const leftOnce: Maker = (chance, canary) => [
+  {
+    ...{
+      id: "s0",
+      needs: [],
+      task: chance.pick(["silent", "left", "left"]),
+      input: json({ canary }),
+    },
+    ...{ effects: "once", retry: [{ attempts: 1 }], fallback: [{ task: "book" }], timeouts: QUICK },
+    compensate: {
+      task: chance.pick(["slow-undo", ...repeated("lost-undo", 3)]),
+      retry: [
+        { on: ["broken", "drover.unknown"], attempts: 1 },
+        { attempts: 6, initialMs: 3_000, jitter: 0 },
+      ],
+      timeouts: { ...QUICK, settleMs: 3_000 },
+      when: "attempted",
+    },
+  },
+  { id: "s1", needs: [], kind: "wait", forMs: chance.between(12_000, 20_000) },
+];
+
 function hardUndo(chance: Chance): CompensateDefinition {
   return {
     task: chance.pick(["slow-undo", "slow-undo", "slow-undo", "vague-undo", POISON_TASK]),
@@ -169,14 +204,15 @@ const doneTwice: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(4_000, 9_000) },
 ];
 
-function repeated(maker: Maker, times: number): readonly Maker[] {
-  return Array.from({ length: times }, () => maker);
+function repeated<T>(one: T, times: number): readonly T[] {
+  return Array.from({ length: times }, () => one);
 }
 
 const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, leftStrategy, pastPivot, failingBranch, inexpressible, answeredLate],
   ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
-  ...[doneTwice, doneTwice, doneTwice, doneTwice, ...repeated(leftStrategy, 9), ...MAP_MAKERS],
+  ...[doneTwice, doneTwice, doneTwice, doneTwice, ...repeated(leftStrategy, 5), ...MAP_MAKERS],
+  ...[...repeated(leftByLateReport, 4), ...repeated(leftOnce, 6)],
 ];
 
 const RARE_SHARE = 0.45;

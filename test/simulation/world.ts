@@ -20,6 +20,8 @@ export interface World {
   readonly remote: Remote;
   /** Runs whose agent has fallen silent over them, the last one last. */
   readonly silentRuns: string[];
+  /** Runs whose agent has fallen silent over an undo that it will say has failed. */
+  readonly silentUndos: string[];
   readonly servers: readonly ServerProcess[];
   /** How the remote service speaks for itself, by namespace. */
   readonly callbacks: ReadonlyMap<string, Callbacks>;

@@ -132,7 +132,7 @@ export async function play(
     ...{ time, databaseClock, chance, faults, recorder, servers, canaries },
     network: createNetwork(time, faults),
     remote: createRemote(recorder),
-    ...{ callbacks: new Map(), silentRuns: [] },
+    ...{ callbacks: new Map(), silentRuns: [], silentUndos: [] },
   } satisfies World;
   const stage = stageOf(world, store, witness, (up) => {
     isStoreUp = up;
