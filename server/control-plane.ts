@@ -170,6 +170,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       const { step, fence } = ready;
       advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
     },
+    cannotMake({ ready, secret }, error) {
+      const { step, fence } = ready;
+      const problem = error instanceof Error ? error.message : String(error);
+      advance.submit(ready, { kind: "undelivered", step, fence, secret, problem }).catch(onError);
+    },
   });
   // Should it fail, the next beat of the session says the same.
   const onForgotten = (lease: SessionLease) =>

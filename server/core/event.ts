@@ -55,6 +55,8 @@ export type RunEvent =
       readonly step: number;
       readonly fence: number;
       readonly secret: string;
+      /** Why the server could not make the task for the agent; left out: it could. */
+      readonly problem?: string;
     }
   /** The session that holds this task lists all that it holds, and leaves it out. */
   | {
@@ -218,7 +220,7 @@ function isPlain(state: RunState["kind"], plan: Plan, event: RunEvent): boolean 
       event.task === "perform" &&
       (event.outcome.kind === "success" || event.outcome.kind === "released") &&
       !planStepAt(plan, event.step)?.outputSchema) ||
-    event.kind === "undelivered" ||
+    (event.kind === "undelivered" && event.problem === undefined) ||
     (event.kind === "due-moment" && event.on === "backoff")
   );
 }

@@ -2,8 +2,8 @@
 import { tellChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
-import { endTask } from "./on-task-end.ts";
-import { emit, intervene, makeReady, type Pass, stepOf, touchedSteps } from "./pass.ts";
+import { endTask, type Hopeless } from "./on-task-end.ts";
+import { emit, inShort, intervene, makeReady, type Pass, stepOf, touchedSteps } from "./pass.ts";
 import { finishAsIs, goOn, leftOf, stop, thaw } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
@@ -111,7 +111,10 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
   return DONE;
 }
 
-/** The poll that a task was granted to ended without an answer: it was never delivered. */
+/**
+ * The task was never delivered: the poll that it was granted to ended without an answer, or it
+ * could not be made.
+ */
 export function onUndelivered(
   pass: Pass,
   event: Extract<RunEvent, { kind: "undelivered" }>,
@@ -120,14 +123,24 @@ export function onUndelivered(
   const lease = movingSide(step)?.state;
   if (lease?.kind !== "LEASED" || lease.secret !== event.secret) return DONE;
   const { agentId, session } = lease;
-  endTask(pass, step, lease, { kind: "undelivered" }, { agentId, session, digest: null });
+  const { problem } = event;
+  const by = { agentId, session, digest: null };
+  const hopeless = problem === undefined ? null : cannotBeMade(problem);
+  endTask(pass, step, lease, { kind: "undelivered" }, by, hopeless);
   intervene(pass, "delivery", {
     step,
     fence: lease.fence,
     n: lease.task === "verify" ? lease.attempt : 0,
     dueAt: pass.occasion.now,
-    saw: `poll ${lease.pollSeq} of ${agentId} ended without an answer: the task never arrived`,
-    did: "gave it back; nothing counted",
+    saw:
+      hopeless?.message ??
+      `poll ${lease.pollSeq} of ${agentId} ended without an answer: the task never arrived`,
+    did: hopeless ? inShort(pass, step.no) : "gave it back; nothing counted",
   });
   return DONE;
+}
+
+function cannotBeMade(problem: string): Hopeless {
+  const message = `the task could not be made for an agent: ${problem}`;
+  return { reason: "expression", code: "drover.expression", message };
 }

@@ -1,6 +1,8 @@
 // What the end of a task means: a report of its agent, or what the supervisor found in its place.
 
 import type { Attempt, Outcome } from "./attempt.ts";
+import { PERMANENT } from "./fail-step.ts";
+import type { EscalationReason } from "./history.ts";
 import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./judge.ts";
 import { climb } from "./ladder.ts";
 import { strategyUndone, totalOver } from "./leave-strategy.ts";
@@ -9,6 +11,7 @@ import type { Lease, Setback, Step } from "./model.ts";
 import { succeed } from "./open.ts";
 import {
   emit,
+  escalate,
   makeReady,
   markEffect,
   type Pass,
@@ -30,8 +33,22 @@ export interface Teller {
   readonly digest: string | null;
 }
 
+/** Why a task is not handed out again before a person has answered. */
+export interface Hopeless {
+  readonly reason: EscalationReason;
+  readonly code: string;
+  readonly message: string;
+}
+
 /** Ends the lease of a step with an outcome, and decides what follows. */
-export function endTask(pass: Pass, step: Step, lease: Lease, said: Outcome, by: Teller): void {
+export function endTask(
+  pass: Pass,
+  step: Step,
+  lease: Lease,
+  said: Outcome,
+  by: Teller,
+  hopeless: Hopeless | null = null,
+): void {
   const plan = planStep(pass, step.no);
   const outcome = judgedOf(pass, step, lease, said);
   const setback = setbackOf(outcome, lease);
@@ -46,14 +63,40 @@ export function endTask(pass: Pass, step: Step, lease: Lease, said: Outcome, by:
   });
   if (by.digest === null && outcome.kind === "unknown" && lease.task !== "verify")
     emit(pass, { kind: "settling", step: step.no, until: pass.occasion.now + timeouts.settleMs });
-  taskEnded(pass, step.no, lease.task, {
+  const ended: TaskEnd = {
     fence: lease.fence,
     n: lease.task === "verify" ? lease.attempt : 0,
     session: lease.session,
     outcome,
     setback,
     settles: false,
-  });
+  };
+  if (hopeless) endedHopeless(pass, step.no, lease.task, ended, hopeless);
+  else taskEnded(pass, step.no, lease.task, ended);
+}
+
+/**
+ * A task that no agent can receive: handed out again it would fail again. An undo fails as any
+ * other, and a verify cannot tell; in the place of a perform task a person is asked.
+ */
+function endedHopeless(
+  pass: Pass,
+  no: number,
+  task: Lease["task"],
+  ended: TaskEnd,
+  { reason, code, message }: Hopeless,
+): void {
+  if (task === "perform" && pass.view.run.state.kind !== "STOPPING") {
+    escalate(pass, no, reason, message, code);
+    return;
+  }
+  if (task === "perform") {
+    taskEnded(pass, no, task, ended);
+    return;
+  }
+  const setback: Setback = { ...PERMANENT, code, message };
+  const outcome = failureOf(setback);
+  taskEnded(pass, no, task, { ...ended, outcome, setback });
 }
 
 /** What follows from the end of a task, whoever told it and when. */
@@ -68,13 +111,13 @@ export function judged(pass: Pass, no: number, outcome: Outcome): Outcome {
   if (outcome.kind !== "success") return outcome;
   const problem = pass.judge.outputProblem(no, outcome.output);
   if (problem === null) return outcome;
+  return failureOf({ code: SCHEMA_BROKEN, message: problem });
+}
+
+function failureOf({ code, message }: Pick<Setback, "code" | "message">): Outcome {
   return {
-    kind: "failure",
-    class: "permanent",
-    code: SCHEMA_BROKEN,
-    message: problem,
-    retryAfterMs: null,
-    noEffect: false,
+    ...{ kind: "failure", class: "permanent", code, message },
+    ...{ retryAfterMs: null, noEffect: false },
   };
 }
 

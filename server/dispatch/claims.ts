@@ -5,7 +5,8 @@
 // once. A queue that has given what its rate allows is looked at when it may give more; one whose
 // tasks are all with agents, when one of them ends.
 //
-// A task that was claimed for an agent which is gone by then is given back at once, uncounted.
+// A task that was claimed for an agent which is gone by then is given back at once, uncounted. Each
+// task is made by itself: one that cannot be made ends alone, and a person is asked.
 import type { Clock, Random, Timer } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
@@ -51,6 +52,8 @@ export interface ClaimsOptions {
   readonly random: Random;
   /** Gives back what nobody took. */
   readonly giveBack: (lease: Granted) => void;
+  /** Ends a task that cannot be made, and asks a person. */
+  readonly cannotMake: (lease: Granted, error: unknown) => void;
   readonly onError: (error: unknown) => void;
   /** Left out: this process makes no spans. */
   readonly taskTrace?: TaskTrace | undefined;
@@ -167,9 +170,16 @@ export function createClaims(options: ClaimsOptions): Claims {
     try {
       const handed = await handedTasks({ store, plans: options.plans, runs, taskTrace }, won);
       for (const { waiter, granted } of won) {
-        // One whose lease has ended meanwhile is neither handed over nor given back.
-        const live = granted.filter((lease) => handed.has(lease));
-        const tasks = live.flatMap((lease) => handed.get(lease) ?? []);
+        const live: Granted[] = [];
+        const tasks: HandedTask[] = [];
+        for (const lease of granted) {
+          // One whose lease has ended meanwhile is neither handed over nor given back.
+          const one = handed.get(lease);
+          if (one?.kind === "failed") fail(lease, one.error);
+          if (one?.kind !== "made") continue;
+          live.push(lease);
+          tasks.push(one.task);
+        }
         const fit = tasksThatFit(tasks);
         waiters.serve(waiter, { tasks: tasks.slice(0, fit), grantedAtMs: startedAtMs });
         live.slice(fit).forEach(options.giveBack);
@@ -181,6 +191,13 @@ export function createClaims(options: ClaimsOptions): Claims {
         granted.forEach(options.giveBack);
       }
     }
+  }
+
+  function fail(lease: Granted, error: unknown): void {
+    options.onError(error);
+    // The store is away: another hand-out may succeed.
+    if (error instanceof DroverError) options.giveBack(lease);
+    else options.cannotMake(lease, error);
   }
 
   async function lookAll(): Promise<void> {

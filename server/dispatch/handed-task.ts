@@ -52,11 +52,19 @@ export interface HandedTaskDeps {
   readonly taskTrace: TaskTrace;
 }
 
-/** The tasks by their leases; one whose lease was seen to have ended is none any more. */
+export type Handed =
+  | { readonly kind: "made"; readonly task: HandedTask }
+  /** It failed alone: the other tasks of its claim are delivered. */
+  | { readonly kind: "failed"; readonly error: unknown };
+
+/**
+ * The tasks by their leases, each made by itself; one whose lease was seen to have ended is none
+ * any more.
+ */
 export async function handedTasks(
   { store, plans, runs, taskTrace }: HandedTaskDeps,
   won: readonly Won[],
-): Promise<ReadonlyMap<Granted, HandedTask>> {
+): Promise<ReadonlyMap<Granted, Handed>> {
   const all = await taskFacts(
     store,
     runs,
@@ -69,14 +77,29 @@ export async function handedTasks(
       return facts ? [{ waiter, lease, facts }] : [];
     }),
   );
-  const found = await Promise.all(
-    live.map(async (one): Promise<Found> => {
-      const laned = await plans.get(one.waiter.namespaceId, one.facts.definitionId);
-      return { ...one, laned };
-    }),
+  const failed = new Map<Granted, Handed>();
+  const found: Found[] = [];
+  const planned = await Promise.allSettled(
+    live.map(({ waiter, facts }) => plans.get(waiter.namespaceId, facts.definitionId)),
   );
+  for (const [place, one] of live.entries()) {
+    const plan = planned[place];
+    if (plan?.status === "fulfilled") found.push({ ...one, laned: plan.value });
+    else failed.set(one.lease, { kind: "failed", error: plan?.reason });
+  }
   const seen = await factsFor(store, found);
-  return new Map(found.map((one) => [one.lease, handedTask(one, seen, taskTrace)]));
+  return new Map([
+    ...failed,
+    ...found.map((one) => [one.lease, made(one, seen, taskTrace)] as const),
+  ]);
+}
+
+function made(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: TaskTrace): Handed {
+  try {
+    return { kind: "made", task: handedTask(one, seen, taskTrace) };
+  } catch (error) {
+    return { kind: "failed", error };
+  }
 }
 
 async function taskFacts(
@@ -141,7 +164,7 @@ function inputOf(one: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
   if (judged.kind === "failed" && lease.ready.task === "compensate") return null;
   if (judged.kind === "failed")
     throw new Error(
-      `the input of step ${step} of run ${runId} was one, and is none: ${judged.message}`,
+      `the input of step ${step} of run ${runId} could be computed when the step became ready, and cannot be any more: ${judged.message}`,
     );
   return judged.value;
 }

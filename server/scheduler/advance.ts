@@ -14,7 +14,7 @@ import { fencedOf } from "./fence.ts";
 import { flightSize } from "./flight-size.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
-import { loadViews, type Submitted } from "./load.ts";
+import { type Loaded, loadViews, type Submitted } from "./load.ts";
 import { type MendDeps, mend } from "./mend.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
@@ -175,7 +175,9 @@ async function pass(
   // Whoever else is on board sees it put right, with the next flight.
   const live = doubted.length > 0 ? [] : free;
   const heads = await findRuns(tx, live, wait);
-  const views = await withQuestions(tx, await loadViews(options, tx, heads, live));
+  const loaded = await loadViews(options, tx, heads, live);
+  const { failed } = loaded;
+  const views = await withQuestions(tx, loaded.views);
   const answers = new Map<Submitted, Advanced>();
   const postponed = new Set<Submitted>(doubted.length > 0 ? free : []);
   for (const item of doubted) answers.set(item, { kind: "done" });
@@ -186,7 +188,8 @@ async function pass(
       for (const { item } of events) postponed.add(item);
       continue;
     }
-    const decision = decide(laned, view, tx.now, events);
+    const decision = decided(failed, () => decide(laned, view, tx.now, events), events);
+    if (!decision) continue;
     size.add(decision.effects);
     for (const [{ item }, answer] of decision.answers) answers.set(item, answer);
     if (decision.effects.length === 0) continue;
@@ -207,8 +210,24 @@ async function pass(
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
     ...{ ...written, records: children.records, begun: children.runs },
-    landings: items.map((item) => landing(item, { answers, fenced, postponed, wait })),
+    landings: items.map((item) => landing(item, { answers, fenced, failed, postponed, wait })),
   };
+}
+
+/** An event that always throws fails alone; of several, the flight is split to find it. */
+function decided<D>(
+  failed: Map<Submitted, unknown>,
+  decideNow: () => D,
+  events: Loaded["events"],
+): D | null {
+  try {
+    return decideNow();
+  } catch (error) {
+    const [only] = events;
+    if (!only || events.length > 1) throw error;
+    failed.set(only.item, error);
+    return null;
+  }
 }
 
 /** How long attempts at the steps of a run may take before one is slow. */
@@ -227,15 +246,20 @@ function oncePerRun(items: readonly Item[]): readonly Item[] {
 interface Landed {
   readonly answers: ReadonlyMap<Submitted, Advanced>;
   readonly fenced: ReadonlySet<Item>;
+  readonly failed: ReadonlyMap<Submitted, unknown>;
   /** Those that this flight did not try. */
   readonly postponed: ReadonlySet<Submitted>;
   readonly wait: boolean;
 }
 
-function landing(item: Item, { answers, fenced, postponed, wait }: Landed): Landing<Advanced> {
+function landing(
+  item: Item,
+  { answers, fenced, failed, postponed, wait }: Landed,
+): Landing<Advanced> {
   if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
   const answer = answers.get(item);
   if (answer) return { kind: "done", result: answer };
+  if (failed.has(item)) return { kind: "failed", error: failed.get(item) };
   if (postponed.has(item)) return { kind: "postponed" };
   // Nobody holds it and it has not ended: there is no such run.
   return wait ? { kind: "done", result: { kind: "no-such-run" } } : { kind: "again" };

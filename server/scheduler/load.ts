@@ -2,6 +2,7 @@
 // all runs of a flight together, each kind in one statement, and only where an event asks for it.
 import { type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
+import { DroverError } from "../errors.ts";
 import type { Actor } from "../store/changes.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Tx } from "../store/store.ts";
@@ -20,6 +21,7 @@ export interface Submitted {
 
 export interface LoadOptions {
   readonly plans: Plans;
+  readonly isRetryable: (error: unknown) => boolean;
   readonly stood: Stood;
   readonly usual: UsualDurations;
 }
@@ -39,25 +41,32 @@ export interface Judged {
   readonly draw: number;
 }
 
+/** `failed`: events of runs that have no plan. They fail alone. */
 export async function loadViews(
   options: LoadOptions,
   tx: Tx,
   heads: readonly RunHead[],
   items: readonly Submitted[],
-): Promise<readonly Loaded[]> {
+): Promise<{ readonly views: readonly Loaded[]; readonly failed: Map<Submitted, unknown> }> {
   const byRun = new Map<RunId, Judged[]>();
   for (const item of items) {
     const events = byRun.get(item.run.runId) ?? [];
     byRun.set(item.run.runId, events);
     events.push({ item, event: item.event, draw: item.draw });
   }
-  const found = await Promise.all(
-    heads.map(async (head) => ({
-      head,
-      laned: await options.plans.get(head.namespaceId, head.definitionId),
-      events: byRun.get(head.runId) ?? [],
-    })),
+  const failed = new Map<Submitted, unknown>();
+  const planned = await Promise.allSettled(
+    heads.map((head) => options.plans.get(head.namespaceId, head.definitionId)),
   );
+  const found = heads.flatMap((head, place) => {
+    const plan = planned[place];
+    const events = byRun.get(head.runId) ?? [];
+    if (plan?.status === "fulfilled") return [{ head, laned: plan.value, events }];
+    const error: unknown = plan?.reason;
+    if (error instanceof DroverError || options.isRetryable(error)) throw error;
+    for (const { item } of events) failed.set(item, error);
+    return [];
+  });
   const wanted = found.flatMap(({ head, laned, events }) => {
     if (isEnded(head.run.state)) return [];
     const of = events.map(({ event }) => event);
@@ -69,7 +78,8 @@ export async function loadViews(
     return { head, laned, events, view: withStood(view, laned, options.stood) };
   });
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
-  return withBeats(tx, options.usual, await withEndedChildren(tx, options.plans, seen));
+  const loaded = await withEndedChildren(tx, options.plans, seen);
+  return { views: await withBeats(tx, options.usual, loaded), failed };
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */

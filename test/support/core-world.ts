@@ -181,7 +181,7 @@ export interface World {
   pass(events: readonly RunEvent[], draw?: number): readonly Answer[];
   reportOf(held: Held, outcome: ReportedOutcome, options?: ReportOptions): RunEvent;
   report(held: Held, outcome: ReportedOutcome, options?: ReportOptions): Answer;
-  undelivered(held: Held): Answer;
+  undelivered(held: Held, problem?: string): Answer;
   forgotten(held: Held): Answer;
   /** CompleteDeferred with the callback token of the task. */
   callback(held: Held, outcome: CallbackOutcome, options?: { readonly digest?: string }): Answer;
@@ -347,8 +347,8 @@ export function createWorld(
     reportOf,
     report: (held: Held, outcome: ReportedOutcome, options: ReportOptions = {}) =>
       one(reportOf(held, outcome, options), options.draw),
-    undelivered: ({ step, fence, secret }: Held) =>
-      one({ kind: "undelivered", step, fence, secret }),
+    undelivered: ({ step, fence, secret }: Held, problem?: string) =>
+      one({ kind: "undelivered", step, fence, secret, ...(problem ? { problem } : {}) }),
     forgotten: ({ step, fence, secret }: Held) => one({ kind: "forgotten", step, fence, secret }),
     callbackOf,
     callback: (held: Held, outcome: CallbackOutcome, options: { digest?: string } = {}) =>

@@ -83,3 +83,29 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
   expect(acts).toEqual(["delivered"]);
   expect(errors.map(String)).toEqual(["Error: nobody listens"]);
 });
+
+it("a run whose definition cannot be read fails alone, and no other run of its flight waits", async () => {
+  const { store, run, advanceWith } = await world();
+  const bad = await schedule(store, workflow({ odd: {} }));
+  let flights = 0;
+  const counting: Store = {
+    ...store,
+    transact: (use, work) => {
+      flights++;
+      return store.transact(use, work);
+    },
+  };
+  const plans = createPlans(store, (definition) => {
+    if (definition.steps.some(({ id }) => id === "odd")) throw new Error("it cannot be read");
+    return judgeOf(definition);
+  });
+  const advance = advanceWith({ store: counting, plans });
+  // The first leaves alone; the others gather behind it.
+  const first = advance.submit(run.ref, { kind: "pause", note: "" });
+  const both = [advance.submit(bad.ref, CANCEL), advance.submit(run.ref, CANCEL)];
+  expect(await first).toEqual({ kind: "done" });
+  const [refused, done] = await Promise.allSettled(both);
+  expect(refused).toMatchObject({ reason: { message: "it cannot be read" } });
+  expect(done).toMatchObject({ value: { kind: "done" } });
+  expect(flights).toBe(2);
+});

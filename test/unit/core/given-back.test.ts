@@ -1,6 +1,13 @@
 /** A task comes back unstarted: released by its agent, or never delivered to it. */
 import { expect, test } from "vitest";
-import { createWorld, failure, released, success, workflow } from "../../support/core-world.ts";
+import {
+  createWorld,
+  failure,
+  lastQuestion,
+  released,
+  success,
+  workflow,
+} from "../../support/core-world.ts";
 
 test("a released task is ready at once, as the same attempt with the next fence", () => {
   const world = createWorld(workflow({ a: { retry: [{ attempts: 1 }] } }));
@@ -80,5 +87,48 @@ test("a task that is given back while its run stops is not handed out again", ()
   world.report(a, released);
   world.undelivered(b);
   expect(world.step("a").forward.kind).toBe("CANCELLED");
+  expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
+});
+
+const NO_INPUT = "the input is a list that has grown beyond its limit";
+
+test("a task that cannot be made is not handed out again, and a person is asked", () => {
+  const world = createWorld(workflow({ a: {}, b: {} }));
+  expect(world.undelivered(world.claim("a"), NO_INPUT)).toEqual({ kind: "done" });
+  expect(world.step("a")).toMatchObject({
+    forward: { kind: "ESCALATED" },
+    attempt: 0,
+    strategies: [{ mark: "NONE" }],
+  });
+  expect(lastQuestion(world)).toMatchObject({ step: 0, code: "drover.expression" });
+  expect(world.interventions("delivery")).toMatchObject([
+    { saw: expect.stringContaining(NO_INPUT), did: "a person is asked" },
+  ]);
+  // Its neighbour has lost nothing.
+  expect(world.step("b").forward.kind).toBe("READY");
+});
+
+test("an undo that cannot be made asks a person", () => {
+  const world = createWorld(workflow({ a: { compensate: { task: "undo-a" } }, b: {} }));
+  world.report(world.claim("a"), success());
+  world.report(world.claim("b"), failure("broken", { permanent: true }));
+  world.undelivered(world.claim("a"), NO_INPUT);
+  expect(world.step("a").undo.kind).toBe("FAILED");
+  expect(world.openEscalations()).toEqual([0]);
+});
+
+test("a verify that cannot be made cannot tell, and a person is asked", () => {
+  const world = createWorld(workflow({ a: { effects: "verifiable", verify: { task: "ask-a" } } }));
+  world.forgotten(world.claim("a"));
+  world.fireNext();
+  world.undelivered(world.claim("a"), NO_INPUT);
+  expect(lastQuestion(world)).toMatchObject({ reason: "unverified", code: "drover.expression" });
+});
+
+test("a task that cannot be made while its run stops is cancelled", () => {
+  const world = createWorld(workflow({ a: {} }));
+  const held = world.claim("a");
+  world.cancel(true);
+  world.undelivered(held, NO_INPUT);
   expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
 });
