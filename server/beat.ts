@@ -9,6 +9,7 @@ import { type Lanes, refreshLanes } from "./dispatch/lanes.ts";
 import type { Marks } from "./dispatch/marks.ts";
 import type { Roster } from "./dispatch/roster.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
+import { eachByItself } from "./each-by-itself.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
 import type { Store } from "./store/store.ts";
@@ -38,18 +39,24 @@ export function createBeat(options: BeatOptions): Loop {
   const { store, clock, log, waiters, marks, watch, roster, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
-  async function runOnce(): Promise<void> {
-    await look();
-    await roster.tell((seen) => store.markAgents(options.address, seen));
+  /** The pulse makes lost notifications good: nothing else of a beat keeps it from running. */
+  const runOnce = (): Promise<void> =>
+    eachByItself([
+      growLanes,
+      look,
+      () => mark(waiters.lanesAskedFor()),
+      () => roster.tell((seen) => store.markAgents(options.address, seen)),
+    ]);
+
+  async function growLanes(): Promise<void> {
+    const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
+    await refreshLanes(waiters, options.lanes, growing);
   }
 
   async function look(): Promise<void> {
-    const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
-    await refreshLanes(waiters, options.lanes, growing);
     const lanes = waiters.lanes();
     const runs = watch.watched();
     const known = marks.asked();
-    await mark(waiters.lanesAskedFor());
     const { windowMs: circuitsMs } = circuits;
     const pulse = await store.pulse({ lanes, runs, marks: known, circuitsMs });
     // Its look left out what stands before marks that no longer count.
@@ -72,6 +79,6 @@ export function createBeat(options: BeatOptions): Loop {
     clock,
     everyMs: EVERY_MS,
     runOnce,
-    onError: (error) => log.debug({ event: "beat.failed", err: String(error) }),
+    onError: (error) => log.warn({ event: "beat.failed", err: String(error) }),
   });
 }

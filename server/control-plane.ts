@@ -52,8 +52,10 @@ import {
   createCircuitWatch,
 } from "./supervisor/circuits.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
+import { sayFailing } from "./supervisor/failing.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
+import { createResting, type Resting } from "./supervisor/resting.ts";
 import { createSweep, type Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
@@ -102,6 +104,8 @@ export interface ControlPlane {
   readonly ownership: Ownership;
   readonly watches: Watches;
   readonly sweep: Sweep;
+  /** Runs and schedules whose handling fails. */
+  readonly resting: Pick<Resting, "ids">;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
@@ -192,8 +196,9 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
+  const [resting, onFailing] = [createResting(clock), sayFailing({ store, clock, log })];
   const watches = createWatches({
-    ...{ store, advance, fire, clock, log, settings, owner },
+    ...{ store, advance, fire, clock, log, settings, owner, resting, onFailing },
     onFenced: (node) => ownership.fenced(node),
     onOutside(what) {
       const parts = { inbox, deliveries, triggers };
@@ -204,7 +209,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
   const housekeeping = createHousekeeping(store, looking.clock, log, keptFor(options, settings));
   const learning = learningOf(looking, usual, settings);
-  const sweep = createSweep({ ...looking, plans, advance, fire, owner, settings });
+  const sweep = createSweep({ ...looking, plans, advance, fire, owner, settings, onFailing });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
@@ -222,7 +227,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
-    ...{ advance, fire, ownership, watches, sweep },
+    ...{ advance, fire, ownership, watches, sweep, resting },
     ...{ deliveries, triggers, beat, circuits, learning, payloadBytesMax: intake.payloadBytesMax },
     async start() {
       // Before anything is handed out or given up.
@@ -292,14 +297,13 @@ function learningOf(
   usual: UsualDurations,
   { learnEveryMs: everyMs }: SupervisorConfig,
 ): Loop {
-  const onError = (error: unknown) =>
-    log.debug({ event: "durations.not-told", err: String(error) });
+  const onError = (error: unknown) => log.warn({ event: "durations.not-told", err: String(error) });
   return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
 }
 
 function intakeOf({ store, clock, log }: ControlPlaneOptions): Intake & Loop {
   const intake = createIntake({ namespaces: store.namespaces, clock });
-  const onError = (error: unknown) => log.debug({ event: "intake.failed", err: String(error) });
+  const onError = (error: unknown) => log.warn({ event: "intake.failed", err: String(error) });
   const everyMs = INTAKE_LOOK_EVERY_MS;
   return { ...intake, ...createLoop({ clock, everyMs, runOnce: intake.look, onError }) };
 }

@@ -56,7 +56,7 @@ export function createInbox(options: InboxOptions): Inbox {
   return Object.freeze({
     announce() {
       under ??= takeOnce()
-        .catch((error: unknown) => log.debug({ event: "inbox.failed", err: String(error) }))
+        .catch((error: unknown) => log.warn({ event: "inbox.failed", err: String(error) }))
         .finally(() => {
           under = null;
         });

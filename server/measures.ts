@@ -140,13 +140,14 @@ export function observePlane(
     measures,
     itself,
   }: {
-    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep">;
+    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep" | "resting">;
     readonly measures: Measures;
     readonly itself: Pick<Itself, "health" | "seen">;
   },
 ): void {
   const one = (value: number) => [{ value, labels: {} }];
   metrics.observe("drover_polls_parked", () => one(plane.parked()));
+  metrics.observe("drover_resting", () => one(plane.resting.ids().length));
   metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
   metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
   metrics.observe("drover_integrity_round_age_seconds", () =>

@@ -38,6 +38,8 @@ export interface DueRange {
   readonly since: Moment | null;
   /** What comes later than so long from now is not told as the next; null: whatever comes is. */
   readonly aheadMs: number | null;
+  /** Runs and schedules that are left out: their handling fails, and they rest. */
+  readonly without?: readonly string[];
 }
 
 export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });

@@ -74,7 +74,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
 
   const told = (look: Promise<CircuitLook>): Promise<void> =>
     look.then(follow).catch((error: unknown) => {
-      log.debug({ event: "circuit.look-failed", err: String(error) });
+      log.warn({ event: "circuit.look-failed", err: String(error) });
     });
 
   return Object.freeze({

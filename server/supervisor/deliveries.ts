@@ -101,7 +101,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     async runOnce() {
       if (announced) await look();
     },
-    onError: (error) => log.debug({ event: "webhook.look-failed", err: String(error) }),
+    onError: (error) => log.warn({ event: "webhook.look-failed", err: String(error) }),
   });
 
   return Object.freeze({

@@ -4,6 +4,7 @@
 // Every server does it; two at once only find less to do.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
+import { eachByItself } from "../each-by-itself.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import { KEPT_FOR_DEFAULT, type KeptFor } from "../store/kept-for.ts";
 import type { RunId, Store } from "../store/store.ts";
@@ -25,19 +26,31 @@ export function createHousekeeping(
   log: Logger,
   kept: Partial<KeptFor>,
 ): Loop {
+  async function forgetOld(): Promise<void> {
+    for (let round = 0; round < ROUNDS_MAX; round++)
+      if (!(await store.forgetOld(ROWS_MAX, kept))) break;
+  }
+
   /** Where the walk through the runs of a namespace goes on: those that stay are in its way. */
   const places = new Map<number, RunId | null>();
 
   async function forgetRuns(): Promise<void> {
-    for (const { namespaceId, retentionMs: keptMs } of await store.namespaces.retained()) {
-      let after = places.get(namespaceId) ?? null;
-      let more = true;
-      for (let page = 0; more && page < PAGES_MAX; page++) {
-        const asked = { namespaceId, keptMs, after, limit: RUNS_MAX };
-        ({ after, more } = await store.namespaces.forgetRuns(asked));
-      }
-      places.set(namespaceId, more ? after : null);
+    const retained = await store.namespaces.retained();
+    await eachByItself(retained.map((of) => () => forgetRunsOf(of)));
+  }
+
+  async function forgetRunsOf(of: {
+    readonly namespaceId: number;
+    readonly retentionMs: number;
+  }): Promise<void> {
+    const { namespaceId, retentionMs: keptMs } = of;
+    let after = places.get(namespaceId) ?? null;
+    let more = true;
+    for (let page = 0; more && page < PAGES_MAX; page++) {
+      const asked = { namespaceId, keptMs, after, limit: RUNS_MAX };
+      ({ after, more } = await store.namespaces.forgetRuns(asked));
     }
+    places.set(namespaceId, more ? after : null);
   }
 
   let lastDefinition: number | null = null;
@@ -54,12 +67,7 @@ export function createHousekeeping(
   return createLoop({
     clock,
     everyMs: EVERY_MS,
-    async runOnce() {
-      for (let round = 0; round < ROUNDS_MAX; round++)
-        if (!(await store.forgetOld(ROWS_MAX, kept))) break;
-      await forgetRuns();
-      await forgetDefinitions();
-    },
-    onError: (error) => log.debug({ event: "housekeeping.failed", err: String(error) }),
+    runOnce: () => eachByItself([forgetOld, forgetRuns, forgetDefinitions]),
+    onError: (error) => log.warn({ event: "housekeeping.failed", err: String(error) }),
   });
 }

@@ -70,7 +70,7 @@ export function createItself(options: ItselfOptions): Itself {
     everyMs: config.lookEveryMs,
     runOnce: look,
     // That the database is away says /readyz.
-    onError: (error) => log.debug({ event: "health.look-failed", err: String(error) }),
+    onError: (error) => log.warn({ event: "health.look-failed", err: String(error) }),
   });
   return Object.freeze({ ...loop, health: () => health, seen: () => seen });
 }

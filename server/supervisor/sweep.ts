@@ -23,7 +23,9 @@ import type { Plans } from "../store/plans.ts";
 import type { ScheduleId, ScheduleRef } from "../store/schedules.ts";
 import type { RunId, RunRef, Store } from "../store/store.ts";
 import type { StoredHead, WalkedRun } from "../store/stored-runs.ts";
+import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
+import { createResting, isOfItself, type Rest } from "./resting.ts";
 
 const RUNS_MAX = 1_000;
 /** Steps and items in one look; a run with more is looked at by itself. */
@@ -33,6 +35,8 @@ const LOOKED_THROUGH_MAX = 10_000;
 /** Where there is little to walk, a round is over after four looks. */
 const LOOKS_A_ROUND = 30;
 const REST_BY_WORK = 9;
+/** In a row at one place, before the walk is left to the next round. */
+const FAILURES_MAX = 3;
 
 export interface SweepOptions {
   readonly store: Pick<Store, "openRuns" | "storedRuns" | "strayRuns" | "unopenedRuns"> & {
@@ -45,6 +49,8 @@ export interface SweepOptions {
   readonly log: Logger;
   readonly settings: Pick<SupervisorConfig, "sweepEveryMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
+  /** A run cannot be examined. */
+  readonly onFailing: (failed: Failed, rest: Rest) => void;
 }
 
 export interface Sweep extends Loop {
@@ -63,6 +69,12 @@ type Place =
   | { readonly walk: "asleep"; readonly after: ScheduleId | null };
 
 const FIRST: Place = { walk: "open", after: null };
+const NEXT_WALK: Readonly<Record<Place["walk"], Place>> = Object.freeze({
+  open: { walk: "strays", after: null },
+  strays: { walk: "lost", after: null },
+  lost: { walk: "asleep", after: null },
+  asleep: FIRST,
+});
 
 export function createSweep(options: SweepOptions): Sweep {
   const { store, clock, log } = options;
@@ -74,13 +86,25 @@ export function createSweep(options: SweepOptions): Sweep {
   let looks = LOOKS_A_ROUND;
   let restsUntilMs = beganAtMs;
   let under: Promise<unknown> = Promise.resolve();
+  let failuresHere = 0;
+  const resting = createResting(clock);
 
   /** One page; how much of it was doubted. */
   async function look(): Promise<number> {
     const { owned } = options.owner();
     if (owned.length === 0) return 0;
     if (place === FIRST) beganAtMs = clock.monotonicMs();
-    const { doubted, next } = await lookAt(place, owned);
+    resting.takeEnded();
+    const { doubted, next } = await lookAt(place, owned).catch((error: unknown) => {
+      // A walk that always fails must not keep the others from being walked.
+      failuresHere++;
+      if (isOfItself(error) && failuresHere >= FAILURES_MAX) {
+        place = NEXT_WALK[place.walk];
+        failuresHere = 0;
+      }
+      throw error;
+    });
+    failuresHere = 0;
     under = submitAll(doubted);
     await under;
     place = next;
@@ -106,7 +130,7 @@ export function createSweep(options: SweepOptions): Sweep {
     const runs = await store.openRuns(partitions, after, RUNS_MAX);
     const doubted: RunRef[] = [];
     for (const page of pagesOf(runs)) {
-      const stored = await store.storedRuns(page);
+      const stored = await storedRuns(page);
       for (const run of page) {
         const head = stored.get(run.runId);
         if (head && (await isDoubted(run, head))) doubted.push(run);
@@ -119,13 +143,48 @@ export function createSweep(options: SweepOptions): Sweep {
     };
   }
 
+  /** One that cannot be loaded keeps no other from being examined. */
+  async function storedRuns(page: readonly WalkedRun[]): Promise<ReadonlyMap<RunId, StoredHead>> {
+    try {
+      return await store.storedRuns(page);
+    } catch (error) {
+      if (!isOfItself(error)) throw error;
+      const [run, ...others] = page;
+      if (run && others.length === 0) {
+        notExamined(run, error);
+        return new Map();
+      }
+      const all = new Map<RunId, StoredHead>();
+      for (const one of page)
+        for (const [runId, head] of await storedRuns([one])) all.set(runId, head);
+      return all;
+    }
+  }
+
   async function isDoubted(run: WalkedRun, head: StoredHead): Promise<boolean> {
     const { stored, namespaceId, definitionId, now } = head;
     // It has ended meanwhile, or moved on.
     if (!stored.open || stored.open.run.version !== run.version) return false;
     if (stored.row !== "open") return true;
-    const { plan } = await options.plans.get(namespaceId, definitionId);
-    return examine(plan, stored, now).findings.length > 0;
+    try {
+      const { plan } = await options.plans.get(namespaceId, definitionId);
+      return examine(plan, stored, now).findings.length > 0;
+    } catch (error) {
+      if (!isOfItself(error)) throw error;
+      notExamined(run, error);
+      return false;
+    }
+  }
+
+  /** It may be as it should be: who acts on it finds out. */
+  function notExamined(run: WalkedRun, error: unknown): void {
+    log.warn({ event: "sweep.not-examined", run: run.runId, err: String(error) });
+    const { node, owned } = options.owner();
+    const epoch = owned.find(({ partition }) => partition === run.partition)?.epoch;
+    const wakeAt = clock.wallMs();
+    const rest = resting.failed(run.runId, wakeAt);
+    if (node === null || epoch === undefined || rest === null) return;
+    options.onFailing({ ref: run, wakeAt, actor: { node, epoch }, error }, rest);
   }
 
   async function lookAtStrays(owned: readonly Owned[], after: RunId | null): Promise<Looked> {
@@ -194,7 +253,7 @@ export function createSweep(options: SweepOptions): Sweep {
         restsUntilMs = endedMs + REST_BY_WORK * (endedMs - beganMs);
       }
     },
-    onError: (error) => log.debug({ event: "sweep.failed", err: String(error) }),
+    onError: (error) => log.warn({ event: "sweep.failed", err: String(error) }),
   });
 
   return Object.freeze({

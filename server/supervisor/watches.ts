@@ -19,7 +19,9 @@ import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import type { Outside } from "../store/due.ts";
 import type { DueLook, DueRow, DueSchedule, Store } from "../store/store.ts";
+import { type Failed, idOf } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
+import { isOfItself, type Rest, type Resting } from "./resting.ts";
 
 /** Rows of one look; what is left is looked for again at once. */
 const DUE_MAX = 500;
@@ -59,6 +61,9 @@ export interface WatchesOptions {
   readonly onFenced: (node: string) => void;
   /** Something else can be done for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
+  readonly resting: Resting;
+  /** The handling of a run or a schedule has failed, and it rests. */
+  readonly onFailing: (failed: Failed, rest: Rest) => void;
 }
 
 export function createWatches(options: WatchesOptions): Watches {
@@ -92,6 +97,8 @@ export function createWatches(options: WatchesOptions): Watches {
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     // What is taken while this look is under way is not in it, and stays fresh for the next.
     const takenBefore = new Set(fresh);
+    const restedAt = options.resting.takeEnded();
+    if (restedAt !== null) announced = Math.min(announced, restedAt);
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
     const isTime = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
@@ -109,8 +116,8 @@ export function createWatches(options: WatchesOptions): Watches {
     }
     for (const schedule of found.schedules) {
       const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
-      const about = { schedule: schedule.id };
-      send(`schedule/${schedule.id}`, about, actor, () => options.fire(schedule, actor));
+      const about = { ref: schedule, wakeAt: schedule.wakeAt, actor };
+      send(`schedule/${schedule.id}`, about, () => options.fire(schedule, actor));
     }
     await settled();
     plan(found, lookedAtMs);
@@ -126,7 +133,8 @@ export function createWatches(options: WatchesOptions): Watches {
     isWhole: boolean,
     lookedAtMs: number,
   ): Promise<DueLook> {
-    const range = { since: isWhole ? null : since, aheadMs: lookEveryMs };
+    const without = options.resting.ids();
+    const range = { since: isWhole ? null : since, aheadMs: lookEveryMs, without };
     if (isWhole) wholeAtMs = lookedAtMs;
     try {
       const found = await options.store.dueRows(partitions, DUE_MAX, range);
@@ -157,8 +165,9 @@ export function createWatches(options: WatchesOptions): Watches {
 
   /** The row's event goes through the one door. */
   function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
-    const { kind, runId, step, fence } = row;
-    send(`${kind}/${runId}/${step}/${fence}`, { runId, kind }, actor, () =>
+    const { kind, runId, step, fence, wakeAt } = row;
+    const about = { ref: row, wakeAt, actor };
+    send(`${kind}/${runId}/${step}/${fence}`, about, () =>
       options.advance.submit(row, eventOf(row, since), actor),
     );
   }
@@ -166,17 +175,21 @@ export function createWatches(options: WatchesOptions): Watches {
   /** Unless it is under way already. */
   function send(
     key: string,
-    about: Readonly<Record<string, string>>,
-    { node }: SupervisorActor,
+    about: Omit<Failed, "error">,
     act: () => Promise<{ readonly kind: string }>,
   ): void {
     if (pending.has(key)) return;
     const landed = act()
       .then((answer) => {
-        if (answer.kind === "fenced") options.onFenced(node);
+        options.resting.handled(idOf(about.ref));
+        if (answer.kind === "fenced") options.onFenced(about.actor.node);
       })
       .catch((error: unknown) => {
-        log.warn({ event: "watch.failed", ...about, err: String(error) });
+        const id = idOf(about.ref);
+        log.warn({ event: "watch.failed", id, err: String(error) });
+        if (!isOfItself(error)) return;
+        const rest = options.resting.failed(id, about.wakeAt);
+        if (rest) options.onFailing({ ...about, error }, rest);
       })
       .finally(() => pending.delete(key));
     pending.set(key, landed);

@@ -72,6 +72,20 @@ export const CATALOGUE = Object.freeze({
     wrong: "the 99th percentile above 1",
     bounds: DETECTIONS,
   },
+  drover_background_failures_total: {
+    type: "counter",
+    unit: "failures",
+    labels: [],
+    help: "What has failed in the background: lines of the log at level warn and error whose event says so, also where --log leaves them out. Of failures in a row one a minute counts.",
+    wrong: "rises",
+  },
+  drover_resting: {
+    type: "gauge",
+    unit: "runs",
+    labels: [],
+    help: "Runs and schedules whose handling by this server fails again and again: each rests by itself, for up to 5 minutes.",
+    wrong: "above 0",
+  },
   drover_recovery_seconds: {
     type: "histogram",
     unit: "seconds",

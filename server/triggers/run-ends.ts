@@ -84,7 +84,7 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     async runOnce() {
       if (announced) await lookOnce();
     },
-    onError: (error) => log.debug({ event: "trigger.look-failed", err: String(error) }),
+    onError: (error) => log.warn({ event: "trigger.look-failed", err: String(error) }),
   });
   return Object.freeze({
     ...loop,

@@ -31,7 +31,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   const refusals = createRefusals({
     triggers: store.triggers,
     clock,
-    onError: (error) => log.debug({ event: "trigger.refusals-not-kept", err: String(error) }),
+    onError: (error) => log.warn({ event: "trigger.refusals-not-kept", err: String(error) }),
   });
   return Object.freeze({
     compile,

@@ -30,7 +30,10 @@ export interface Layer {
 
 /** What stands in server/store itself; its folders are the stores that keep it. */
 const contract = ["server/store/*"];
-const tools = ["server/clock.ts", "server/errors.ts", "server/secret.ts", "server/uuid.ts"];
+const tools = [
+  ...["server/clock.ts", "server/each-by-itself.ts", "server/errors.ts"],
+  ...["server/secret.ts", "server/uuid.ts"],
+];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
 
 export const layers: readonly Layer[] = [
@@ -54,10 +57,10 @@ export const layers: readonly Layer[] = [
     instead: "an expression sees the facts that it is handed, and nothing else",
   },
   {
-    of: ["server/clock.ts"],
+    of: ["server/clock.ts", "server/each-by-itself.ts"],
     may: [],
     node: false,
-    instead: "the clock imports nothing, since everybody may use it",
+    instead: "it imports nothing, since everybody may use it",
   },
   {
     of: ["server/errors.ts"],

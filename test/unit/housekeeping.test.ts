@@ -67,3 +67,28 @@ test("definitions are looked at in pages, and the next round goes on behind the 
   await loop.runOnce();
   expect(asked[30]).toBe(0);
 });
+
+test("a part that fails keeps no other from being done, and is told", async () => {
+  const clock = createServerClock();
+  const store = createMemoryStore({ now: clock.wallMs });
+  await store.namespaces.setRetention(1, 3_600_000);
+  const done: string[] = [];
+  const lines: string[] = [];
+  const namespaces = {
+    ...store.namespaces,
+    async forgetRuns() {
+      done.push("runs");
+      throw new Error("a run cannot go");
+    },
+    async forgetDefinitions() {
+      done.push("definitions");
+      return null;
+    },
+  };
+  const forgetOld = () => Promise.reject(new Error("57014"));
+  const told = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
+  await createHousekeeping({ ...store, namespaces, forgetOld }, clock, told, kept).runOnce();
+  expect(done).toEqual(["runs", "definitions"]);
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).toMatch(/housekeeping\.failed.*57014; Error: a run cannot go/);
+});

@@ -4,8 +4,11 @@ import type { Clock } from "../../server/clock.ts";
 import { sleepBy } from "../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import type { RunEvent } from "../../server/core/event.ts";
+import { DroverError } from "../../server/errors.ts";
 import { WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
+import { idOf } from "../../server/supervisor/failing.ts";
+import { createResting } from "../../server/supervisor/resting.ts";
 import { createWatches } from "../../server/supervisor/watches.ts";
 import { quietLog } from "../support/control-plane.ts";
 
@@ -52,13 +55,17 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
   const submitted: { runId: string; event: RunEvent }[] = [];
   const outside: string[] = [];
   const begins: (number | null)[] = [];
+  /** What each look left out. */
+  const without: (readonly string[])[] = [];
+  const failing: { id: string; failures: number; restMs: number }[] = [];
   const watches = createWatches({
     clock,
     log: quietLog,
     settings: SUPERVISOR_DEFAULTS,
     store: {
-      dueRows(_partitions, _limit, { since } = WHOLE_RANGE) {
+      dueRows(_partitions, _limit, { since, without: left = [] } = WHOLE_RANGE) {
         begins.push(since);
+        without.push(left);
         looks.push(clock.monotonicMs());
         return (answers.shift() ?? (() => Promise.resolve(NOTHING)))();
       },
@@ -74,9 +81,60 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
     owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
     onFenced: () => undefined,
     onOutside: (what) => void outside.push(...what),
+    resting: createResting(clock),
+    onFailing: ({ ref }, rest) => void failing.push({ id: idOf(ref), ...rest }),
   });
-  return { clock, watches, looks, begins, submitted, outside };
+  return { clock, watches, looks, begins, submitted, outside, without, failing };
 }
+
+describe("a run whose handling fails", () => {
+  const due =
+    (...ids: string[]) =>
+    async () => ({ ...NOTHING, due: ids.map(backoff) });
+
+  it("rests alone, twice as long each time, and is looked for again after that", async () => {
+    const fail = () => Promise.reject(new Error("no plan"));
+    const nothing = due();
+    const answers = [due("bad"), nothing, due("bad"), nothing, nothing, due("bad")];
+    const { clock, watches, without, failing } = watchesOver(answers, fail);
+    await watches.lookOnce();
+    await watches.lookOnce();
+    await clock.advance(250);
+    await watches.lookOnce();
+    await watches.lookOnce();
+    await clock.advance(499);
+    await watches.lookOnce();
+    await clock.advance(1);
+    await watches.lookOnce();
+    expect(without).toEqual([[], ["bad"], [], ["bad"], ["bad"], []]);
+    expect(failing.map(({ failures, restMs }) => [failures, restMs])).toEqual([
+      [1, 250],
+      [2, 500],
+      [3, 1_000],
+    ]);
+  });
+
+  it("is handled as before once its handling has succeeded", async () => {
+    let fails = true;
+    const land = () => (fails ? Promise.reject(new Error("no plan")) : Promise.resolve());
+    const { clock, watches, failing } = watchesOver([due("a"), due("a"), due("a")], land);
+    await watches.lookOnce();
+    fails = false;
+    await clock.advance(250);
+    await watches.lookOnce();
+    fails = true;
+    await watches.lookOnce();
+    expect(failing.map(({ failures }) => failures)).toEqual([1, 1]);
+  });
+
+  it("does not rest where the database was away", async () => {
+    const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
+    const { watches, without } = watchesOver([due("a"), due("a")], away);
+    await watches.lookOnce();
+    await watches.lookOnce();
+    expect(without).toEqual([[], []]);
+  });
+});
 
 describe("the supervisor's loop", () => {
   it("looks at once, then when the next moment comes, and once a second at least", async () => {

@@ -75,13 +75,14 @@ export interface DueAsked extends DueRange {
 export function dueRows(
   tables: Tables,
   now: Moment,
-  { partitions, limit, since, aheadMs }: DueAsked,
+  { partitions, limit, since, aheadMs, without = [] }: DueAsked,
   held: LaneHold,
 ): DueLook {
   const isLooked = ({ wakeAt }: { readonly wakeAt: Moment }): boolean =>
     wakeAt >= (since ?? wakeAt) && wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
   const rows = partitions
     .flatMap((partition) => momentsOf(tables, now, partition, held).filter(isLooked))
+    .filter(({ runId, wakeAt }) => wakeAt > now || !without.includes(runId))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const due = rows.filter((row) => row.wakeAt <= now).slice(0, limit);
   const moved = new Map(
@@ -93,6 +94,7 @@ export function dueRows(
   );
   const schedules = partitions
     .flatMap((partition) => scheduleMoments(tables, partition).filter(isLooked))
+    .filter(({ id, wakeAt }) => wakeAt > now || !without.includes(id))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
   const dueSchedules = schedules.filter((row) => row.wakeAt <= now).slice(0, limit);

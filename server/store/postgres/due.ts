@@ -32,10 +32,10 @@ export async function dueRows(
   query: Query,
   partitions: readonly number[],
   limit: number,
-  { since, aheadMs, polledMs }: DueRange & { readonly polledMs: number },
+  { since, aheadMs, without = [], polledMs }: DueRange & { readonly polledMs: number },
 ): Promise<DueLook> {
   const seen = await query<DueColumns | NextColumns>("due_rows", [
-    ...[partitions, limit, OF_PARTITION_MAX, polledMs, since, aheadMs],
+    ...[partitions, limit, OF_PARTITION_MAX, polledMs, since, aheadMs, without],
   ]);
   const due = seen.flatMap((row) => (row.run_id === null ? [] : row));
   const next = seen.find((row) => row.run_id === null);

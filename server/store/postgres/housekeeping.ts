@@ -2,6 +2,7 @@
 // may have died of. No statement reads more than a page: walks over rows that may stay go on where
 // the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
+import { eachByItself } from "../../each-by-itself.ts";
 import { KEPT_FOR_DEFAULT, type KeptFor } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import { finishMoves } from "./ready-moves.ts";
@@ -29,18 +30,26 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       ["forget_schedules"],
       ["forget_circuit_ends", circuitEndsKeptMs],
     ];
-    // Whoever paused, resumed or pinned a workflow may have died before its ready rows were moved.
-    await finishMoves({ query, clock });
-    await restampReady(rowsMax);
-    let isMore = await forgetKeys(rowsMax);
-    isMore = (await forgetTriggered(rowsMax, triggeredKeptMs)) || isMore;
-    for (const [name, ...values] of bounded) {
-      const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
-      isMore ||= row?.more === true;
-    }
-    await query("forget_writers", []);
-    await query("forget_circuits", []);
-    await query("forget_outages", []);
+    let isMore = false;
+    const paged = (page: () => Promise<boolean>) => async () => {
+      isMore = (await page()) || isMore;
+    };
+    await eachByItself([
+      // Who paused, resumed or pinned a workflow may have died before its ready rows were moved.
+      () => finishMoves({ query, clock }),
+      () => restampReady(rowsMax),
+      paged(() => forgetKeys(rowsMax)),
+      paged(() => forgetTriggered(rowsMax, triggeredKeptMs)),
+      ...bounded.map(([name, ...values]) =>
+        paged(async () => {
+          const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
+          return row?.more === true;
+        }),
+      ),
+      () => query("forget_writers", []),
+      () => query("forget_circuits", []),
+      () => query("forget_outages", []),
+    ]);
     return isMore;
   };
 }

@@ -6,6 +6,7 @@
 -- lane counts as polled for $4 milliseconds. With the lane of a ready row, and the version of agents that it
 -- is for. What a held snapshot keeps of rows that are gone is walked over: so a look begins at the moment
 -- $5, and what is more than $6 milliseconds ahead is not looked for; null: at all.
+-- Runs and schedules of $7 are left out.
 -- And one row without a run: the time, the earliest moment still to come, and what else of these
 -- partitions waits for their owner (store/due.ts).
 -- Plan: the wake index of each table, two probes a partition; inbox_waiting, outbox_partition, delivery_due,
@@ -23,6 +24,7 @@ due_now as (
     select l.run_id, l.step_no, l.fence, l.wake_at
     from lease as l
     where l.partition = m.partition and l.wake_at >= m.since and l.wake_at <= now()
+      and l.run_id <> all ($7::uuid[])
     order by l.wake_at
     limit $3::integer
   ) as x
@@ -33,6 +35,7 @@ due_now as (
     select r.run_id, r.step_no, r.fence, r.wake_at, r.lane
     from ready as r
     where r.partition = m.partition and r.wake_at >= m.since and r.wake_at <= now()
+      and r.run_id <> all ($7::uuid[])
     order by r.wake_at
     limit $3::integer
   ) as x
@@ -43,6 +46,7 @@ due_now as (
     select d.run_id, d.step_no, d.kind, d.wake_at
     from due as d
     where d.partition = m.partition and d.wake_at >= m.since and d.wake_at <= now()
+      and d.run_id <> all ($7::uuid[])
     order by d.wake_at
     limit $3::integer
   ) as x
@@ -53,6 +57,7 @@ due_now as (
     select e.run_id, e.step_no, e.n, e.wake_at
     from escalation as e
     where e.partition = m.partition and e.wake_at >= m.since and e.wake_at <= now()
+      and e.run_id <> all ($7::uuid[])
     order by e.wake_at
     limit $3::integer
   ) as x
@@ -63,6 +68,7 @@ due_now as (
     select o.run_id, o.wake_at
     from run_open as o
     where o.partition = m.partition and o.wake_at >= m.since and o.wake_at <= now()
+      and o.run_id <> all ($7::uuid[])
     order by o.wake_at
     limit $3::integer
   ) as x
@@ -73,6 +79,7 @@ due_now as (
     select g.run_id, g.wake_at
     from message as g
     where g.partition = m.partition and g.wake_at >= m.since and g.wake_at <= now()
+      and g.run_id <> all ($7::uuid[])
     order by g.wake_at
     limit $3::integer
   ) as x
@@ -83,6 +90,7 @@ due_now as (
     select s.id, s.wake_at
     from schedule as s
     where s.partition = m.partition and s.wake_at >= m.since and s.wake_at <= now()
+      and s.id <> all ($7::uuid[])
     order by s.wake_at
     limit $3::integer
   ) as x
