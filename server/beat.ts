@@ -9,7 +9,6 @@ import { type Lanes, refreshLanes } from "./dispatch/lanes.ts";
 import type { Marks } from "./dispatch/marks.ts";
 import type { Roster } from "./dispatch/roster.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
-import { eachByItself } from "./each-by-itself.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
 import type { Store } from "./store/store.ts";
@@ -33,24 +32,36 @@ export interface BeatOptions {
   readonly watch: Watch;
   readonly roster: Roster;
   readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
+  /** A part of a beat has failed. */
+  readonly onFailed?: (() => void) | undefined;
 }
 
 export function createBeat(options: BeatOptions): Loop {
   const { store, clock, log, waiters, marks, watch, roster, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
-  /** The pulse makes lost notifications good: nothing else of a beat keeps it from running. */
-  const runOnce = (): Promise<void> =>
-    eachByItself([
-      growLanes,
-      look,
-      () => mark(waiters.lanesAskedFor()),
-      () => roster.tell((seen) => store.markAgents(options.address, seen)),
-    ]);
+  /** What stands before the pulse, or after it, holds up nothing else. */
+  async function alone(part: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      failed(part, error);
+    }
+  }
 
-  async function growLanes(): Promise<void> {
-    const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
-    await refreshLanes(waiters, options.lanes, growing);
+  function failed(part: string, error: unknown): void {
+    options.onFailed?.();
+    log.warn({ event: "beat.failed", part, err: String(error) });
+  }
+
+  async function runOnce(): Promise<void> {
+    await alone("lanes", () => {
+      const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
+      return refreshLanes(waiters, options.lanes, growing);
+    });
+    await alone("mark polled", () => mark(waiters.lanesAskedFor()));
+    await alone("pulse", look);
+    await alone("agents", () => roster.tell((seen) => store.markAgents(options.address, seen)));
   }
 
   async function look(): Promise<void> {
@@ -79,6 +90,6 @@ export function createBeat(options: BeatOptions): Loop {
     clock,
     everyMs: EVERY_MS,
     runOnce,
-    onError: (error) => log.warn({ event: "beat.failed", err: String(error) }),
+    onError: (error) => failed("all", error),
   });
 }

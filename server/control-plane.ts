@@ -1,10 +1,22 @@
 // The control plane put together over a store: scheduler, dispatch and supervisor, each made once
 // and joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
 import type { Logger } from "pino";
-import { createBeat } from "./beat.ts";
+import {
+  beatOf,
+  circuitsOf,
+  deliveriesOf,
+  failuresOf,
+  housekeepingOf,
+  inboxOf,
+  intakeOf,
+  learningOf,
+  sweepOf,
+  triggeringOf,
+  undeliveredBy,
+} from "./background.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
-import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
+import type { CircuitSettings } from "./core/circuit.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
@@ -19,8 +31,7 @@ import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { DroverError } from "./errors.ts";
 import { judgeOf } from "./expressions/judge.ts";
-import { createInbox, type Inbox } from "./inbox.ts";
-import { createLoop, type Loop } from "./loop.ts";
+import type { Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
 import { awoken, logMended, unmended } from "./mended.ts";
 import {
@@ -32,7 +43,7 @@ import {
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
-import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
+import type { Intake } from "./scheduler/intake.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
@@ -40,34 +51,23 @@ import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { Told } from "./scheduler/told.ts";
-import { createUsualDurations, type UsualDurations } from "./scheduler/usual-durations.ts";
+import { createUsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
-import type { KeptFor } from "./store/kept-for.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { SessionLease, Store } from "./store/store.ts";
-import {
-  type CircuitWatch,
-  type CircuitWatchOptions,
-  createCircuitWatch,
-} from "./supervisor/circuits.ts";
-import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
-import { sayFailing } from "./supervisor/failing.ts";
-import { createHousekeeping } from "./supervisor/housekeeping.ts";
+import type { CircuitWatch } from "./supervisor/circuits.ts";
+import type { Deliveries, Post } from "./supervisor/deliveries.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
-import { createResting, type Resting } from "./supervisor/resting.ts";
-import { createSweep, type Sweep } from "./supervisor/sweep.ts";
+import type { Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracing, type Tracing } from "./traces/tracing.ts";
-import { createTriggering, type Triggering } from "./triggers/triggering.ts";
-import { randomUuid } from "./uuid.ts";
+import type { Triggering } from "./triggers/triggering.ts";
 
 /** The part of a server that watches: all regions, shared with whoever else does. */
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
-/** Its owner does what is done once for all: it is of the region `default`. */
-const FIRST_PARTITION = 0;
 
 export interface ControlPlaneOptions {
   readonly store: Store;
@@ -104,8 +104,6 @@ export interface ControlPlane {
   readonly ownership: Ownership;
   readonly watches: Watches;
   readonly sweep: Sweep;
-  /** Runs and schedules whose handling fails. */
-  readonly resting: Pick<Resting, "ids">;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
@@ -130,7 +128,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const [marks, ends, watch] = [createMarks(clock), createEnds(clock), createWatch()];
   const [gate, versions] = [createGate(clock), createVersionLanes()];
   const lanes = createLanes(store, versions);
-  const onError = (error: unknown) => log.warn({ event: "dispatch.failed", err: String(error) });
+  const { failed, onError } = failuresOf(options);
 
   const wake = (of: Iterable<number>): void => {
     const filled = [...of];
@@ -170,15 +168,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       measures?.granted(leases);
       traces?.granted(leases, ms);
     },
-    giveBack({ ready, secret }) {
-      const { step, fence } = ready;
-      advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
-    },
-    cannotMake({ ready, secret }, error) {
-      const { step, fence } = ready;
-      const problem = error instanceof Error ? error.message : String(error);
-      advance.submit(ready, { kind: "undelivered", step, fence, secret, problem }).catch(onError);
-    },
+    ...undeliveredBy(advance, onError),
   });
   // Should it fail, the next beat of the session says the same.
   const onForgotten = (lease: SessionLease) =>
@@ -196,9 +186,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
-  const [resting, onFailing] = [createResting(clock), sayFailing({ store, clock, log })];
   const watches = createWatches({
-    ...{ store, advance, fire, clock, log, settings, owner, resting, onFailing },
+    ...{ store, advance, fire, clock, log, settings, owner, onFailed: failed("timers") },
     onFenced: (node) => ownership.fenced(node),
     onOutside(what) {
       const parts = { inbox, deliveries, triggers };
@@ -207,14 +196,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   });
   const deliveries = deliveriesOf(looking, plans, ownership.owned);
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
-  const housekeeping = createHousekeeping(store, looking.clock, log, keptFor(options, settings));
+  const housekeeping = housekeepingOf(looking, settings);
   const learning = learningOf(looking, usual, settings);
-  const sweep = createSweep({ ...looking, plans, advance, fire, owner, settings, onFailing });
+  const sweep = sweepOf(looking, { plans, advance, fire, owner, settings });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const beat = createBeat({ ...looking, node: randomUuid(random), marks, ...parked, circuits });
+  const beat = beatOf(looking, { marks, ...parked, circuits });
   const loops = [beat, intake, triggers, housekeeping, learning, sweep];
 
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlown });
@@ -227,7 +216,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
-    ...{ advance, fire, ownership, watches, sweep, resting },
+    ...{ advance, fire, ownership, watches, sweep },
     ...{ deliveries, triggers, beat, circuits, learning, payloadBytesMax: intake.payloadBytesMax },
     async start() {
       // Before anything is handed out or given up.
@@ -276,64 +265,6 @@ function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tr
   if (!spans && !lines) return undefined;
   const { sink = null, ratio = 0 } = spans ?? {};
   return createTracing({ reads: store.reads, plans, sink, lines, ratio, log });
-}
-
-function circuitsOf(
-  { store, log, circuits: settings = CIRCUIT_DEFAULTS }: ControlPlaneOptions,
-  more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
-): CircuitWatch {
-  return createCircuitWatch({ circuits: store.circuits, settings, log, ...more });
-}
-
-function keptFor(
-  { circuits: { windowMs } = CIRCUIT_DEFAULTS }: ControlPlaneOptions,
-  { sessionKeptMs, pollerKeptMs }: SupervisorConfig,
-): Partial<KeptFor> {
-  return { sessionKeptMs, pollerKeptMs, circuitEndsKeptMs: 2 * windowMs };
-}
-
-function learningOf(
-  { clock, log }: ControlPlaneOptions,
-  usual: UsualDurations,
-  { learnEveryMs: everyMs }: SupervisorConfig,
-): Loop {
-  const onError = (error: unknown) => log.warn({ event: "durations.not-told", err: String(error) });
-  return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
-}
-
-function intakeOf({ store, clock, log }: ControlPlaneOptions): Intake & Loop {
-  const intake = createIntake({ namespaces: store.namespaces, clock });
-  const onError = (error: unknown) => log.warn({ event: "intake.failed", err: String(error) });
-  const everyMs = INTAKE_LOOK_EVERY_MS;
-  return { ...intake, ...createLoop({ clock, everyMs, runOnce: intake.look, onError }) };
-}
-
-function inboxOf(
-  { store, log, partitions }: ControlPlaneOptions,
-  schedule: Scheduler["schedule"],
-  owned: Ownership["owned"],
-): Inbox {
-  const first = partitions?.[0] ?? FIRST_PARTITION;
-  const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
-  return createInbox({ store, schedule, isOwner, log });
-}
-
-function deliveriesOf(
-  { store, post, clock, random, log }: ControlPlaneOptions,
-  plans: Plans,
-  owned: Ownership["owned"],
-): Deliveries | null {
-  if (!post) return null;
-  return createDeliveries({ outbox: store.outbox, plans, post, clock, random, log, owned });
-}
-
-function triggeringOf(
-  { store, clock, log }: ControlPlaneOptions,
-  plans: Plans,
-  schedule: Scheduler["schedule"],
-  owned: Ownership["owned"],
-): Triggering {
-  return createTriggering({ store, plans, schedule, clock, log, owned });
 }
 
 interface SchedulerParts {

@@ -75,8 +75,3 @@ export class DroverError extends Error {
     this.retryAfterMs = details.retryAfterMs ?? null;
   }
 }
-
-/** The database does not answer, or nobody knows what it did: what was asked is not at fault. */
-export function isStoreAway(error: unknown): boolean {
-  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
-}

@@ -13,7 +13,7 @@
 // bounded and refuses with OVERLOADED.
 import { type Board, createBoarding, type Share } from "./boarding.ts";
 import type { Clock, Timer } from "./clock.ts";
-import { DroverError, isStoreAway } from "./errors.ts";
+import { DroverError } from "./errors.ts";
 
 const MISSES_MAX = 3;
 const OVERLOADED_RETRY_MS = 250;
@@ -145,8 +145,8 @@ export function createFlights<Item, Result>(
       for (const [place, passenger] of board.entries()) land(passenger, landings[place]);
     } catch (error) {
       if (options.isRetryable(error) && tries === 0) return fly(board, wait, 1);
-      if (board.length === 1 || isStoreAway(error)) {
-        const held = options.isRetryable(error) && !isStoreAway(error);
+      if (board.length === 1 || isAway(error)) {
+        const held = options.isRetryable(error) && !isAway(error);
         const told = held ? heldElsewhere(error) : error;
         for (const passenger of board) passenger.reject(told);
         return;
@@ -204,3 +204,6 @@ function heldElsewhere(cause: unknown): DroverError {
 }
 
 /** The store is away for all of them alike: halves would only ask it again. */
+function isAway(error: unknown): boolean {
+  return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
+}

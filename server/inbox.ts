@@ -36,6 +36,7 @@ export interface InboxOptions {
   readonly schedule: Scheduler["schedule"];
   readonly isOwner: () => boolean;
   readonly log: Logger;
+  readonly onFailed?: (() => void) | undefined;
 }
 
 export function createInbox(options: InboxOptions): Inbox {
@@ -56,7 +57,10 @@ export function createInbox(options: InboxOptions): Inbox {
   return Object.freeze({
     announce() {
       under ??= takeOnce()
-        .catch((error: unknown) => log.warn({ event: "inbox.failed", err: String(error) }))
+        .catch((error: unknown) => {
+          options.onFailed?.();
+          log.warn({ event: "inbox.failed", err: String(error) });
+        })
         .finally(() => {
           under = null;
         });

@@ -39,7 +39,7 @@ import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
 import { createItself, type Itself } from "./supervisor/itself.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
-import { countFailures, createLog } from "./telemetry/log.ts";
+import { createLog } from "./telemetry/log.ts";
 import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracedCalls } from "./traces/call-spans.ts";
@@ -239,21 +239,21 @@ async function openPlane(
   const metrics = createMetrics();
   const spans = await spansOf(options.trace, rest.log, metrics);
   const measures = createMeasures(metrics, systemClock);
-  const log = countFailures(rest.log, () =>
-    metrics.count("drover_background_failures_total", 1, {}),
-  );
   const plane = createControlPlane({
-    ...{ ...rest, log, clock: systemClock, random: systemRandom, isRetryable },
+    ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
     ...{ measures, spans, ...(supervision ? { supervision } : {}) },
     post: createPost({ clock: systemClock, allowLocal }),
   });
   closers.push(() => plane.stop());
   await plane.start();
-  const { store } = rest;
+  const { store, log } = rest;
   const { partitions } = plane.ownership;
   const { overdueMs, unownedMs } = of.settings;
   const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, ...options.health };
-  const itself = createItself({ store, clock: systemClock, log, partitions, config });
+  const itself = createItself({
+    ...{ store, clock: systemClock, log, partitions, config },
+    onFailed: () => measures.failed("health"),
+  });
   observePlane(metrics, { plane, measures, itself });
   observeStanding(metrics, store.operators, systemClock);
   observeProcess(metrics);

@@ -1,5 +1,6 @@
 // What the control plane does, as numbers. It is told after the commit, so nothing is measured that
 // did not happen, and asked by nobody: the rules know nothing of it.
+import { BACKGROUND_PARTS, type BackgroundPart } from "./background.ts";
 import type { Clock } from "./clock.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Effect } from "./core/effect.ts";
@@ -20,6 +21,8 @@ export interface Measures {
   readonly onFlown: OnFlown;
   worked(worked: Worked): void;
   granted(leases: readonly Granted[]): void;
+  /** Work that no caller waits for has failed; it is tried again by itself. */
+  failed(part: BackgroundPart): void;
   /** Schedules that the sweep has put right: interventions, though of no run. */
   awoken(schedules: number): void;
   /** The same dispatcher, which takes note of the sessions that call it. */
@@ -31,6 +34,9 @@ export interface Measures {
 export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   const seenAtMs = new Map<string, number>();
   const seen = (session: string): void => void seenAtMs.set(session, clock.monotonicMs());
+  // So that a rate is seen from the first one on.
+  for (const part of BACKGROUND_PARTS)
+    metrics.count("drover_background_failures_total", 0, { part });
 
   return Object.freeze({
     onFlown(flight, items, ms) {
@@ -57,6 +63,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
       for (const { ready, grantedAt } of leases)
         metrics.record("drover_task_wait_seconds", seconds(grantedAt - ready.readyAt), {});
     },
+    failed: (part) => metrics.count("drover_background_failures_total", 1, { part }),
     awoken: (schedules) =>
       metrics.count("drover_interventions_total", schedules, { rule: "integrity" }),
     dispatcher(of) {
@@ -140,16 +147,16 @@ export function observePlane(
     measures,
     itself,
   }: {
-    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep" | "resting">;
+    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep" | "watches">;
     readonly measures: Measures;
     readonly itself: Pick<Itself, "health" | "seen">;
   },
 ): void {
   const one = (value: number) => [{ value, labels: {} }];
   metrics.observe("drover_polls_parked", () => one(plane.parked()));
-  metrics.observe("drover_resting", () => one(plane.resting.ids().length));
   metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
   metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
+  metrics.observe("drover_timers_resting", () => one(plane.watches.resting()));
   metrics.observe("drover_integrity_round_age_seconds", () =>
     one(seconds(plane.sweep.roundAgeMs())),
   );

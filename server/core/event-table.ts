@@ -76,12 +76,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ]),
   ...rows("undelivered", [
     [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
-    [
-      ["RUNNING", "COMPENSATING", "FINISHING"],
-      "done",
-      "same",
-      "ready again, and nothing counted; a task that could not be made asks a person",
-    ],
+    [["RUNNING", "COMPENSATING", "FINISHING"], "done", "same", "ready again, and nothing counted"],
     [["PAUSED"], "done", "same", "given back, and held"],
     [["STOPPING"], "done", "same", "given back, and not handed out again"],
     [ASKING, "done", "same", "nothing: no task is out"],

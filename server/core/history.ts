@@ -26,9 +26,7 @@ export type Rule =
   | "forgotten"
   /** An attempt runs far longer than others of its step have. */
   | "slow"
-  | "integrity"
-  /** The handling of the run fails again and again, and it rests. */
-  | "failing";
+  | "integrity";
 
 export interface Intervention {
   /** null: about the run. */

@@ -32,14 +32,27 @@ export interface DueSchedule extends ScheduleRef {
  */
 export type Outside = "inbox" | "deliveries" | "triggers";
 
+/** Which due row it is, of those of a run or a schedule. */
+export interface DueRef {
+  readonly kind: DueKind | "schedule";
+  /** Of the run, or of the schedule. */
+  readonly id: RunId;
+  /** The step; the number of an escalation; -1 of the run's own, of a message and of a schedule. */
+  readonly place: number;
+}
+
+export function dueRefOf({ kind, runId, step, fence }: DueRow): DueRef {
+  return { kind, id: runId, place: kind === "escalation" ? fence : step };
+}
+
 /** Where a look begins and ends: what has long been dead may be in its way. */
 export interface DueRange {
   /** What has come before this moment is left out; null: nothing is. */
   readonly since: Moment | null;
   /** What comes later than so long from now is not told as the next; null: whatever comes is. */
   readonly aheadMs: number | null;
-  /** Runs and schedules that are left out: their handling fails, and they rest. */
-  readonly without?: readonly string[];
+  /** Rows that rest after a failure: they take the place of no other. Left out: none does. */
+  readonly without?: readonly DueRef[];
 }
 
 export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });

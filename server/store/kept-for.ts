@@ -17,3 +17,9 @@ export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
   triggeredKeptMs: 86_400_000,
   definitionKeptMs: 86_400_000,
 });
+
+/**
+ * Parts of the housekeeping that have failed, by name, and why. Each part is done by itself: one
+ * that is in here is left out, and one that fails now is added.
+ */
+export type Failures = Map<string, unknown>;

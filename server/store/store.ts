@@ -12,20 +12,20 @@ import type { EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
-import type { Decision, Intervention, OpenEscalation, StoredSignal } from "../core/history.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
 import type { ItemOutputs } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
 import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, Beats, SessionBeat, SessionLease } from "./beats.ts";
-import type { Actor, PassRecord } from "./changes.ts";
+import type { PassRecord } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type { InboxAnswer, InboxRow } from "./inbox.ts";
-import type { KeptFor } from "./kept-for.ts";
+import type { Failures, KeptFor } from "./kept-for.ts";
 import type { Mark } from "./marks.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { AgentSeen, Operators } from "./operators.ts";
@@ -375,15 +375,13 @@ export interface Store extends Beats, SweptRows {
    * days ago, deleted schedules with their fires, and how many triggers stand behind runs that
    * ended long ago (kept-for.ts). true: as many of one of them were there, and more may be.
    */
-  forgetOld(rowsMax: number, kept?: Partial<KeptFor>): Promise<boolean>;
+  forgetOld(rowsMax: number, kept?: Partial<KeptFor>, failures?: Failures): Promise<boolean>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
   takeInbox(limit: number): Promise<readonly InboxRow[]>;
   /** Rows that were scheduled go; those that were refused are kept with the reason. */
   settleInbox(answers: readonly InboxAnswer[]): Promise<void>;
   /** One statement for everything that waits in this process. */
   pulse(asked: PulseQuestion): Promise<Pulse>;
-  /** What a supervisor did about a run for which no pass can be made, and so none records it. */
-  recordIntervention(run: RunRef, intervention: Intervention, actor: Actor): Promise<void>;
   /**
    * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
    * where there are more. A lease whose session has beaten since, and of which nothing else is due,

@@ -37,6 +37,7 @@ export interface CircuitWatchOptions {
   readonly circuits: Circuits;
   readonly settings: CircuitSettings;
   readonly log: Logger;
+  readonly onFailed?: (() => void) | undefined;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** What is to be written of what this server has counted. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedEnds[];
@@ -74,6 +75,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
 
   const told = (look: Promise<CircuitLook>): Promise<void> =>
     look.then(follow).catch((error: unknown) => {
+      options.onFailed?.();
       log.warn({ event: "circuit.look-failed", err: String(error) });
     });
 

@@ -59,6 +59,7 @@ export interface DeliveriesOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly onFailed?: (() => void) | undefined;
   readonly owned: () => readonly Owned[];
 }
 
@@ -101,7 +102,10 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     async runOnce() {
       if (announced) await look();
     },
-    onError: (error) => log.warn({ event: "webhook.look-failed", err: String(error) }),
+    onError(error) {
+      options.onFailed?.();
+      log.warn({ event: "webhook.look-failed", err: String(error) });
+    },
   });
 
   return Object.freeze({

@@ -1,12 +1,12 @@
 // Once a minute, in small batches: sessions that fell silent long ago, pollers that left, writers
 // of dead processes, keys that have expired, the runs of namespaces that keep them for so long, and
 // definitions that nothing uses.
-// Every server does it; two at once only find less to do.
+// Every server does it; two at once only find less to do. Each part is done by itself: one that
+// fails is logged once a minute, and holds up no other.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import { eachByItself } from "../each-by-itself.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import { KEPT_FOR_DEFAULT, type KeptFor } from "../store/kept-for.ts";
+import { type Failures, KEPT_FOR_DEFAULT, type KeptFor } from "../store/kept-for.ts";
 import type { RunId, Store } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
@@ -25,25 +25,21 @@ export function createHousekeeping(
   clock: Clock,
   log: Logger,
   kept: Partial<KeptFor>,
+  onFailed?: () => void,
 ): Loop {
-  async function forgetOld(): Promise<void> {
-    for (let round = 0; round < ROUNDS_MAX; round++)
-      if (!(await store.forgetOld(ROWS_MAX, kept))) break;
-  }
-
   /** Where the walk through the runs of a namespace goes on: those that stay are in its way. */
   const places = new Map<number, RunId | null>();
 
-  async function forgetRuns(): Promise<void> {
-    const retained = await store.namespaces.retained();
-    await eachByItself(retained.map((of) => () => forgetRunsOf(of)));
+  /** Keeps what has failed in this minute, and lets the other parts be done. */
+  async function alone(failures: Failures, part: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      failures.set(part, error);
+    }
   }
 
-  async function forgetRunsOf(of: {
-    readonly namespaceId: number;
-    readonly retentionMs: number;
-  }): Promise<void> {
-    const { namespaceId, retentionMs: keptMs } = of;
+  async function forgetRuns(namespaceId: number, keptMs: number): Promise<void> {
     let after = places.get(namespaceId) ?? null;
     let more = true;
     for (let page = 0; more && page < PAGES_MAX; page++) {
@@ -64,10 +60,29 @@ export function createHousekeeping(
     }
   }
 
+  function failed(part: string, error: unknown): void {
+    onFailed?.();
+    log.warn({ event: "housekeeping.failed", part, err: String(error) });
+  }
+
   return createLoop({
     clock,
     everyMs: EVERY_MS,
-    runOnce: () => eachByItself([forgetOld, forgetRuns, forgetDefinitions]),
-    onError: (error) => log.warn({ event: "housekeeping.failed", err: String(error) }),
+    async runOnce() {
+      const failures: Failures = new Map();
+      await alone(failures, "forget_old", async () => {
+        for (let round = 0; round < ROUNDS_MAX; round++)
+          if (!(await store.forgetOld(ROWS_MAX, kept, failures))) break;
+      });
+      await alone(failures, "forget_runs", async () => {
+        for (const { namespaceId, retentionMs } of await store.namespaces.retained())
+          await alone(failures, `forget_runs of namespace ${namespaceId}`, () =>
+            forgetRuns(namespaceId, retentionMs),
+          );
+      });
+      await alone(failures, "forget_definitions", forgetDefinitions);
+      for (const [part, error] of failures) failed(part, error);
+    },
+    onError: (error) => failed("all", error),
   });
 }

@@ -21,6 +21,7 @@ export interface ItselfOptions {
   readonly store: Pick<Store, "overdue">;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly onFailed?: (() => void) | undefined;
   /** All that there are. */
   readonly partitions: () => readonly number[];
   readonly config: HealthConfig;
@@ -69,8 +70,10 @@ export function createItself(options: ItselfOptions): Itself {
     clock,
     everyMs: config.lookEveryMs,
     runOnce: look,
-    // That the database is away says /readyz.
-    onError: (error) => log.warn({ event: "health.look-failed", err: String(error) }),
+    onError(error) {
+      options.onFailed?.();
+      log.warn({ event: "health.look-failed", err: String(error) });
+    },
   });
   return Object.freeze({ ...loop, health: () => health, seen: () => seen });
 }

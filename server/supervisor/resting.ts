@@ -1,75 +1,65 @@
-// What always fails rests by itself, so that it never stands before anything else: a run or a
-// schedule whose handling throws is left out of the looks for a pause that doubles from 250 ms to
-// five minutes, and begins anew once it has been handled.
-//
-// It is kept in memory: who takes a partition over finds out by one failure of each.
-import type { Clock } from "../clock.ts";
+// Due rows whose event has failed. Each rests alone, twice as long after every failure, and is left
+// out of the timer scan meanwhile: rows that always fail never take the place of others.
 import type { Moment } from "../core/attempt.ts";
-import { DroverError } from "../errors.ts";
+import type { DueRef } from "../store/due.ts";
 
-const REST_MS_MIN = 250;
-const REST_MS_MAX = 300_000;
-/** Of one process; beyond that the oldest is tried as if it had never failed. */
+const REST_MS_MIN = 1_000;
+const REST_MS_MAX = 5 * 60_000;
+/** Rows that rest at a time. What fails beyond them is tried again with every scan. */
 const RESTING_MAX = 10_000;
-/** What has not failed again so long after its rest is no longer due. */
-const FORGOTTEN_MS = 2 * REST_MS_MAX;
 
-export interface Rest {
-  /** Failures in a row. */
+interface Entry {
+  readonly ref: DueRef;
+  readonly wakeAt: Moment;
   readonly failures: number;
-  readonly restMs: number;
+  readonly untilMs: number;
+  /** Its rest has ended, and the scan has been told to find it again. */
+  isBack: boolean;
 }
 
 export interface Resting {
-  /** Runs and schedules that a look leaves out. */
-  ids(): readonly string[];
-  /** Its handling has failed: how long it rests; null: it rests already. */
-  failed(id: string, wakeAt: Moment): Rest | null;
-  handled(id: string): void;
-  /** The earliest of the moments whose rest has ended since this was asked last; null: none has. */
-  takeEnded(): Moment | null;
+  /** How long it rests now; null: too many rest already. */
+  failed(ref: DueRef, wakeAt: Moment, nowMs: number): number | null;
+  succeeded(ref: DueRef): void;
+  /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
+  refs(nowMs: number, since: Moment | null): readonly DueRef[];
+  /** The earliest `wakeAt` of rows whose rest has ended since the last call; null: of none. */
+  backSince(nowMs: number): Moment | null;
+  count(nowMs: number): number;
 }
 
-interface Entry {
-  readonly failures: number;
-  readonly untilMs: number;
-  /** What it was due at, so that a look which begins later finds it again. */
-  readonly wakeAt: Moment;
-  readonly isOver: boolean;
-}
-
-export function createResting(clock: Clock): Resting {
+export function createResting(): Resting {
   const entries = new Map<string, Entry>();
+  const keyOf = ({ kind, id, place }: DueRef): string => `${kind}/${id}/${place}`;
 
   return Object.freeze({
-    ids: () => [...entries].flatMap(([id, { isOver }]) => (isOver ? [] : [id])),
-    failed(id: string, wakeAt: Moment): Rest | null {
-      const before = entries.get(id);
-      if (before && !before.isOver) return null;
-      const failures = (before?.failures ?? 0) + 1;
+    failed(ref: DueRef, wakeAt: Moment, nowMs: number) {
+      const key = keyOf(ref);
+      const failures = (entries.get(key)?.failures ?? 0) + 1;
+      if (failures === 1 && entries.size >= RESTING_MAX) return null;
       const restMs = Math.min(REST_MS_MIN * 2 ** (failures - 1), REST_MS_MAX);
-      entries.delete(id);
-      entries.set(id, { failures, untilMs: clock.monotonicMs() + restMs, wakeAt, isOver: false });
-      const [oldest] = entries.keys();
-      if (entries.size > RESTING_MAX && oldest !== undefined) entries.delete(oldest);
-      return { failures, restMs };
+      entries.set(key, { ref, wakeAt, failures, untilMs: nowMs + restMs, isBack: false });
+      return restMs;
     },
-    handled: (id: string) => void entries.delete(id),
-    takeEnded(): Moment | null {
-      const now = clock.monotonicMs();
-      const ended = [...entries].filter(([, { isOver, untilMs }]) => !isOver && untilMs <= now);
-      for (const [id, entry] of ended) entries.set(id, { ...entry, isOver: true });
-      for (const [id, { untilMs }] of entries)
-        if (untilMs + FORGOTTEN_MS <= now) entries.delete(id);
-      return ended.reduce<Moment | null>(
-        (least, [, { wakeAt }]) => (least === null ? wakeAt : Math.min(least, wakeAt)),
-        null,
+    succeeded(ref: DueRef) {
+      entries.delete(keyOf(ref));
+    },
+    refs(nowMs: number, since: Moment | null) {
+      return [...entries.values()].flatMap(({ ref, wakeAt, untilMs }) =>
+        untilMs > nowMs && (since === null || wakeAt >= since) ? [ref] : [],
       );
     },
+    backSince(nowMs: number) {
+      let earliest: Moment | null = null;
+      for (const [key, entry] of entries) {
+        // It was not found again: what it was about has ended, or another server owns it.
+        if (entry.untilMs + REST_MS_MAX < nowMs) entries.delete(key);
+        if (entry.isBack || entry.untilMs > nowMs) continue;
+        entry.isBack = true;
+        earliest = Math.min(earliest ?? entry.wakeAt, entry.wakeAt);
+      }
+      return earliest;
+    },
+    count: (nowMs: number) => [...entries.values()].filter(({ untilMs }) => untilMs > nowMs).length,
   });
-}
-
-/** Whether an error says that what was handled will fail again, and not that the store is busy. */
-export function isOfItself(error: unknown): boolean {
-  return !(error instanceof DroverError);
 }

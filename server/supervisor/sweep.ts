@@ -7,6 +7,9 @@
 //   asleep   walks all schedules, ten thousand a look: those that nothing wakes, and are not paused
 //   then     a new round, thirty looks after the last began at the soonest
 //
+// A run that cannot be examined is left out, alone. A page that fails again and again is given up
+// for this round, with what is left of its walk: the other walks are made.
+//
 // It works a tenth of the time at most: where an old snapshot is held, a look walks over all that
 // has gone since, and takes seconds or runs into the limit of a statement.
 //
@@ -17,15 +20,14 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import { examine, NOTHING_FOUND } from "../core/examine.ts";
+import { DroverError } from "../errors.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { ScheduleId, ScheduleRef } from "../store/schedules.ts";
 import type { RunId, RunRef, Store } from "../store/store.ts";
 import type { StoredHead, WalkedRun } from "../store/stored-runs.ts";
-import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
-import { createResting, isOfItself, type Rest } from "./resting.ts";
 
 const RUNS_MAX = 1_000;
 /** Steps and items in one look; a run with more is looked at by itself. */
@@ -35,7 +37,7 @@ const LOOKED_THROUGH_MAX = 10_000;
 /** Where there is little to walk, a round is over after four looks. */
 const LOOKS_A_ROUND = 30;
 const REST_BY_WORK = 9;
-/** In a row at one place, before the walk is left to the next round. */
+/** Failures of one page in a row, until the next walk begins. */
 const FAILURES_MAX = 3;
 
 export interface SweepOptions {
@@ -49,8 +51,8 @@ export interface SweepOptions {
   readonly log: Logger;
   readonly settings: Pick<SupervisorConfig, "sweepEveryMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
-  /** A run cannot be examined. */
-  readonly onFailing: (failed: Failed, rest: Rest) => void;
+  /** A run, a page or an event has failed. */
+  readonly onFailed?: (() => void) | undefined;
 }
 
 export interface Sweep extends Loop {
@@ -86,30 +88,30 @@ export function createSweep(options: SweepOptions): Sweep {
   let looks = LOOKS_A_ROUND;
   let restsUntilMs = beganAtMs;
   let under: Promise<unknown> = Promise.resolve();
-  let failuresHere = 0;
-  const resting = createResting(clock);
+  /** Of the page that is next, in a row. */
+  let failures = 0;
+
+  function failed(error: unknown, about: object): void {
+    options.onFailed?.();
+    log.warn({ event: "sweep.failed", ...about, err: String(error) });
+  }
 
   /** One page; how much of it was doubted. */
   async function look(): Promise<number> {
     const { owned } = options.owner();
     if (owned.length === 0) return 0;
     if (place === FIRST) beganAtMs = clock.monotonicMs();
-    resting.takeEnded();
-    const { doubted, next } = await lookAt(place, owned).catch((error: unknown) => {
-      // A walk that always fails must not keep the others from being walked.
-      failuresHere++;
-      if (isOfItself(error) && failuresHere >= FAILURES_MAX) {
-        place = NEXT_WALK[place.walk];
-        failuresHere = 0;
-      }
-      throw error;
-    });
-    failuresHere = 0;
+    const { doubted, next } = await lookAt(place, owned);
     under = submitAll(doubted);
     await under;
-    place = next;
-    if (next === FIRST) lastBeganAtMs = beganAtMs;
+    moveTo(next);
     return doubted.length;
+  }
+
+  function moveTo(next: Place): void {
+    place = next;
+    failures = 0;
+    if (next === FIRST) lastBeganAtMs = beganAtMs;
   }
 
   function lookAt({ walk, after }: Place, owned: readonly Owned[]): Promise<Looked> {
@@ -130,7 +132,7 @@ export function createSweep(options: SweepOptions): Sweep {
     const runs = await store.openRuns(partitions, after, RUNS_MAX);
     const doubted: RunRef[] = [];
     for (const page of pagesOf(runs)) {
-      const stored = await storedRuns(page);
+      const stored = await storedOf(page);
       for (const run of page) {
         const head = stored.get(run.runId);
         if (head && (await isDoubted(run, head))) doubted.push(run);
@@ -143,48 +145,40 @@ export function createSweep(options: SweepOptions): Sweep {
     };
   }
 
-  /** One that cannot be loaded keeps no other from being examined. */
-  async function storedRuns(page: readonly WalkedRun[]): Promise<ReadonlyMap<RunId, StoredHead>> {
+  /** Where one run of a page cannot be read, each is read by itself. */
+  async function storedOf(page: readonly WalkedRun[]): Promise<ReadonlyMap<RunId, StoredHead>> {
     try {
       return await store.storedRuns(page);
     } catch (error) {
-      if (!isOfItself(error)) throw error;
-      const [run, ...others] = page;
-      if (run && others.length === 0) {
-        notExamined(run, error);
-        return new Map();
+      if (error instanceof DroverError) throw error;
+      const [only] = page;
+      if (page.length > 1) {
+        const each: (readonly [RunId, StoredHead])[] = [];
+        for (const run of page) each.push(...(await storedOf([run])));
+        return new Map(each);
       }
-      const all = new Map<RunId, StoredHead>();
-      for (const one of page)
-        for (const [runId, head] of await storedRuns([one])) all.set(runId, head);
-      return all;
+      failed(error, { run: only?.runId });
+      return new Map();
     }
   }
 
   async function isDoubted(run: WalkedRun, head: StoredHead): Promise<boolean> {
-    const { stored, namespaceId, definitionId, now } = head;
-    // It has ended meanwhile, or moved on.
-    if (!stored.open || stored.open.run.version !== run.version) return false;
-    if (stored.row !== "open") return true;
     try {
-      const { plan } = await options.plans.get(namespaceId, definitionId);
-      return examine(plan, stored, now).findings.length > 0;
+      return await doubts(run, head);
     } catch (error) {
-      if (!isOfItself(error)) throw error;
-      notExamined(run, error);
+      if (error instanceof DroverError) throw error;
+      failed(error, { run: run.runId });
       return false;
     }
   }
 
-  /** It may be as it should be: who acts on it finds out. */
-  function notExamined(run: WalkedRun, error: unknown): void {
-    log.warn({ event: "sweep.not-examined", run: run.runId, err: String(error) });
-    const { node, owned } = options.owner();
-    const epoch = owned.find(({ partition }) => partition === run.partition)?.epoch;
-    const wakeAt = clock.wallMs();
-    const rest = resting.failed(run.runId, wakeAt);
-    if (node === null || epoch === undefined || rest === null) return;
-    options.onFailing({ ref: run, wakeAt, actor: { node, epoch }, error }, rest);
+  async function doubts(run: WalkedRun, head: StoredHead): Promise<boolean> {
+    const { stored, namespaceId, definitionId, now } = head;
+    // It has ended meanwhile, or moved on.
+    if (!stored.open || stored.open.run.version !== run.version) return false;
+    if (stored.row !== "open") return true;
+    const { plan } = await options.plans.get(namespaceId, definitionId);
+    return examine(plan, stored, now).findings.length > 0;
   }
 
   async function lookAtStrays(owned: readonly Owned[], after: RunId | null): Promise<Looked> {
@@ -233,8 +227,7 @@ export function createSweep(options: SweepOptions): Sweep {
         await options.advance.submit(one, { kind: "integrity", found: NOTHING_FOUND }, actor);
       else await options.fire(one, actor);
     } catch (error) {
-      const about = "runId" in one ? { run: one.runId } : { schedule: one.id };
-      log.warn({ event: "sweep.failed", ...about, err: String(error) });
+      failed(error, "runId" in one ? { run: one.runId } : { schedule: one.id });
     }
   }
 
@@ -253,7 +246,11 @@ export function createSweep(options: SweepOptions): Sweep {
         restsUntilMs = endedMs + REST_BY_WORK * (endedMs - beganMs);
       }
     },
-    onError: (error) => log.warn({ event: "sweep.failed", err: String(error) }),
+    onError(error) {
+      failed(error, { walk: place.walk });
+      failures++;
+      if (failures >= FAILURES_MAX) moveTo(NEXT_WALK[place.walk]);
+    },
   });
 
   return Object.freeze({

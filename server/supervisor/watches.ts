@@ -7,6 +7,8 @@
 // which a snapshot that somebody holds keeps there, are then not walked again and again. What is
 // set before that moment is announced; if that is lost, a look at all finds it, within a minute.
 //
+// A row whose event fails rests alone (resting.ts), and the scan leaves it out meanwhile.
+//
 // Silence counts only while somebody could have heard: `watchingSince` of a partition begins anew
 // at take-over, when two looks are more than `gapMs` apart, and when the database's clock has
 // jumped.
@@ -17,11 +19,10 @@ import type { Moment } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
-import type { Outside } from "../store/due.ts";
+import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
 import type { DueLook, DueRow, DueSchedule, Store } from "../store/store.ts";
-import { type Failed, idOf } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
-import { isOfItself, type Rest, type Resting } from "./resting.ts";
+import { createResting } from "./resting.ts";
 
 /** Rows of one look; what is left is looked for again at once. */
 const DUE_MAX = 500;
@@ -44,6 +45,8 @@ export interface Watches {
   taken(partitions: readonly number[]): void;
   /** Resolves when no event of ours is under way. */
   quiet(): Promise<void>;
+  /** Due rows that rest after a failure. */
+  resting(): number;
 }
 
 export interface WatchesOptions {
@@ -59,11 +62,10 @@ export interface WatchesOptions {
   readonly settings: Pick<SupervisorConfig, "lookEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   readonly onFenced: (node: string) => void;
+  /** An event has failed, or a look. */
+  readonly onFailed?: (() => void) | undefined;
   /** Something else can be done for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
-  readonly resting: Resting;
-  /** The handling of a run or a schedule has failed, and it rests. */
-  readonly onFailing: (failed: Failed, rest: Rest) => void;
 }
 
 export function createWatches(options: WatchesOptions): Watches {
@@ -85,6 +87,7 @@ export function createWatches(options: WatchesOptions): Watches {
   let under: Promise<number> | null = null;
   let again = false;
   const pending = new Map<string, Promise<void>>();
+  const resting = createResting();
 
   async function look(): Promise<number> {
     const { node, owned } = options.owner();
@@ -97,10 +100,10 @@ export function createWatches(options: WatchesOptions): Watches {
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     // What is taken while this look is under way is not in it, and stays fresh for the next.
     const takenBefore = new Set(fresh);
-    const restedAt = options.resting.takeEnded();
-    if (restedAt !== null) announced = Math.min(announced, restedAt);
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
+    const backSince = resting.backSince(lookedAtMs);
+    if (since !== null && backSince !== null) since = Math.min(since, backSince);
     const isTime = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
     const isWhole = since === null || isTime || (takenBefore.size > 0 && !isTooMuch);
     const found = await lookAt([...epochs.keys()], isWhole, lookedAtMs);
@@ -116,8 +119,10 @@ export function createWatches(options: WatchesOptions): Watches {
     }
     for (const schedule of found.schedules) {
       const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
-      const about = { ref: schedule, wakeAt: schedule.wakeAt, actor };
-      send(`schedule/${schedule.id}`, about, () => options.fire(schedule, actor));
+      const about = { schedule: schedule.id };
+      const ref: DueRef = { kind: "schedule", id: schedule.id, place: -1 };
+      const due = { key: `schedule/${schedule.id}`, ref, wakeAt: schedule.wakeAt, about };
+      send(due, actor, () => options.fire(schedule, actor));
     }
     await settled();
     plan(found, lookedAtMs);
@@ -133,8 +138,9 @@ export function createWatches(options: WatchesOptions): Watches {
     isWhole: boolean,
     lookedAtMs: number,
   ): Promise<DueLook> {
-    const without = options.resting.ids();
-    const range = { since: isWhole ? null : since, aheadMs: lookEveryMs, without };
+    const from = isWhole ? null : since;
+    const without = resting.refs(lookedAtMs, from);
+    const range = { since: from, aheadMs: lookEveryMs, without };
     if (isWhole) wholeAtMs = lookedAtMs;
     try {
       const found = await options.store.dueRows(partitions, DUE_MAX, range);
@@ -165,34 +171,35 @@ export function createWatches(options: WatchesOptions): Watches {
 
   /** The row's event goes through the one door. */
   function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
-    const { kind, runId, step, fence, wakeAt } = row;
-    const about = { ref: row, wakeAt, actor };
-    send(`${kind}/${runId}/${step}/${fence}`, about, () =>
-      options.advance.submit(row, eventOf(row, since), actor),
-    );
+    const { kind, runId, step, fence } = row;
+    const key = `${kind}/${runId}/${step}/${fence}`;
+    const due = { key, ref: dueRefOf(row), wakeAt: row.wakeAt, about: { runId, kind } };
+    send(due, actor, () => options.advance.submit(row, eventOf(row, since), actor));
   }
 
   /** Unless it is under way already. */
   function send(
-    key: string,
-    about: Omit<Failed, "error">,
+    due: Due,
+    { node }: SupervisorActor,
     act: () => Promise<{ readonly kind: string }>,
   ): void {
-    if (pending.has(key)) return;
+    if (pending.has(due.key)) return;
     const landed = act()
       .then((answer) => {
-        options.resting.handled(idOf(about.ref));
-        if (answer.kind === "fenced") options.onFenced(about.actor.node);
+        resting.succeeded(due.ref);
+        if (answer.kind === "fenced") options.onFenced(node);
       })
-      .catch((error: unknown) => {
-        const id = idOf(about.ref);
-        log.warn({ event: "watch.failed", id, err: String(error) });
-        if (!isOfItself(error)) return;
-        const rest = options.resting.failed(id, about.wakeAt);
-        if (rest) options.onFailing({ ...about, error }, rest);
-      })
-      .finally(() => pending.delete(key));
-    pending.set(key, landed);
+      .catch((error: unknown) => failed(due, error))
+      .finally(() => pending.delete(due.key));
+    pending.set(due.key, landed);
+  }
+
+  function failed({ ref, wakeAt, about }: Due, error: unknown): void {
+    options.onFailed?.();
+    // The store is away, or asks for patience: that says nothing about the row.
+    const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
+    const restMs = isStore ? null : resting.failed(ref, wakeAt, clock.monotonicMs());
+    log.warn({ event: "watch.failed", ...about, restMs, err: String(error) });
   }
 
   /** From when on silence counts in each partition. */
@@ -234,6 +241,7 @@ export function createWatches(options: WatchesOptions): Watches {
   function lookOnce(): Promise<number> {
     under ??= look()
       .catch((error: unknown) => {
+        options.onFailed?.();
         log.warn({ event: "watch.look-failed", err: String(error) });
         return 0;
       })
@@ -277,7 +285,16 @@ export function createWatches(options: WatchesOptions): Watches {
       wake(clock.monotonicMs());
     },
     quiet,
+    resting: () => resting.count(clock.monotonicMs()),
   });
+}
+
+/** A row that is due, or a schedule. */
+interface Due {
+  readonly key: string;
+  readonly ref: DueRef;
+  readonly wakeAt: Moment;
+  readonly about: Readonly<Record<string, string>>;
 }
 
 /** What it has found may still be there when the next look begins. */

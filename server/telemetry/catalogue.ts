@@ -72,20 +72,6 @@ export const CATALOGUE = Object.freeze({
     wrong: "the 99th percentile above 1",
     bounds: DETECTIONS,
   },
-  drover_background_failures_total: {
-    type: "counter",
-    unit: "failures",
-    labels: [],
-    help: "What has failed in the background: lines of the log at level warn and error whose event says so, also where --log leaves them out. Of failures in a row one a minute counts.",
-    wrong: "rises",
-  },
-  drover_resting: {
-    type: "gauge",
-    unit: "runs",
-    labels: [],
-    help: "Runs and schedules whose handling by this server fails again and again: each rests by itself, for up to 5 minutes.",
-    wrong: "above 0",
-  },
   drover_recovery_seconds: {
     type: "histogram",
     unit: "seconds",
@@ -133,6 +119,20 @@ export const CATALOGUE = Object.freeze({
     labels: [],
     help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun.",
     wrong: "above 3600",
+  },
+  drover_timers_resting: {
+    type: "gauge",
+    unit: "rows",
+    labels: [],
+    help: "Due rows of this server's partitions whose event has failed: each rests, from 1 s to 5 min, and is tried again alone.",
+    wrong: "above 0 for 5 minutes",
+  },
+  drover_background_failures_total: {
+    type: "counter",
+    unit: "failures",
+    labels: ["part"],
+    help: "Work that no caller waits for has failed, by the part of the server. It is tried again by itself.",
+    wrong: "growing for 10 minutes",
   },
   drover_flights_seconds: {
     type: "histogram",

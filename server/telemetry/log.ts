@@ -8,21 +8,6 @@ const STDERR = 2;
 /** Whatever is logged with headers: what a caller shows is nobody's to read. */
 const REDACTED = ["authorization", "*.authorization", "*.*.authorization"];
 
-const FAILURE = /failed$|\.not-/;
-
-/** The same log, which counts the lines that say that something has failed. */
-export function countFailures(log: Logger, count: () => void): Logger {
-  const counting = log.child({});
-  for (const level of ["warn", "error"] as const) {
-    const write = log[level].bind(log);
-    counting[level] = (about: object, ...words: [message?: string]) => {
-      if ("event" in about && FAILURE.test(String(about.event))) count();
-      write(about, ...words);
-    };
-  }
-  return counting;
-}
-
 export function createLog(config: LogConfig): Logger {
   const redact = { paths: REDACTED, censor: "***" };
   const options = { level: config.level, base: null, redact };

@@ -36,6 +36,7 @@ export interface RunEndsOptions {
   readonly compile: (definition: NonNullable<EndedFor["definition"]>) => CompiledTrigger;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly onFailed?: (() => void) | undefined;
   readonly owned: () => readonly { readonly partition: number }[];
 }
 
@@ -84,7 +85,10 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     async runOnce() {
       if (announced) await lookOnce();
     },
-    onError: (error) => log.warn({ event: "trigger.look-failed", err: String(error) }),
+    onError(error) {
+      options.onFailed?.();
+      log.warn({ event: "trigger.look-failed", err: String(error) });
+    },
   });
   return Object.freeze({
     ...loop,

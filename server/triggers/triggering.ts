@@ -16,6 +16,7 @@ export interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
   readonly schedule: Scheduler["schedule"];
   readonly clock: Clock;
   readonly log: Logger;
+  readonly onFailed?: (() => void) | undefined;
 }
 
 export interface Triggering extends TriggerWork, Pick<RunEnds, "announce" | "lookOnce"> {
@@ -31,7 +32,10 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   const refusals = createRefusals({
     triggers: store.triggers,
     clock,
-    onError: (error) => log.warn({ event: "trigger.refusals-not-kept", err: String(error) }),
+    onError(error) {
+      options.onFailed?.();
+      log.warn({ event: "trigger.refusals-not-kept", err: String(error) });
+    },
   });
   return Object.freeze({
     compile,

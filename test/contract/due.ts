@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import type { Moment } from "../../server/core/attempt.ts";
 import type { Step, WaitingFor } from "../../server/core/model.ts";
+import { type DueRef, dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
 import type { Granted, Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
@@ -154,6 +155,44 @@ export function describeDue(opened: Opened): void {
     expect([await found(null), await found(2_000), await found(2_001)]).toEqual([[0, 1], [1], []]);
     expect((await look(null, 10 * A_MINUTE_MS)).nextAt).toBe(soon);
     expect((await look(null, A_MINUTE_MS)).nextAt).toBeNull();
+  });
+
+  test("rows that rest take the place of no other, each alone", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const definition = workflow({ a: {}, b: {}, c: {} });
+    const steps = [
+      waiting(0, "signal", 1_000),
+      waiting(1, "timer", 2_000),
+      waiting(2, "callback", 3_000),
+    ];
+    const run = await beginAs(store, steps, { partition, definition });
+    const refs = (await store.dueRows([partition], 10)).due.map(dueRefOf);
+    const found = async (without: readonly DueRef[]) => {
+      const look = await store.dueRows([partition], 1, { ...WHOLE_RANGE, without });
+      return look.due.map(({ step }) => step);
+    };
+    expect(await found([])).toEqual([0]);
+    expect(await found(refs.slice(0, 1))).toEqual([1]);
+    expect(await found(refs.slice(0, 2))).toEqual([2]);
+    // The run's own moment is another row, and so is a lease of the same step.
+    const own: DueRef = { kind: "run", id: run.ref.runId, place: -1 };
+    expect(await found([own, ...refs.slice(1)])).toEqual([0]);
+    expect(await found([{ kind: "lease", id: run.ref.runId, place: 0 }])).toEqual([0]);
+  });
+
+  test("leases, ready rows and the moments of runs can rest", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    await schedule(store, workflow({ a: {} }), { partition, agoMs: 10 * A_MINUTE_MS });
+    const due = async (without: readonly DueRef[]) => {
+      const look = await store.dueRows([partition], 10, { ...WHOLE_RANGE, without });
+      return look.due.map(dueRefOf);
+    };
+    const all = await due([]);
+    expect(all.map(({ kind }) => kind)).toContain("ready");
+    for (const ref of all)
+      expect(await due([ref])).toEqual(all.filter(({ kind }) => kind !== ref.kind));
   });
 
   test("a step that waits comes due as what it waits for", async () => {

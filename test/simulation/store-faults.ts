@@ -106,8 +106,6 @@ export function createFaultyStore(wire: StoreWire): Store {
     workflowVersion: (...asked) => atOnce(() => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
-    recordIntervention: (...asked) =>
-      call("recordIntervention", () => store.recordIntervention(...asked)),
     claimEscalation: (claim) => call("claimEscalation", () => store.claimEscalation(claim)),
     releaseEscalation: (claim) => call("releaseEscalation", () => store.releaseEscalation(claim)),
     taskFacts: (tasks) => read("taskFacts", () => store.taskFacts(tasks)),
@@ -134,7 +132,10 @@ export function createFaultyStore(wire: StoreWire): Store {
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (asked) => read("pulse", () => pulse(wire, asked)),
     dueRows: (...asked) => call("dueRows", () => dueRows(wire, ...asked)),
-    ...faultySweep(store, read),
+    openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
+    storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
+    strayRuns: (...asked) => read("strayRuns", () => store.strayRuns(...asked)),
+    unopenedRuns: (...asked) => read("unopenedRuns", () => store.unopenedRuns(...asked)),
     overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
@@ -258,18 +259,6 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
 }
 
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
-function faultySweep(
-  store: Store,
-  read: Called,
-): Pick<Store, "openRuns" | "storedRuns" | "strayRuns" | "unopenedRuns"> {
-  return {
-    openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
-    storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
-    strayRuns: (...asked) => read("strayRuns", () => store.strayRuns(...asked)),
-    unopenedRuns: (...asked) => read("unopenedRuns", () => store.unopenedRuns(...asked)),
-  };
-}
 
 function faultyReads(store: Store, read: Called): Store["reads"] {
   return Object.freeze({

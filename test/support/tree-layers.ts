@@ -30,10 +30,7 @@ export interface Layer {
 
 /** What stands in server/store itself; its folders are the stores that keep it. */
 const contract = ["server/store/*"];
-const tools = [
-  ...["server/clock.ts", "server/each-by-itself.ts", "server/errors.ts"],
-  ...["server/secret.ts", "server/uuid.ts"],
-];
+const tools = ["server/clock.ts", "server/errors.ts", "server/secret.ts", "server/uuid.ts"];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
 
 export const layers: readonly Layer[] = [
@@ -57,10 +54,10 @@ export const layers: readonly Layer[] = [
     instead: "an expression sees the facts that it is handed, and nothing else",
   },
   {
-    of: ["server/clock.ts", "server/each-by-itself.ts"],
+    of: ["server/clock.ts"],
     may: [],
     node: false,
-    instead: "it imports nothing, since everybody may use it",
+    instead: "the clock imports nothing, since everybody may use it",
   },
   {
     of: ["server/errors.ts"],
@@ -259,7 +256,7 @@ export const layers: readonly Layer[] = [
   {
     of: [
       ...["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
-      ...["server/mended.ts", "server/standing.ts"],
+      ...["server/background.ts", "server/mended.ts", "server/standing.ts"],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],

@@ -49,7 +49,6 @@ function sweepOf(owned: readonly Owned[]) {
     log: quietLog,
     owner: () => now,
     settings: { sweepEveryMs: 1_000 },
-    onFailing: () => undefined,
   });
   const more = { looked: looked.resolve, land: landed.resolve, clock, walking };
   return { sweep, now, submitted, walked, ...more };

@@ -7,8 +7,6 @@ import type { RunEvent } from "../../server/core/event.ts";
 import { DroverError } from "../../server/errors.ts";
 import { WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
-import { idOf } from "../../server/supervisor/failing.ts";
-import { createResting } from "../../server/supervisor/resting.ts";
 import { createWatches } from "../../server/supervisor/watches.ts";
 import { quietLog } from "../support/control-plane.ts";
 
@@ -49,15 +47,16 @@ function backoff(runId: string): DueRow {
   return { kind: "backoff", ...of, polled: false, lane: null, agentVersion: null };
 }
 
-function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.resolve()) {
+function watchesOver(
+  answers: (() => Promise<DueLook>)[],
+  land: (runId: string) => Promise<void> = () => Promise.resolve(),
+) {
   const clock = handClock();
   const looks: number[] = [];
   const submitted: { runId: string; event: RunEvent }[] = [];
   const outside: string[] = [];
   const begins: (number | null)[] = [];
-  /** What each look left out. */
-  const without: (readonly string[])[] = [];
-  const failing: { id: string; failures: number; restMs: number }[] = [];
+  const without: string[][] = [];
   const watches = createWatches({
     clock,
     log: quietLog,
@@ -65,7 +64,7 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
     store: {
       dueRows(_partitions, _limit, { since, without: left = [] } = WHOLE_RANGE) {
         begins.push(since);
-        without.push(left);
+        without.push(left.map(({ id }) => id));
         looks.push(clock.monotonicMs());
         return (answers.shift() ?? (() => Promise.resolve(NOTHING)))();
       },
@@ -73,7 +72,7 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
     advance: {
       async submit({ runId }, event) {
         submitted.push({ runId, event });
-        await land();
+        await land(runId);
         return { kind: "done" };
       },
     },
@@ -81,60 +80,9 @@ function watchesOver(answers: (() => Promise<DueLook>)[], land = () => Promise.r
     owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
     onFenced: () => undefined,
     onOutside: (what) => void outside.push(...what),
-    resting: createResting(clock),
-    onFailing: ({ ref }, rest) => void failing.push({ id: idOf(ref), ...rest }),
   });
-  return { clock, watches, looks, begins, submitted, outside, without, failing };
+  return { clock, watches, looks, begins, without, submitted, outside };
 }
-
-describe("a run whose handling fails", () => {
-  const due =
-    (...ids: string[]) =>
-    async () => ({ ...NOTHING, due: ids.map(backoff) });
-
-  it("rests alone, twice as long each time, and is looked for again after that", async () => {
-    const fail = () => Promise.reject(new Error("no plan"));
-    const nothing = due();
-    const answers = [due("bad"), nothing, due("bad"), nothing, nothing, due("bad")];
-    const { clock, watches, without, failing } = watchesOver(answers, fail);
-    await watches.lookOnce();
-    await watches.lookOnce();
-    await clock.advance(250);
-    await watches.lookOnce();
-    await watches.lookOnce();
-    await clock.advance(499);
-    await watches.lookOnce();
-    await clock.advance(1);
-    await watches.lookOnce();
-    expect(without).toEqual([[], ["bad"], [], ["bad"], ["bad"], []]);
-    expect(failing.map(({ failures, restMs }) => [failures, restMs])).toEqual([
-      [1, 250],
-      [2, 500],
-      [3, 1_000],
-    ]);
-  });
-
-  it("is handled as before once its handling has succeeded", async () => {
-    let fails = true;
-    const land = () => (fails ? Promise.reject(new Error("no plan")) : Promise.resolve());
-    const { clock, watches, failing } = watchesOver([due("a"), due("a"), due("a")], land);
-    await watches.lookOnce();
-    fails = false;
-    await clock.advance(250);
-    await watches.lookOnce();
-    fails = true;
-    await watches.lookOnce();
-    expect(failing.map(({ failures }) => failures)).toEqual([1, 1]);
-  });
-
-  it("does not rest where the database was away", async () => {
-    const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
-    const { watches, without } = watchesOver([due("a"), due("a")], away);
-    await watches.lookOnce();
-    await watches.lookOnce();
-    expect(without).toEqual([[], []]);
-  });
-});
 
 describe("the supervisor's loop", () => {
   it("looks at once, then when the next moment comes, and once a second at least", async () => {
@@ -256,6 +204,44 @@ describe("the supervisor's loop", () => {
     await clock.advance(1_500);
     expect(submitted.map(({ runId }) => runId)).toEqual(["held", "other"]);
     held.resolve();
+    await watches.stop();
+  });
+
+  it("lets a row that fails rest alone, twice as long each time, and finds it again", async () => {
+    const at = (now: number, due: DueRow[] = []) => ({ ...NOTHING, now, due });
+    const { clock, watches, looks, begins, without, submitted } = watchesOver(
+      [
+        async () => at(100_000, [backoff("bad"), backoff("good")]),
+        async () => at(101_000, [backoff("bad")]),
+        async () => at(102_000),
+        async () => at(103_000),
+      ],
+      async (runId) => {
+        if (runId === "bad") throw new Error("its definition cannot be read");
+      },
+    );
+    watches.start();
+    await clock.advance(500);
+    expect(watches.resting()).toBe(1);
+    await clock.advance(2_600);
+    expect(submitted.map(({ runId }) => runId)).toEqual(["bad", "good", "bad"]);
+    expect(looks).toEqual([0, 1_000, 2_000, 3_000]);
+    // It rests for 1 s, and then for 2 s.
+    expect(without).toEqual([[], [], ["bad"], []]);
+    // Once its rest is over, the scan begins again where it is due.
+    expect(begins[3]).toBe(1_000);
+    await watches.stop();
+  });
+
+  it("lets no row rest because the store is away", async () => {
+    const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
+    const { clock, watches } = watchesOver(
+      [async () => ({ ...NOTHING, due: [backoff("one")] })],
+      away,
+    );
+    watches.start();
+    await clock.advance(100);
+    expect(watches.resting()).toBe(0);
     await watches.stop();
   });
 });

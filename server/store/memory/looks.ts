@@ -3,7 +3,7 @@ import type { Moment } from "../../core/attempt.ts";
 import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import type { LostPolls, SessionLease } from "../beats.ts";
-import { type DueRange, dueLook, leaseOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueLook, dueRefOf, leaseOf, type Outside } from "../due.ts";
 import type { Pulse, PulseQuestion } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
@@ -78,13 +78,15 @@ export function dueRows(
   { partitions, limit, since, aheadMs, without = [] }: DueAsked,
   held: LaneHold,
 ): DueLook {
+  const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
+  const rests = ({ kind, id, place }: DueRef): boolean =>
+    resting.size > 0 && resting.has(`${kind}/${id}/${place}`);
   const isLooked = ({ wakeAt }: { readonly wakeAt: Moment }): boolean =>
     wakeAt >= (since ?? wakeAt) && wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
   const rows = partitions
     .flatMap((partition) => momentsOf(tables, now, partition, held).filter(isLooked))
-    .filter(({ runId, wakeAt }) => wakeAt > now || !without.includes(runId))
     .sort((a, b) => a.wakeAt - b.wakeAt);
-  const due = rows.filter((row) => row.wakeAt <= now).slice(0, limit);
+  const due = rows.filter((row) => row.wakeAt <= now && !rests(dueRefOf(row))).slice(0, limit);
   const moved = new Map(
     due.flatMap((row) => {
       const wakeAt =
@@ -94,10 +96,11 @@ export function dueRows(
   );
   const schedules = partitions
     .flatMap((partition) => scheduleMoments(tables, partition).filter(isLooked))
-    .filter(({ id, wakeAt }) => wakeAt > now || !without.includes(id))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
-  const dueSchedules = schedules.filter((row) => row.wakeAt <= now).slice(0, limit);
+  const dueSchedules = schedules
+    .filter(({ id, wakeAt }) => wakeAt <= now && !rests({ kind: "schedule", id, place: -1 }))
+    .slice(0, limit);
   return dueLook({
     ...{ now, rows: due, schedules: dueSchedules, moved },
     outside: outsideOf(tables, now, partitions),

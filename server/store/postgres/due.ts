@@ -2,7 +2,7 @@
 // beaten needs no judgement: it moves to its next moment here, many more in one statement than a
 // look has rows, since with many agents these are nearly all that is due.
 import type { Moment } from "../../core/attempt.ts";
-import { type DueRange, dueLook, leaseOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueLook, leaseOf, type Outside } from "../due.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueKind, DueLook, DueRow } from "../store.ts";
 import { dueKinds } from "./codes.ts";
@@ -35,7 +35,10 @@ export async function dueRows(
   { since, aheadMs, without = [], polledMs }: DueRange & { readonly polledMs: number },
 ): Promise<DueLook> {
   const seen = await query<DueColumns | NextColumns>("due_rows", [
-    ...[partitions, limit, OF_PARTITION_MAX, polledMs, since, aheadMs, without],
+    ...[partitions, limit, OF_PARTITION_MAX, polledMs, since, aheadMs],
+    without.map(({ kind }) => tableOf(kind)),
+    without.map(({ id }) => id),
+    without.map(({ place }) => place),
   ]);
   const due = seen.flatMap((row) => (row.run_id === null ? [] : row));
   const next = seen.find((row) => row.run_id === null);
@@ -110,6 +113,13 @@ async function moveBeaten(
   return new Map(
     moved.map((row) => [leaseOf({ runId: row.run_id, step: row.step_no }), row.wake_at]),
   );
+}
+
+/** The number of a table in `due_rows`. */
+function tableOf(kind: DueRef["kind"]): number {
+  if (kind === "schedule") return SCHEDULE_DUE;
+  const table = TABLES_DUE.indexOf(kind);
+  return table === -1 ? TABLES_DUE.indexOf("backoff") : table;
 }
 
 /** Tables in the order of `due_rows`; a row of `due` itself says what it is for. */

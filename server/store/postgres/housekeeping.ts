@@ -2,8 +2,7 @@
 // may have died of. No statement reads more than a page: walks over rows that may stay go on where
 // the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
-import { eachByItself } from "../../each-by-itself.ts";
-import { KEPT_FOR_DEFAULT, type KeptFor } from "../kept-for.ts";
+import { type Failures, KEPT_FOR_DEFAULT, type KeptFor } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import { finishMoves } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
@@ -11,45 +10,66 @@ import type { Query } from "./transaction.ts";
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 const LANES_MAX = 500;
 
-export type ForgetOld = (rowsMax: number, kept?: Partial<KeptFor>) => Promise<boolean>;
+export type ForgetOld = (
+  rowsMax: number,
+  kept?: Partial<KeptFor>,
+  failures?: Failures,
+) => Promise<boolean>;
+
+/** What it is called in messages; true: there is more to do. */
+type Part = readonly [name: string, work: () => Promise<boolean>];
 
 export function createForgetOld(query: Query, clock: Clock): ForgetOld {
   const forgetKeys = keysWalk(query);
   const forgetTriggered = triggeredWalk(query);
   const restampReady = orderRepair(query);
 
-  return async (rowsMax, kept = {}) => {
-    const times = { ...KEPT_FOR_DEFAULT, ...kept };
-    const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = times;
-    const bounded: readonly (readonly [name: string, ...values: number[]])[] = [
-      ["forget_sessions", sessionKeptMs],
-      ["forget_agents", sessionKeptMs],
-      ["forget_lane_pollers", pollerKeptMs],
-      ["forget_refused"],
-      ["forget_deliveries", DELIVERY_KEPT_MS],
-      ["forget_schedules"],
-      ["forget_circuit_ends", circuitEndsKeptMs],
+  function partsOf(rowsMax: number, times: KeptFor): readonly Part[] {
+    const bounded = (name: string, ...values: number[]): Part => [
+      name,
+      async () => {
+        const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
+        return row?.more === true;
+      },
     ];
+    const whole = (name: string, work: () => Promise<unknown> = () => query(name, [])): Part => [
+      name,
+      async () => {
+        await work();
+        return false;
+      },
+    ];
+    return [
+      // The server that paused, resumed or pinned a workflow may have died before its ready rows
+      // were moved.
+      whole("finish_moves", () => finishMoves({ query, clock })),
+      whole("restamp_ready", () => restampReady(rowsMax)),
+      ["forget_keys", () => forgetKeys(rowsMax)],
+      ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredKeptMs)],
+      bounded("forget_sessions", times.sessionKeptMs),
+      bounded("forget_agents", times.sessionKeptMs),
+      bounded("forget_lane_pollers", times.pollerKeptMs),
+      bounded("forget_refused"),
+      bounded("forget_deliveries", DELIVERY_KEPT_MS),
+      bounded("forget_schedules"),
+      bounded("forget_circuit_ends", times.circuitEndsKeptMs),
+      whole("forget_writers"),
+      whole("forget_circuits"),
+      whole("forget_outages"),
+    ];
+  }
+
+  return async (rowsMax, kept = {}, failures) => {
     let isMore = false;
-    const paged = (page: () => Promise<boolean>) => async () => {
-      isMore = (await page()) || isMore;
-    };
-    await eachByItself([
-      // Who paused, resumed or pinned a workflow may have died before its ready rows were moved.
-      () => finishMoves({ query, clock }),
-      () => restampReady(rowsMax),
-      paged(() => forgetKeys(rowsMax)),
-      paged(() => forgetTriggered(rowsMax, triggeredKeptMs)),
-      ...bounded.map(([name, ...values]) =>
-        paged(async () => {
-          const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
-          return row?.more === true;
-        }),
-      ),
-      () => query("forget_writers", []),
-      () => query("forget_circuits", []),
-      () => query("forget_outages", []),
-    ]);
+    for (const [name, work] of partsOf(rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })) {
+      if (failures?.has(name)) continue;
+      try {
+        isMore = (await work()) || isMore;
+      } catch (error) {
+        if (!failures) throw error;
+        failures.set(name, error);
+      }
+    }
     return isMore;
   };
 }

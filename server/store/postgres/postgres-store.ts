@@ -12,7 +12,6 @@ import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
-import { rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
@@ -117,10 +116,6 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
         queues,
       ]);
       return rows.map((row) => ({ lane: row.id, queue: row.queue, task: row.task }));
-    },
-    async recordIntervention({ runId }, { fence, rule, n, saw, did, dueAt }, { node, epoch }) {
-      const code = rules.code(rule);
-      await query("insert_intervention", [runId, fence, code, n, saw, did, dueAt, node, epoch]);
     },
     claimEscalation: (claim) => claimEscalation(query, "claim_escalation", claim),
     releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),

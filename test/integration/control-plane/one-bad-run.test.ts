@@ -1,73 +1,130 @@
-// What always fails, fails alone [G20]: runs whose definition cannot be read any more, as after a
-// change by hand, stand beside healthy ones in every look, on a real database.
-import { beforeEach, expect, test } from "vitest";
+/**
+ * Runs whose stored definition cannot be read: no event of them can be decided, ever. They rest
+ * alone, and all others are supervised as before. What else has to fail alone in the background.
+ */
+import { pino } from "pino";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
-import { endOf, openPlane, scheduleInline, type TestPlane } from "../../support/control-plane.ts";
+import type { RunRef } from "../../../server/store/store.ts";
+import { openPlane, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { until } from "../../support/until.ts";
-import { type Hand, historyOf, newAgent, openHand, schedule } from "./fixture.ts";
+import {
+  chain,
+  type Hand,
+  newAgent,
+  newTask,
+  openHand,
+  openQuietPlane,
+  request,
+  schedule,
+  stateOf,
+} from "./fixture.ts";
 
-/** More than one look takes. */
-const MANY = 520;
-
-const waiting = (workflow: string, forMs: number): Definition => ({
-  workflow,
-  steps: [{ id: "a", kind: "wait", needs: [], forMs }],
-});
-const working = (workflow: string): Definition => ({
-  workflow,
-  steps: [{ id: "a", needs: [], task: "work" }],
-});
-
+/** More than one look takes, in all and of a partition. */
+const BAD = 600;
 let database: TestDatabase;
 let hand: Hand;
-let plane: TestPlane;
-beforeEach(async () => {
+let quiet: TestPlane;
+
+beforeAll(async () => {
   database = await createTestDatabase();
   hand = await openHand(database.connectionString);
-  return async () => {
-    await hand.close();
-    await database.drop();
-  };
+  quiet = await openQuietPlane(database.connectionString);
+});
+afterAll(async () => {
+  await quiet?.close();
+  await hand?.close();
+  await database?.drop();
 });
 
-/** A server that has never seen the definitions, which cannot be read any more. */
-async function restartWithout(workflow: string): Promise<void> {
-  await plane.close();
-  await hand.query("update definition set body = $1 where body like $2", [
-    JSON.stringify({ workflow }),
+const timer = (workflow: string, forMs: number): Definition => ({
+  workflow,
+  steps: [{ id: "a", needs: [], kind: "wait", forMs }],
+});
+
+async function spoil(workflow: string): Promise<void> {
+  await hand.query("update definition set body = $2 where body like $1", [
     `%"${workflow}"%`,
+    JSON.stringify({ workflow }),
   ]);
-  plane = await openPlane(database.connectionString);
 }
 
-test("timers of runs that cannot be handled keep no other timer waiting", async () => {
-  plane = await openPlane(database.connectionString, { supervise: false });
-  const bad = await schedule(plane, waiting("bad", 1));
-  for (let n = 1; n < MANY; n++) await schedule(plane, waiting("bad", 1));
-  await restartWithout("bad");
-  const healthy = await scheduleInline(plane, waiting("healthy", 200));
-  expect((await endOf(plane, healthy)).state).toBe("COMPLETED");
-  const failing = await until("the intervention", async () => {
-    const { interventions } = await historyOf(plane, bad);
-    return interventions.find(({ rule }) => rule === "failing") ?? null;
-  });
-  expect(failing.saw).toMatch(/^its handling has failed 2 times in a row: /);
-  expect(failing.did).toBe("lets it rest for 500 ms, and nothing else waits for it");
-  expect(plane.resting.ids().length).toBeGreaterThan(0);
-  await plane.close();
+describe("600 timers that always fail", () => {
+  it("hold up no timer of another run", async () => {
+    const requests = Array.from({ length: BAD }, () => request(quiet, timer("odd", 1)));
+    await Promise.all(requests.map((one) => quiet.scheduler.schedule(one)));
+    await spoil("odd");
+    const plane = await openPlane(database.connectionString);
+    try {
+      await expect.poll(() => plane.watches.resting(), { timeout: 20_000 }).toBeGreaterThan(0);
+      const run: RunRef = await schedule(plane, timer("healthy", 100));
+      await expect.poll(() => stateOf(plane, run), { timeout: 8_000 }).toBe("COMPLETED");
+    } finally {
+      await plane.close();
+    }
+  }, 60_000);
 });
 
-test("the sweep goes on past a run that it cannot examine", async () => {
-  plane = await openPlane(database.connectionString, { supervise: false });
-  await schedule(plane, waiting("bad", 3_600_000));
-  const hurt = await scheduleInline(plane, working("healthy"));
-  await restartWithout("bad");
-  // What nothing would ever wake again.
-  await hand.query("delete from ready where run_id = $1", [hurt]);
-  expect(await plane.sweep.roundOnce()).toBe(1);
-  const agent = newAgent(plane);
-  const [task] = await agent.poll("work");
-  expect(task?.runId).toBe(hurt);
-  await plane.close();
+describe("a run that cannot be examined", () => {
+  it("is passed over by the sweep: the run beside it is put right", async () => {
+    const bad = await schedule(quiet, timer("unreadable", 3_600_000));
+    const task = newTask();
+    const runs = await Promise.all(
+      Array.from({ length: 5 }, () => schedule(quiet, chain(task, 1))),
+    );
+    await spoil("unreadable");
+    await hand.query("delete from ready where run_id = any ($1)", [runs.map(({ runId }) => runId)]);
+    const heard: { event: string; run: string }[] = [];
+    const log = pino({}, { write: (line: string) => void heard.push(JSON.parse(line)) });
+    const there = await openQuietPlane(database.connectionString, undefined, { log });
+    try {
+      await there.ownership.start();
+      await there.sweep.roundOnce();
+      expect(await newAgent(there).poll(task, { maxTasks: 10 })).toHaveLength(5);
+      const failed = heard.filter(({ event }) => event === "sweep.failed");
+      expect(failed.map(({ run }) => run)).toContain(bad.runId);
+    } finally {
+      await there.close();
+    }
+  }, 30_000);
+});
+
+describe("a beat", () => {
+  it("asks for lost wake-ups though what stands before the question fails", async () => {
+    let pulses = 0;
+    const plane = await openQuietPlane(database.connectionString, (store) => ({
+      ...store,
+      markPolled: () => Promise.reject(new Error("it cannot be written")),
+      pulse(asked) {
+        pulses++;
+        return store.pulse(asked);
+      },
+    }));
+    try {
+      const polled = newAgent(plane).poll(newTask(), { waitMs: 500 });
+      await expect.poll(() => plane.parked()).toBe(1);
+      await plane.beat.runOnce();
+      expect(pulses).toBe(1);
+      await polled;
+    } finally {
+      await plane.close();
+    }
+  });
+});
+
+describe("housekeeping", () => {
+  it("does each part by itself", async () => {
+    await hand.query("alter table agent_session rename to agent_session_away");
+    try {
+      const failures = new Map<string, unknown>();
+      await quiet.store.forgetOld(100, {}, failures);
+      expect([...failures.keys()]).toEqual(["forget_sessions"]);
+      // Nothing else was left out, and what has failed is not tried again in the same minute.
+      await quiet.store.forgetOld(100, {}, failures);
+      expect(failures.size).toBe(1);
+      await expect(quiet.store.forgetOld(100)).rejects.toThrow();
+    } finally {
+      await hand.query("alter table agent_session_away rename to agent_session");
+    }
+  });
 });

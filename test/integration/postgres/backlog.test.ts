@@ -74,7 +74,7 @@ async function dueLeases(): Promise<number> {
 it("a look at a backlog reads its share of each partition", async () => {
   expect(await dueLeases()).toBeGreaterThan(PARTITIONS.length * SHARE);
   const read = await rowsRead("due_rows", "lease_wake", [
-    ...[PARTITIONS, 500, SHARE, 60_000, null, 1_000],
+    ...[PARTITIONS, 500, SHARE, 60_000, null, 1_000, [], [], []],
   ]);
   expect(read).toBe(PARTITIONS.length * SHARE);
 });

@@ -113,7 +113,11 @@ async function tickOver(runs: number): Promise<Ticked> {
         "pulse",
         `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null`,
       ),
-      due: await touchedBy(pool, "due_rows", `${ALL}, 500, 64, 60000, null, 1000`),
+      due: await touchedBy(
+        pool,
+        "due_rows",
+        `${ALL}, 500, 64, 60000, null, 1000, '{}', '{}', '{}'`,
+      ),
     };
   } finally {
     await pool.end();
@@ -150,7 +154,7 @@ test("a tick does not walk what a held snapshot keeps of rows that have gone", a
     await hand.query("update lease set wake_at = now() - interval '1 hour'");
     for (const table of TABLES) await hand.query(`delete from ${table}`);
     const tick = (since: string, aheadMs: string) =>
-      touchedBy(pool, "due_rows", `${ALL}, 500, 64, 60000, ${since}, ${aheadMs}`);
+      touchedBy(pool, "due_rows", `${ALL}, 500, 64, 60000, ${since}, ${aheadMs}, '{}', '{}', '{}'`);
     const whole = await tick("null", "null");
     const ranged = await tick(String(Date.now() - 10_000), "1000");
     const seen = JSON.stringify({ whole, ranged });

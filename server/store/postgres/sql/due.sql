@@ -5,8 +5,8 @@
 -- backlog of any length costs a look no more than that. That of a schedule has its id for a run's. A
 -- lane counts as polled for $4 milliseconds. With the lane of a ready row, and the version of agents that it
 -- is for. What a held snapshot keeps of rows that are gone is walked over: so a look begins at the moment
--- $5, and what is more than $6 milliseconds ahead is not looked for; null: at all.
--- Runs and schedules of $7 are left out.
+-- $5, and what is more than $6 milliseconds ahead is not looked for; null: at all. Rows that rest after a failure
+-- are left out: by table ($7), run or schedule ($8), and step or number ($9).
 -- And one row without a run: the time, the earliest moment still to come, and what else of these
 -- partitions waits for their owner (store/due.ts).
 -- Plan: the wake index of each table, two probes a partition; inbox_waiting, outbox_partition, delivery_due,
@@ -16,6 +16,10 @@ with mine as materialized (
     coalesce(now() + $6::integer * interval '1 millisecond', 'infinity') as ahead
   from unnest($1::smallint[]) as p (partition)
 ),
+resting as materialized (
+  select r.kind, r.id, r.place
+  from unnest($7::smallint[], $8::uuid[], $9::integer[]) as r (kind, id, place)
+),
 due_now as (
   select 0 as kind, null::smallint as due_kind, x.run_id, m.partition, x.step_no, x.fence, x.wake_at,
     null::integer as lane
@@ -24,7 +28,7 @@ due_now as (
     select l.run_id, l.step_no, l.fence, l.wake_at
     from lease as l
     where l.partition = m.partition and l.wake_at >= m.since and l.wake_at <= now()
-      and l.run_id <> all ($7::uuid[])
+      and (l.run_id, l.step_no) not in (select x.id, x.place from resting as x where x.kind = 0)
     order by l.wake_at
     limit $3::integer
   ) as x
@@ -35,7 +39,7 @@ due_now as (
     select r.run_id, r.step_no, r.fence, r.wake_at, r.lane
     from ready as r
     where r.partition = m.partition and r.wake_at >= m.since and r.wake_at <= now()
-      and r.run_id <> all ($7::uuid[])
+      and (r.run_id, r.step_no) not in (select x.id, x.place from resting as x where x.kind = 1)
     order by r.wake_at
     limit $3::integer
   ) as x
@@ -46,7 +50,7 @@ due_now as (
     select d.run_id, d.step_no, d.kind, d.wake_at
     from due as d
     where d.partition = m.partition and d.wake_at >= m.since and d.wake_at <= now()
-      and d.run_id <> all ($7::uuid[])
+      and (d.run_id, d.step_no) not in (select x.id, x.place from resting as x where x.kind = 2)
     order by d.wake_at
     limit $3::integer
   ) as x
@@ -57,7 +61,7 @@ due_now as (
     select e.run_id, e.step_no, e.n, e.wake_at
     from escalation as e
     where e.partition = m.partition and e.wake_at >= m.since and e.wake_at <= now()
-      and e.run_id <> all ($7::uuid[])
+      and (e.run_id, e.n) not in (select x.id, x.place from resting as x where x.kind = 5)
     order by e.wake_at
     limit $3::integer
   ) as x
@@ -68,7 +72,7 @@ due_now as (
     select o.run_id, o.wake_at
     from run_open as o
     where o.partition = m.partition and o.wake_at >= m.since and o.wake_at <= now()
-      and o.run_id <> all ($7::uuid[])
+      and o.run_id not in (select x.id from resting as x where x.kind = 3)
     order by o.wake_at
     limit $3::integer
   ) as x
@@ -79,7 +83,7 @@ due_now as (
     select g.run_id, g.wake_at
     from message as g
     where g.partition = m.partition and g.wake_at >= m.since and g.wake_at <= now()
-      and g.run_id <> all ($7::uuid[])
+      and g.run_id not in (select x.id from resting as x where x.kind = 4)
     order by g.wake_at
     limit $3::integer
   ) as x
@@ -90,7 +94,7 @@ due_now as (
     select s.id, s.wake_at
     from schedule as s
     where s.partition = m.partition and s.wake_at >= m.since and s.wake_at <= now()
-      and s.id <> all ($7::uuid[])
+      and s.id not in (select x.id from resting as x where x.kind = 6)
     order by s.wake_at
     limit $3::integer
   ) as x

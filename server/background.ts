@@ -1,0 +1,169 @@
+// The parts of a control plane that work without a caller, each made with what it needs. What fails
+// in them is a line of the log at level warn, and is counted by its part.
+import type { Logger } from "pino";
+import { type BeatOptions, createBeat } from "./beat.ts";
+import type { Clock, Random } from "./clock.ts";
+import type { SupervisorConfig } from "./config.ts";
+import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
+import type { ClaimsOptions } from "./dispatch/claims.ts";
+import { createInbox, type Inbox } from "./inbox.ts";
+import { createLoop, type Loop } from "./loop.ts";
+import type { Advance } from "./scheduler/advance.ts";
+import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
+import type { Scheduler } from "./scheduler/scheduler.ts";
+import type { UsualDurations } from "./scheduler/usual-durations.ts";
+import type { KeptFor } from "./store/kept-for.ts";
+import type { Plans } from "./store/plans.ts";
+import type { Store } from "./store/store.ts";
+import {
+  type CircuitWatch,
+  type CircuitWatchOptions,
+  createCircuitWatch,
+} from "./supervisor/circuits.ts";
+import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
+import { createHousekeeping } from "./supervisor/housekeeping.ts";
+import type { Ownership } from "./supervisor/ownership.ts";
+import { createSweep, type Sweep, type SweepOptions } from "./supervisor/sweep.ts";
+import { createTriggering, type Triggering } from "./triggers/triggering.ts";
+import { randomUuid } from "./uuid.ts";
+
+/** Its owner does what is done once for all: it is of the region `default`. */
+const FIRST_PARTITION = 0;
+
+export const BACKGROUND_PARTS = [
+  ...(["timers", "sweep", "housekeeping", "beat", "circuits", "dispatch", "health"] as const),
+  ...(["webhooks", "triggers", "inbox", "intake", "durations"] as const),
+];
+export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
+
+export interface BackgroundOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly address: string;
+  readonly post?: Post;
+  readonly circuits?: CircuitSettings;
+  readonly partitions?: readonly number[];
+  readonly measures?: { failed(part: BackgroundPart): void };
+}
+
+/** What has failed without a caller who would hear of it. */
+export function failuresOf({ log, measures }: BackgroundOptions) {
+  const failed = (part: BackgroundPart) => () => measures?.failed(part);
+  const onError = (error: unknown) => {
+    failed("dispatch")();
+    log.warn({ event: "dispatch.failed", err: String(error) });
+  };
+  return { failed, onError };
+}
+
+/** What becomes of leases whose task was not delivered. */
+export function undeliveredBy(
+  advance: Advance,
+  onError: (error: unknown) => void,
+): Pick<ClaimsOptions, "giveBack" | "cannotMake"> {
+  return {
+    giveBack({ ready, secret }) {
+      const { step, fence } = ready;
+      advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
+    },
+    cannotMake({ ready, secret }, error) {
+      const { step, fence } = ready;
+      const problem = error instanceof Error ? error.message : String(error);
+      advance.submit(ready, { kind: "undelivered", step, fence, secret, problem }).catch(onError);
+    },
+  };
+}
+
+export function circuitsOf(
+  { store, log, measures, circuits: settings = CIRCUIT_DEFAULTS }: BackgroundOptions,
+  more: Pick<CircuitWatchOptions, "owner" | "counted" | "learn">,
+): CircuitWatch {
+  const onFailed = () => measures?.failed("circuits");
+  return createCircuitWatch({ circuits: store.circuits, settings, log, onFailed, ...more });
+}
+
+function keptFor(
+  { circuits: { windowMs } = CIRCUIT_DEFAULTS }: BackgroundOptions,
+  { sessionKeptMs, pollerKeptMs }: SupervisorConfig,
+): Partial<KeptFor> {
+  return { sessionKeptMs, pollerKeptMs, circuitEndsKeptMs: 2 * windowMs };
+}
+
+export function learningOf(
+  { clock, log, measures }: BackgroundOptions,
+  usual: UsualDurations,
+  { learnEveryMs: everyMs }: SupervisorConfig,
+): Loop {
+  const onError = (error: unknown) => {
+    measures?.failed("durations");
+    log.warn({ event: "durations.not-told", err: String(error) });
+  };
+  return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
+}
+
+export function intakeOf({ store, clock, log, measures }: BackgroundOptions): Intake & Loop {
+  const intake = createIntake({ namespaces: store.namespaces, clock });
+  const onError = (error: unknown) => {
+    measures?.failed("intake");
+    log.warn({ event: "intake.failed", err: String(error) });
+  };
+  const everyMs = INTAKE_LOOK_EVERY_MS;
+  return { ...intake, ...createLoop({ clock, everyMs, runOnce: intake.look, onError }) };
+}
+
+export function inboxOf(
+  { store, log, measures, partitions }: BackgroundOptions,
+  schedule: Scheduler["schedule"],
+  owned: Ownership["owned"],
+): Inbox {
+  const first = partitions?.[0] ?? FIRST_PARTITION;
+  const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
+  const onFailed = () => measures?.failed("inbox");
+  return createInbox({ store, schedule, isOwner, log, onFailed });
+}
+
+export function deliveriesOf(
+  { store, post, clock, random, log, measures }: BackgroundOptions,
+  plans: Plans,
+  owned: Ownership["owned"],
+): Deliveries | null {
+  if (!post) return null;
+  const onFailed = () => measures?.failed("webhooks");
+  const { outbox } = store;
+  return createDeliveries({ outbox, plans, post, clock, random, log, owned, onFailed });
+}
+
+export function triggeringOf(
+  { store, clock, log, measures }: BackgroundOptions,
+  plans: Plans,
+  schedule: Scheduler["schedule"],
+  owned: Ownership["owned"],
+): Triggering {
+  const onFailed = () => measures?.failed("triggers");
+  return createTriggering({ store, plans, schedule, clock, log, owned, onFailed });
+}
+
+export function housekeepingOf(options: BackgroundOptions, settings: SupervisorConfig): Loop {
+  const { store, clock, log, measures } = options;
+  const onFailed = () => measures?.failed("housekeeping");
+  return createHousekeeping(store, clock, log, keptFor(options, settings), onFailed);
+}
+
+type Given = "store" | "clock" | "log" | "onFailed";
+
+export function sweepOf(
+  { store, clock, log, measures }: BackgroundOptions,
+  more: Omit<SweepOptions, Given>,
+): Sweep {
+  return createSweep({ store, clock, log, onFailed: () => measures?.failed("sweep"), ...more });
+}
+
+export function beatOf(
+  { store, clock, log, address, random, measures }: BackgroundOptions,
+  more: Omit<BeatOptions, Given | "node" | "address">,
+): Loop {
+  const onFailed = () => measures?.failed("beat");
+  return createBeat({ store, clock, log, address, node: randomUuid(random), onFailed, ...more });
+}
