@@ -158,7 +158,7 @@ create table cordon (
 );
 
 create table definition (
-  id bigint generated always as identity not null,
+  id bigint default (((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))))::bigint not null,
   namespace_id integer not null,
   digest bytea not null,
   body text not null,
@@ -268,7 +268,7 @@ create table intervention_rule (
 );
 
 create table lane (
-  id integer generated always as identity not null,
+  id integer default (((1)::double precision + floor((random() * (2147483646)::double precision))))::integer not null,
   namespace_id integer not null,
   queue text not null,
   task text not null,
@@ -350,7 +350,7 @@ create table message (
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
 create table namespace (
-  id integer generated always as identity not null,
+  id integer default (((1)::double precision + floor((random() * (2147483646)::double precision))))::integer not null,
   name text not null,
   region smallint default 0 not null,
   created_at timestamp with time zone default now() not null,

@@ -58,6 +58,7 @@ import { createPlans, type Plans } from "./store/plans.ts";
 import type { SessionLease, Store } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { Deliveries, Post } from "./supervisor/deliveries.ts";
+import { recordFailing } from "./supervisor/failing.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
 import type { Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
@@ -129,7 +130,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const [gate, versions] = [createGate(clock), createVersionLanes()];
   const lanes = createLanes(store, versions);
   const { failed, onError } = failuresOf(options);
-
   const wake = (of: Iterable<number>): void => {
     const filled = [...of];
     if (filled.length === 0) return;
@@ -188,6 +188,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const watches = createWatches({
     ...{ store, advance, fire, clock, log, settings, owner, onFailed: failed("timers") },
+    onFailing: recordFailing({ store, clock, log }),
     onFenced: (node) => ownership.fenced(node),
     onOutside(what) {
       const parts = { inbox, deliveries, triggers };
@@ -205,7 +206,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
   const beat = beatOf(looking, { marks, ...parked, circuits });
   const loops = [beat, intake, triggers, housekeeping, learning, sweep];
-
+  forgetWith(store, [plans, lanes, claims, parked.roster], waiters);
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlown });
   const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
   const dispatcher = createDispatch(onCalls);
@@ -240,6 +241,21 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await traces?.stop();
     },
   } satisfies ControlPlane);
+}
+
+/**
+ * What is kept in memory was read from one incarnation of the database: in the next one it may be
+ * gone. Polls that are parked wait at lanes of the last one: their agents poll again.
+ */
+function forgetWith(
+  store: Pick<Store, "onIncarnation">,
+  all: readonly { forget(): void }[],
+  waiters: Pick<Waiters, "endAll">,
+): void {
+  store.onIncarnation(() => {
+    for (const kept of all) kept.forget();
+    waiters.endAll();
+  });
 }
 
 /** What a look at circuits, cordons and pins says to those who hand out. */

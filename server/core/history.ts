@@ -26,7 +26,9 @@ export type Rule =
   | "forgotten"
   /** An attempt runs far longer than others of its step have. */
   | "slow"
-  | "integrity";
+  | "integrity"
+  /** The handling of the run fails again and again, and it rests. */
+  | "failing";
 
 export interface Intervention {
   /** null: about the run. */

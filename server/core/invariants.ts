@@ -289,7 +289,8 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
     const totalEnd = (step.firstReadyAt ?? state.readyAt) + planned.timeouts.totalMs;
     // An open circuit moves the end of its time, and no row says by how much.
     const until = state.until ?? totalEnd;
-    if (state.wakeAt > Math.max(totalEnd, until))
+    // One that was given back after that is looked at at once.
+    if (state.wakeAt > Math.max(totalEnd, until, state.readyAt))
       broken.push("nobody looks at it when its total is over");
     const deadline = runState.kind === "RUNNING" ? runState.deadline : null;
     const bound = Math.min(totalEnd, deadline ?? totalEnd);

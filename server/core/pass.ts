@@ -48,10 +48,21 @@ export interface TaskEnd {
   readonly settles: boolean;
 }
 
-export function emit(pass: Pass, effect: Effect): void {
+export function emit(pass: Pass, said: Effect): void {
+  const effect = notBefore(pass.occasion.now, said);
   const shape = (step: number) => shapeOf(planStep(pass, step));
   pass.view = evolve(pass.view, effect, shape, pass.steps);
   pass.effects.push(effect);
+}
+
+/**
+ * A moment that is set in the past comes now. The supervisor does not look again where it has found
+ * everything: a row of the past would wait for its look at all, once a minute.
+ */
+function notBefore(now: Moment, effect: Effect): Effect {
+  if (effect.kind === "made-ready" && effect.ready.wakeAt < now)
+    return { ...effect, ready: { ...effect.ready, wakeAt: now } };
+  return "wakeAt" in effect && effect.wakeAt < now ? { ...effect, wakeAt: now } : effect;
 }
 
 export function shapeOf({ needs, always, pivot, work }: PlanStep): Shape {

@@ -38,6 +38,11 @@ export interface Claims extends HandOver {
   idle(): Promise<void>;
 }
 
+export interface KnowingClaims extends Claims {
+  /** The database is another one: runs that are known may be gone. */
+  forget(): void;
+}
+
 interface WishedGrant extends Grant {
   readonly waiter: Waiter;
 }
@@ -61,7 +66,7 @@ export interface ClaimsOptions {
   readonly onGranted?: (leases: readonly Granted[], ms: number) => void;
 }
 
-export function createClaims(options: ClaimsOptions): Claims {
+export function createClaims(options: ClaimsOptions): KnowingClaims {
   const { store, waiters, gate, marks, clock, random, taskTrace = UNTRACED } = options;
   const runs = createKnownRuns();
   let wanted = new Set<number>();
@@ -244,6 +249,7 @@ export function createClaims(options: ClaimsOptions): Claims {
       return claim(tx, lanes, flight, freed);
     },
     begun: runs.begun,
+    forget: runs.forget,
     look,
     async idle() {
       for (const { timer } of opening.values()) timer.cancel();

@@ -1,5 +1,6 @@
 // What tasks carry of their runs, of those that this process has begun or read lately. It never
-// changes, so what is kept is never wrong; what had to go is read again.
+// changes, so what is kept is right as long as the database is the same; what had to go is read
+// again.
 import { payloadBytes } from "../core/payload.ts";
 import type { NewRun, RunId, TaskFacts } from "../store/store.ts";
 
@@ -10,6 +11,8 @@ export interface KnownRuns {
   keep(runId: RunId, run: KnownRun): void;
   /** Runs that have begun: their transaction has committed. */
   begun(runs: readonly NewRun[]): void;
+  /** The database is another one: runs may be gone. */
+  forget(): void;
 }
 
 const RUNS_MAX = 10_000;
@@ -39,6 +42,10 @@ export function createKnownRuns(): KnownRuns {
   return Object.freeze({
     of: (runId: RunId) => runs.get(runId) ?? null,
     keep,
+    forget(): void {
+      runs.clear();
+      bytes = 0;
+    },
     begun(begun: readonly NewRun[]) {
       for (const run of begun) keep(run.runId, { ...run, trace: run.trace ?? null });
     },

@@ -23,10 +23,15 @@ export interface Lanes {
   mayGrow(asks: Asks): boolean;
 }
 
+export interface KnownLanes extends Lanes {
+  /** The database is another one: lanes may be gone. */
+  forget(): void;
+}
+
 export function createLanes(
   store: Pick<Store, "lanes" | "lanesOfQueues">,
   versions: Pick<VersionLanes, "of">,
-): Lanes {
+): KnownLanes {
   /** Asked for once, however many agents come at the same moment. */
   const known = new Map<string, Promise<number>>();
 
@@ -59,6 +64,7 @@ export function createLanes(
   }
 
   return Object.freeze({
+    forget: () => known.clear(),
     async of(asks: Asks): Promise<readonly DueLane[]> {
       const { namespaceId, tasks, agentVersion } = asks;
       const weights = new Map(asks.queues.map(({ name, weight }) => [name, weight]));

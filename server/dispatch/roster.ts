@@ -18,6 +18,8 @@ export interface Roster {
   parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll): () => void;
   /** A success that it reported was taken. */
   succeeded(agent: AgentIdentity): void;
+  /** The database is another one: who calls is new to it. */
+  forget(): void;
   /** Hands on what is new, and forgets who has gone; what could not be handed on comes again. */
   tell(hand: (seen: readonly AgentSeen[]) => Promise<void>): Promise<void>;
 }
@@ -85,6 +87,7 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
       hear(entry);
       entry.succeededAtMs = entry.calledAtMs;
     },
+    forget: () => known.clear(),
     async tell(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
       const now = clock.monotonicMs();
       for (const [session, entry] of known) if (isOver(entry, now)) known.delete(session);

@@ -71,6 +71,8 @@ export interface Waiters {
   fail(waiter: Waiter, error: unknown): void;
   /** Returns the places of waiters that got nothing, and the lanes that they were reminded of. */
   release(waiters: readonly Waiter[]): ReadonlySet<number>;
+  /** Answers all of them with nothing, as soon as no claim for them is under way. */
+  endAll(): void;
   /** Polls and riders that wait. */
   count(): number;
   /** Lanes that parked polls ask for. */
@@ -123,6 +125,11 @@ export function createWaiters(): Waiters {
     return settling;
   }
 
+  function end(waiter: Waiter): void {
+    waiter.over = true;
+    if (!waiter.reserved) leave(waiter)?.resolve(NOTHING);
+  }
+
   return Object.freeze({
     park(wanted: Omit<Waiter, "id" | "flight" | "reserved" | "over">): Parked {
       const waiter: Waiter = {
@@ -140,10 +147,7 @@ export function createWaiters(): Waiters {
       return {
         waiter,
         served,
-        end() {
-          waiter.over = true;
-          if (!waiter.reserved) leave(waiter)?.resolve(NOTHING);
-        },
+        end: () => end(waiter),
       };
     },
     waitingFor<T extends Taker>(
@@ -193,6 +197,9 @@ export function createWaiters(): Waiters {
         reminded.delete(waiter);
       }
       return lanes;
+    },
+    endAll() {
+      for (const waiter of [...parked.keys()]) end(waiter);
     },
     count: () => parked.size,
     lanes: () => [...byLane.keys()],

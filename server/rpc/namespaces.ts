@@ -1,4 +1,5 @@
-// Namespaces by name, kept once they are known: they are few and never renamed.
+// Namespaces by name, kept once they are known, as long as the database is the same: they are few
+// and never renamed.
 import { DroverError } from "../errors.ts";
 import type { Namespace, Store } from "../store/store.ts";
 
@@ -10,8 +11,10 @@ export interface Namespaces {
 export const DEFAULT_NAMESPACE = "default";
 const KEPT_MAX = 10_000;
 
-export function createNamespaces(store: Pick<Store, "namespace">): Namespaces {
+export function createNamespaces(store: Pick<Store, "namespace" | "onIncarnation">): Namespaces {
   const known = new Map<string, Namespace>();
+  // One that was made last may be gone, and its name somebody else's.
+  store.onIncarnation(() => known.clear());
   return Object.freeze({
     async find(given: string) {
       const name = given === "" ? DEFAULT_NAMESPACE : given;

@@ -61,6 +61,7 @@ export interface RpcServerDeps {
     | "releaseEscalation"
     | "definition"
     | "workflowVersion"
+    | "onIncarnation"
     | "ready"
   >;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
@@ -101,6 +102,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const drain = createDrain();
   const check = createRequestCheck(config, deps.payloadBytesMax);
   const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
+  deps.store.onIncarnation(() => identity?.forget());
   const mount = createMount({ check, drain, log, identity, ...config, traced: deps.traced });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);

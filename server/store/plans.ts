@@ -23,10 +23,15 @@ export interface Plans {
   get(namespaceId: number, definitionId: number): Promise<LanedPlan>;
 }
 
+export interface KnownPlans extends Plans {
+  /** The database is another one: definitions and lanes may be gone. */
+  forget(): void;
+}
+
 /** Compiles what a plan asks of expressions and schemas. */
 export type JudgeOf = (definition: Definition, plan: Plan) => Judge;
 
-export function createPlans(store: Store, judgeOf: JudgeOf): Plans {
+export function createPlans(store: Store, judgeOf: JudgeOf): KnownPlans {
   const known = new Map<number, Promise<LanedPlan>>();
   return Object.freeze({
     get(namespaceId: number, definitionId: number): Promise<LanedPlan> {
@@ -34,11 +39,14 @@ export function createPlans(store: Store, judgeOf: JudgeOf): Plans {
       if (found) return found;
       const loading = load(store, judgeOf, namespaceId, definitionId);
       known.set(definitionId, loading);
-      loading.catch(() => known.delete(definitionId));
+      loading.catch(() => {
+        if (known.get(definitionId) === loading) known.delete(definitionId);
+      });
       const [oldest] = known.keys();
       if (known.size > PLANS_MAX && oldest !== undefined) known.delete(oldest);
       return loading;
     },
+    forget: () => known.clear(),
   });
 }
 

@@ -269,7 +269,10 @@ export interface Reads {
     filter: RunFilter,
     most: number,
   ): Promise<{ readonly count: number; readonly now: Moment }>;
-  /** What the oldest `runs` that pass the filter are runs of: the first `definitions` by id. */
+  /**
+   * What the oldest `runs` that pass the filter are runs of: the first `definitions` by name and
+   * version.
+   */
   listDefinitions(
     namespaceId: number,
     filter: RunFilter,

@@ -12,14 +12,14 @@ import type { EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
-import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
+import type { Decision, Intervention, OpenEscalation, StoredSignal } from "../core/history.ts";
 import type { ItemOutputs } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
 import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, Beats, SessionBeat, SessionLease } from "./beats.ts";
-import type { PassRecord } from "./changes.ts";
+import type { Actor, PassRecord } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
@@ -390,6 +390,10 @@ export interface Store extends Beats, SweptRows {
   dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueLook>;
   /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */
   overdue(partitions: readonly number[], byMs: number, since?: Moment | null): Promise<Overdue>;
+  /** What a supervisor did about a run for which no pass can be made, and so none records it. */
+  recordIntervention(run: RunRef, intervention: Intervention, actor: Actor): Promise<void>;
+  /** Hears, before it is asked anything more, that the database has another incarnation. */
+  onIncarnation(listener: () => void): void;
   ready(): Promise<void>;
   close(): Promise<void>;
 }

@@ -17,9 +17,15 @@ interface Entry {
   isBack: boolean;
 }
 
+export interface Rest {
+  /** In a row. */
+  readonly failures: number;
+  readonly restMs: number;
+}
+
 export interface Resting {
   /** How long it rests now; null: too many rest already. */
-  failed(ref: DueRef, wakeAt: Moment, nowMs: number): number | null;
+  failed(ref: DueRef, wakeAt: Moment, nowMs: number): Rest | null;
   succeeded(ref: DueRef): void;
   /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
   refs(nowMs: number, since: Moment | null): readonly DueRef[];
@@ -39,7 +45,7 @@ export function createResting(): Resting {
       if (failures === 1 && entries.size >= RESTING_MAX) return null;
       const restMs = Math.min(REST_MS_MIN * 2 ** (failures - 1), REST_MS_MAX);
       entries.set(key, { ref, wakeAt, failures, untilMs: nowMs + restMs, isBack: false });
-      return restMs;
+      return { failures, restMs };
     },
     succeeded(ref: DueRef) {
       entries.delete(keyOf(ref));

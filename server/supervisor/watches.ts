@@ -20,9 +20,10 @@ import type { RunEvent } from "../core/event.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
-import type { DueLook, DueRow, DueSchedule, Store } from "../store/store.ts";
+import type { DueLook, DueRow, DueSchedule, RunRef, Store } from "../store/store.ts";
+import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
-import { createResting } from "./resting.ts";
+import { createResting, type Rest } from "./resting.ts";
 
 /** Rows of one look; what is left is looked for again at once. */
 const DUE_MAX = 500;
@@ -64,6 +65,8 @@ export interface WatchesOptions {
   readonly onFenced: (node: string) => void;
   /** An event has failed, or a look. */
   readonly onFailed?: (() => void) | undefined;
+  /** A row of a run has failed, and rests. */
+  readonly onFailing?: ((failed: Failed, rest: Rest) => void) | undefined;
   /** Something else can be done for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
 }
@@ -121,7 +124,8 @@ export function createWatches(options: WatchesOptions): Watches {
       const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
       const about = { schedule: schedule.id };
       const ref: DueRef = { kind: "schedule", id: schedule.id, place: -1 };
-      const due = { key: `schedule/${schedule.id}`, ref, wakeAt: schedule.wakeAt, about };
+      const key = `schedule/${schedule.id}`;
+      const due = { key, ref, run: null, wakeAt: schedule.wakeAt, about };
       send(due, actor, () => options.fire(schedule, actor));
     }
     await settled();
@@ -173,33 +177,35 @@ export function createWatches(options: WatchesOptions): Watches {
   function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
     const { kind, runId, step, fence } = row;
     const key = `${kind}/${runId}/${step}/${fence}`;
-    const due = { key, ref: dueRefOf(row), wakeAt: row.wakeAt, about: { runId, kind } };
+    const about = { runId, kind };
+    const due = { key, ref: dueRefOf(row), run: row, wakeAt: row.wakeAt, about };
     send(due, actor, () => options.advance.submit(row, eventOf(row, since), actor));
   }
 
   /** Unless it is under way already. */
   function send(
     due: Due,
-    { node }: SupervisorActor,
+    actor: SupervisorActor,
     act: () => Promise<{ readonly kind: string }>,
   ): void {
     if (pending.has(due.key)) return;
     const landed = act()
       .then((answer) => {
         resting.succeeded(due.ref);
-        if (answer.kind === "fenced") options.onFenced(node);
+        if (answer.kind === "fenced") options.onFenced(actor.node);
       })
-      .catch((error: unknown) => failed(due, error))
+      .catch((error: unknown) => failed(due, actor, error))
       .finally(() => pending.delete(due.key));
     pending.set(due.key, landed);
   }
 
-  function failed({ ref, wakeAt, about }: Due, error: unknown): void {
+  function failed({ ref, run, wakeAt, about }: Due, actor: SupervisorActor, error: unknown): void {
     options.onFailed?.();
     // The store is away, or asks for patience: that says nothing about the row.
     const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
-    const restMs = isStore ? null : resting.failed(ref, wakeAt, clock.monotonicMs());
-    log.warn({ event: "watch.failed", ...about, restMs, err: String(error) });
+    const rest = isStore ? null : resting.failed(ref, wakeAt, clock.monotonicMs());
+    log.warn({ event: "watch.failed", ...about, restMs: rest?.restMs, err: String(error) });
+    if (rest && run) options.onFailing?.({ run, wakeAt, actor, error }, rest);
   }
 
   /** From when on silence counts in each partition. */
@@ -293,6 +299,8 @@ export function createWatches(options: WatchesOptions): Watches {
 interface Due {
   readonly key: string;
   readonly ref: DueRef;
+  /** null: it is a schedule. */
+  readonly run: RunRef | null;
   readonly wakeAt: Moment;
   readonly about: Readonly<Record<string, string>>;
 }

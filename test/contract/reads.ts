@@ -336,7 +336,7 @@ function describeLists(opened: Opened): void {
     expect((await store.reads.countRuns(namespaceId, all, 2)).count).toBe(2);
   });
 
-  test("what runs are runs of is said once for each, of the oldest up to a bound", async () => {
+  test("what runs are runs of is said once for each, by name and version, up to a bound", async () => {
     const { store } = opened();
     const namespaceId = await newNamespace(store);
     const seen: RunDefinition[] = [];

@@ -185,7 +185,7 @@ function planeLog(onDefect: (what: string) => void) {
     {
       write(line: string) {
         if (
-          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|partitions\.|circuit\.moved/.test(
+          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|join under a new id|partitions\.|circuit\.moved/.test(
             line,
           )
         )

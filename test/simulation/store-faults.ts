@@ -106,8 +106,9 @@ export function createFaultyStore(wire: StoreWire): Store {
     workflowVersion: (...asked) => atOnce(() => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
-    claimEscalation: (claim) => call("claimEscalation", () => store.claimEscalation(claim)),
-    releaseEscalation: (claim) => call("releaseEscalation", () => store.releaseEscalation(claim)),
+    onIncarnation: store.onIncarnation,
+    ...faultyClaims(store, call),
+    recordIntervention: (...of) => call("intervention", () => store.recordIntervention(...of)),
     taskFacts: (tasks) => read("taskFacts", () => store.taskFacts(tasks)),
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
@@ -259,6 +260,16 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
 }
 
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+function faultyClaims(
+  store: Store,
+  call: Called,
+): Pick<Store, "claimEscalation" | "releaseEscalation"> {
+  return {
+    claimEscalation: (claim) => call("claimEscalation", () => store.claimEscalation(claim)),
+    releaseEscalation: (claim) => call("releaseEscalation", () => store.releaseEscalation(claim)),
+  };
+}
 
 function faultyReads(store: Store, read: Called): Store["reads"] {
   return Object.freeze({

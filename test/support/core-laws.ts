@@ -3,7 +3,8 @@
  *
  * The same arguments give the same decision; a partial view gives the same one; so do the events
  * one by one; the effects alone make the new state; no invariant is broken; each transition is in
- * the state table; and a report of an attempt that is not current changes nothing.
+ * the state table; a report of an attempt that is not current changes nothing; and no moment is set
+ * in the past.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { Moment } from "../../server/core/attempt.ts";
@@ -64,6 +65,7 @@ export function checkPass(pass: PassToCheck): CheckedPass {
   expectSame("a second decision", decision, decide(rules, before, now, items));
   checkPartialView(pass, decision);
   assertView(plan, decision.view);
+  for (const effect of decision.effects) checkMoment(effect, now);
   const edgesTaken: EdgeTaken[] = [];
   let view = before;
   for (const item of inPassOrder(items)) {
@@ -223,4 +225,14 @@ function expectSame(what: string, actual: unknown, expected: unknown): void {
 
 function show(value: unknown): string {
   return JSON.stringify(value, (_key, inner) => (inner instanceof Map ? [...inner] : inner));
+}
+
+/**
+ * Looks begin where nothing was left, so a moment that is set in the past may be found a minute
+ * late, by the look at everything.
+ */
+function checkMoment(effect: Effect, now: Moment): void {
+  const set = effect.kind === "made-ready" ? effect.ready : effect;
+  if ("wakeAt" in set && set.wakeAt < now)
+    throw new Error(`${effect.kind} sets a moment ${now - set.wakeAt} ms in the past`);
 }

@@ -47,7 +47,7 @@ import { createTokens } from "./tokens.ts";
 import { openTransaction } from "./transaction.ts";
 import { type BegunTransaction, createTransactions, type Transactions } from "./transactions.ts";
 import { createTriggers } from "./triggers.ts";
-import { claimEscalation } from "./write.ts";
+import { claimEscalation, recordIntervention } from "./write.ts";
 
 export interface MemoryStoreOptions {
   /** The database's time, in milliseconds. It may jump. */
@@ -134,6 +134,9 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     ),
     operators: createOperators({ ...world, ...times, nodes: partitions.nodes }, transactions),
     transact,
+    onIncarnation: transactions.onIncarnation,
+    recordIntervention: (of, intervention, actor) =>
+      run(() => recordIntervention(tables, of, intervention, actor)),
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),

@@ -231,7 +231,12 @@ export function listDefinitions(
     ]),
   );
   return [...found.values()]
-    .sort((a, b) => a.definitionId - b.definitionId || a.version - b.version)
+    .sort(
+      (a, b) =>
+        (a.workflow < b.workflow ? -1 : Number(a.workflow > b.workflow)) ||
+        a.version - b.version ||
+        a.definitionId - b.definitionId,
+    )
     .slice(0, most.definitions);
 }
 

@@ -19,6 +19,7 @@ export interface Transactions {
   incarnation(): number;
   /** Takes back the last so many that changed something, as a fail-over does that lost them. */
   loseTail(most: number): Promise<void>;
+  onIncarnation(listener: () => void): void;
   /** What was committed until now is not lost with any tail. */
   keepTail(): void;
   /** From now on every call fails; what has begun comes to its end. */
@@ -41,6 +42,7 @@ export function createTransactions(): Transactions {
   let undos: (() => void)[] = [];
   let count = 0;
   let incarnation = 1;
+  const listeners: (() => void)[] = [];
   let closed = false;
 
   async function attempt<T>(
@@ -84,6 +86,7 @@ export function createTransactions(): Transactions {
         for (const undo of changes.toReversed()) undo();
       count = Math.min(count, ...lost.map(({ number }) => number - 1));
       incarnation++;
+      for (const listener of listeners) listener();
     });
   }
 
@@ -92,6 +95,7 @@ export function createTransactions(): Transactions {
     oldest: () => Math.min(...begunBefore),
     incarnation: () => incarnation,
     loseTail,
+    onIncarnation: (listener: () => void) => void listeners.push(listener),
     keepTail: () => void committed.splice(0),
     journal: Object.freeze({ note: (undo: () => void) => void undos.push(undo) }),
     run,

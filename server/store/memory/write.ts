@@ -2,9 +2,11 @@
 // is not there, or the other way round, is a bug of ours: it throws, and the transaction leaves
 // nothing.
 import type { Attempt, Moment } from "../../core/attempt.ts";
+import type { Intervention } from "../../core/history.ts";
 import { isEnded, type Lease, type Ready } from "../../core/model.ts";
 import { taskOf } from "../attempts.ts";
 import {
+  type Actor,
   type Due,
   MESSAGE_GRACE_MS,
   type PassRecord,
@@ -13,7 +15,7 @@ import {
 } from "../changes.ts";
 import { type EndedTask, endedTasks } from "../ended-tasks.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
-import type { EscalationClaim, NewRun, RunHead } from "../store.ts";
+import type { EscalationClaim, NewRun, RunHead, RunRef } from "../store.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
 import { pinnedLane } from "./pins.ts";
 import { workflowKey } from "./queue-tables.ts";
@@ -209,19 +211,21 @@ function expectLeaseOf({ runId }: RunHead, ended: Attempt, row: LeaseRow | undef
   );
 }
 
-/** Unique by what they are about, so that no two supervisors record one action. */
 function writeInterventions({ tables }: Writing, changes: RowChanges): void {
-  const { head, actor } = changes;
-  for (const intervention of changes.interventions) {
-    const row = {
-      ...intervention,
-      runId: head.runId,
-      partition: head.partition,
-      node: actor?.node ?? null,
-      epoch: actor?.epoch ?? null,
-    };
-    if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
-  }
+  for (const intervention of changes.interventions)
+    recordIntervention(tables, changes.head, intervention, changes.actor);
+}
+
+/** Unique by what it is about, so that no two supervisors record one action. */
+export function recordIntervention(
+  tables: Tables,
+  { runId, partition }: RunRef,
+  intervention: Intervention,
+  actor: Actor | null,
+): void {
+  const [node, epoch] = [actor?.node ?? null, actor?.epoch ?? null];
+  const row = { ...intervention, runId, partition, node, epoch };
+  if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
 }
 
 /** Answers come before the closes that follow from them, and both before new questions. */

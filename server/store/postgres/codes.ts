@@ -182,6 +182,7 @@ export const rules = codes<Rule>("rule", [
   "forgotten",
   "slow",
   "integrity",
+  "failing",
 ]);
 export const escalationReasons = codes<EscalationReason>("escalation reason", [
   "undo-failed",

@@ -17,6 +17,8 @@ import type { createTransact, Query } from "./transaction.ts";
 const OPEN_RUNS_PAGE = 20_000;
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 
+const INSERTS_MAX = 3;
+
 export function namespacesOf(
   query: Query,
   transact: ReturnType<typeof createTransact>,
@@ -33,10 +35,13 @@ export function namespacesOf(
       const known = await find(name);
       if (known) return known;
       await transact({}, ({ query: within }) => createRegion(within, region));
-      await query("create_namespace", [name, region]);
-      const made = await find(name);
-      if (!made) throw new Error(`namespace ${name} could not be made`);
-      return made;
+      // Its id is drawn at random, and may be taken.
+      for (let tries = 0; tries < INSERTS_MAX; tries++) {
+        await query("create_namespace", [name, region]);
+        const made = await find(name);
+        if (made) return made;
+      }
+      throw new Error(`namespace ${name} could not be made`);
     },
   };
 }

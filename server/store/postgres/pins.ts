@@ -68,13 +68,14 @@ async function classOf(
     [known] = await find();
   }
   await lanesMade(query, clock);
-  const made = await query<{ id: number }>("make_class_lanes", asked);
-  if (made.length > 0) {
+  // Until there is nothing to make: an id that is drawn at random may be taken.
+  for (;;) {
+    const made = await query<{ id: number }>("make_class_lanes", asked);
+    if (made.length === 0) return known.class;
     const lanes = made.map(({ id }) => id);
     await query("inherit_said_circuits", [lanes]);
     await query("begin_outages", [lanes]);
   }
-  return known.class;
 }
 
 interface KnownPinRow {

@@ -16,6 +16,13 @@ const QUERY_MS_MAX = 4_000;
 const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_timeout = '2s'";
 const HOT = `${GUARDS}; set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off`;
 
+/**
+ * The incarnation of the database: differs after a crash (which resets the statistics), after a
+ * restart, and on another server. Both parts may be read by every role.
+ */
+export const INCARNATION =
+  "(select concat_ws(' ', pg_postmaster_start_time(), stats_reset) from pg_stat_wal)";
+
 /** int8 as number (ours stay far below 2^53), timestamptz as milliseconds since 1970. */
 const types: pg.CustomTypesConfig = {
   getTypeParser: ((oid: number, format?: "text" | "binary") => {
@@ -32,6 +39,7 @@ export function createPool(
   use: "hot" | "reads" | "operators",
   max: number,
   log: Logger,
+  onConnected: (incarnation: string) => void = () => undefined,
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
@@ -46,6 +54,10 @@ export function createPool(
     types,
     onConnect: async (client) => {
       await client.query(use === "reads" ? GUARDS : HOT);
+      const { rows } = await client.query<{ incarnation: string }>(
+        `select ${INCARNATION} as incarnation`,
+      );
+      onConnected(rows[0]?.incarnation ?? "");
     },
   });
   // A connection that dies while a flight has it fails that flight's next statement. An error event

@@ -12,6 +12,7 @@ import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
+import { rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
@@ -19,6 +20,7 @@ import { loadFacts, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { createForgetOld } from "./housekeeping.ts";
 import { inboxOf } from "./inbox.ts";
+import { createIncarnations } from "./incarnations.ts";
 import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
@@ -41,6 +43,8 @@ import { createTx } from "./tx.ts";
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
 const OPERATOR_CONNECTIONS = 2;
+/** An id that is drawn at random may be taken: one of some ten thousand inserts, at most. */
+const INSERTS_MAX = 3;
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
@@ -56,9 +60,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { connectionString, log, clock = systemClock } = options;
   const { directConnectionString = connectionString } = options;
   const times = { ...STORE_TIMES, ...options.times };
-  const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log);
-  const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log);
-  const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log);
+  const incarnations = createIncarnations();
+  const { connected } = incarnations;
+  const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log, connected);
+  const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log, connected);
+  const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, connected);
   const transact = createTransact(hot, clock);
   const query = guarded(queryOn(hot));
   const statistics = createStatistics(hot, clock, log);
@@ -117,6 +123,11 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       ]);
       return rows.map((row) => ({ lane: row.id, queue: row.queue, task: row.task }));
     },
+    async recordIntervention({ runId }, { fence, rule, n, saw, did, dueAt }, { node, epoch }) {
+      const code = rules.code(rule);
+      await query("insert_intervention", [runId, fence, code, n, saw, did, dueAt, node, epoch]);
+    },
+    onIncarnation: incarnations.listen,
     claimEscalation: (claim) => claimEscalation(query, "claim_escalation", claim),
     releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),
     taskFacts: (tasks) => taskFacts(query, tasks),
@@ -195,10 +206,12 @@ async function internDefinition(
   const [known] = await find();
   if (known && (!known.unused || (await query("keep_definition", [known.id])).length > 0))
     return known.id;
-  await query("intern_definition", [namespaceId, digest, body]);
-  const [made] = await find();
-  if (!made) throw new Error("a definition was stored and is not there");
-  return made.id;
+  for (let tries = 0; tries < INSERTS_MAX; tries++) {
+    await query("intern_definition", [namespaceId, digest, body]);
+    const [made] = await find();
+    if (made) return made.id;
+  }
+  throw new Error("a definition was stored and is not there");
 }
 
 async function readDefinition(query: Query, id: number): Promise<Definition> {
@@ -245,6 +258,10 @@ async function internLanes(query: Query, keys: readonly LaneKey[]): Promise<read
   const find = () => query<{ id: number }>("find_lanes", values);
   const known = await find();
   if (known.length === keys.length) return known.map((row) => row.id);
-  await query("intern_lanes", values);
-  return (await find()).map((row) => row.id);
+  for (let tries = 0; tries < INSERTS_MAX; tries++) {
+    await query("intern_lanes", values);
+    const made = await find();
+    if (made.length === keys.length) return made.map((row) => row.id);
+  }
+  throw new Error(`${keys.length} lanes were made and are not all there`);
 }

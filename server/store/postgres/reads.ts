@@ -216,9 +216,10 @@ function unguardedReads(pool: pg.Pool, times: StoreTimes): ListedHere {
         .selectFrom("run as r")
         .where(sql<boolean>`r.id in (${found})`)
         .select(["r.workflow", "r.version", "r.definition_id"])
-        .distinct()
-        .orderBy("r.definition_id")
+        .groupBy(["r.workflow", "r.version", "r.definition_id"])
+        .orderBy(sql`r.workflow collate "C"`)
         .orderBy("r.version")
+        .orderBy("r.definition_id")
         .limit(most.definitions)
         .execute();
       return rows.map(({ workflow, version, definition_id: definitionId }) => {

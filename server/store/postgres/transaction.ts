@@ -16,18 +16,12 @@ import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { isAway, rolledBack, storeFailure } from "./failure.ts";
+import { INCARNATION } from "./pool.ts";
 import { statement } from "./sql.ts";
 
 /** How long the fate of a COMMIT is asked for. */
 const FATE_MS_MAX = 2_000;
 const FATE_PAUSE_MS = 200;
-
-/**
- * Differs after a crash (which resets the statistics), after a restart, and on another server. Both
- * parts may be read by every role.
- */
-const INCARNATION =
-  "(select concat_ws(' ', pg_postmaster_start_time(), stats_reset) from pg_stat_wal)";
 
 interface TransactionId {
   readonly xid: string;

@@ -11,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts
 import {
   chain,
   type Hand,
+  historyOf,
   newAgent,
   newTask,
   openHand,
@@ -51,7 +52,8 @@ async function spoil(workflow: string): Promise<void> {
 
 describe("600 timers that always fail", () => {
   it("hold up no timer of another run", async () => {
-    const requests = Array.from({ length: BAD }, () => request(quiet, timer("odd", 1)));
+    const bad = await schedule(quiet, timer("odd", 1));
+    const requests = Array.from({ length: BAD - 1 }, () => request(quiet, timer("odd", 1)));
     await Promise.all(requests.map((one) => quiet.scheduler.schedule(one)));
     await spoil("odd");
     const plane = await openPlane(database.connectionString);
@@ -59,6 +61,14 @@ describe("600 timers that always fail", () => {
       await expect.poll(() => plane.watches.resting(), { timeout: 20_000 }).toBeGreaterThan(0);
       const run: RunRef = await schedule(plane, timer("healthy", 100));
       await expect.poll(() => stateOf(plane, run), { timeout: 8_000 }).toBe("COMPLETED");
+      const failing = async () => {
+        const { interventions } = await historyOf(plane, bad);
+        return interventions.find(({ rule }) => rule === "failing");
+      };
+      await expect.poll(failing, { timeout: 20_000 }).toMatchObject({
+        saw: expect.stringMatching(/^its handling has failed 2 times in a row: /),
+        did: "lets it rest for 2 s, and nothing else waits for it",
+      });
     } finally {
       await plane.close();
     }

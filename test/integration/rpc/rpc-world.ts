@@ -306,6 +306,7 @@ export async function startWorld({
     },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
+    onIncarnation: () => undefined,
     ready: async () => {},
   };
   // As if expressions were checked: one that names nothing is wrong.

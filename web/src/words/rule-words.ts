@@ -14,6 +14,7 @@ export const ruleMeanings: Readonly<Record<string, string>> = {
   "agent-circuit": "one agent failed where others do not",
   "late-effect": "a success came too late",
   integrity: "rows did not fit",
+  failing: "the handling of a run fails again and again",
   total: "a step has used up its time",
   deadline: "a run has used up its time",
   backoff: "it is time to try again",

@@ -1,4 +1,5 @@
--- Namespaces, definitions, workflows and lanes: small, and mostly read from memory.
+-- Namespaces, definitions, workflows and lanes: small, and mostly read from memory. Ids are drawn at
+-- random, so an insert may conflict with the id of another row, and is then repeated.
 
 -- name: find_namespace
 select id, name, region from namespace where name = $1::text;
@@ -6,7 +7,7 @@ select id, name, region from namespace where name = $1::text;
 -- name: create_namespace
 insert into namespace (name, region)
 select $1::text, r.id from region as r where r.name = $2::text
-on conflict (name) do nothing;
+on conflict do nothing;
 
 -- name: find_region
 select id from region where name = $1::text;
@@ -50,7 +51,7 @@ order by r.id;
 -- name: intern_definition
 insert into definition (namespace_id, digest, body)
 values ($1::integer, decode($2::text, 'hex'), $3::text)
-on conflict (namespace_id, digest) do nothing;
+on conflict do nothing;
 
 -- name: find_definition
 -- `unused`: it may be removed before it is used (keep_definition).
@@ -178,7 +179,7 @@ cross join lateral (
   where c.namespace_id = u.namespace_id and c.queue = u.queue
 ) as k
 order by u.namespace_id, u.queue, u.task, k.class
-on conflict (namespace_id, queue, task, class) do nothing;
+on conflict do nothing;
 
 -- name: find_lanes
 -- Ids in the order of the question; lanes that are not there are left out. Plan: lane by its unique key.

@@ -94,6 +94,16 @@ where a.run_id = u.run_id and a.step_no = u.step_no and a.fence = u.fence
   and a.kind = u.kind and a.n = u.n
 returning a.step_no;
 
+-- name: insert_intervention
+-- One outside of a pass, of the run $1. Plan: run by key.
+insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
+  epoch, namespace_id)
+select r.id, -1, $2::integer, $3::smallint, $4::integer, r.partition, $5::text, $6::text,
+  to_timestamp($7::bigint / 1e3::float8), now(), $8::uuid, $9::bigint, r.namespace_id
+from run as r
+where r.id = $1::uuid
+on conflict (run_id, step_no, fence, rule, n) do nothing;
+
 -- name: insert_interventions
 -- Unique by what it is about, so that no two supervisors record one action.
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,

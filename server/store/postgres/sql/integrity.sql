@@ -220,7 +220,6 @@ where o.partition = u.partition and o.run_id = u.run_id;
 -- for single versions of agents.
 with restored as (
   insert into lane (id, namespace_id, queue, task)
-  overriding system value
   select u.id, u.namespace_id, u.queue, u.task
   from unnest($1::integer[], $2::integer[], $3::text[], $4::text[])
     as u (id, namespace_id, queue, task)

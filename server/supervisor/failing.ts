@@ -1,0 +1,39 @@
+// What is said of a run whose handling fails again and again: an intervention in its history, since
+// the pass that would record one cannot be made.
+import type { Logger } from "pino";
+import type { Clock } from "../clock.ts";
+import type { Moment } from "../core/attempt.ts";
+import type { SupervisorActor } from "../scheduler/advance.ts";
+import type { RunRef, Store } from "../store/store.ts";
+import type { Rest } from "./resting.ts";
+
+/** A due row of a run, whose event failed. */
+export interface Failed {
+  readonly run: RunRef;
+  readonly wakeAt: Moment;
+  readonly actor: SupervisorActor;
+  readonly error: unknown;
+}
+
+export interface FailingOptions {
+  readonly store: Pick<Store, "recordIntervention">;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** A failure by itself may be chance; from the second on each doubling is recorded. */
+export function recordFailing(options: FailingOptions): (failed: Failed, rest: Rest) => void {
+  const { store, clock, log } = options;
+  return ({ run, wakeAt, actor, error }, { failures, restMs }) => {
+    if (failures < 2 || !Number.isInteger(Math.log2(failures))) return;
+    const message = error instanceof Error ? error.message : String(error);
+    const saw = `its handling has failed ${failures} times in a row: ${message}`;
+    const did = `lets it rest for ${restMs / 1_000} s, and nothing else waits for it`;
+    const now = clock.wallMs();
+    const about = { step: null, fence: 0, rule: "failing", n: Math.floor(now / 1_000) } as const;
+    const intervention = { ...about, saw, did, dueAt: wakeAt, actedAt: now };
+    store.recordIntervention(run, intervention, actor).catch((failure: unknown) => {
+      log.warn({ event: "failing.not-recorded", runId: run.runId, err: String(failure) });
+    });
+  };
+}
