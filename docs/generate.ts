@@ -21,6 +21,8 @@ import {
   type Plan,
   planOf,
   RUN_TIMEOUT_MS,
+  UNDELIVERED_AT_ONCE_MAX,
+  UNDELIVERED_IN_A_ROW_MAX,
   WAIT_FOR_PEOPLE_MS,
 } from "../server/core/plan.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/state-table.ts";
@@ -366,6 +368,7 @@ function defaultTables(): string[] {
       ],
     ),
     `A task that was lost ${LOSSES_IN_A_ROW_MAX} times in a row is poison, and a person is asked. A lost or released task is kept from the session that had it for ${words(AVOID_SESSION_MS)}, then anyone may take it.`,
+    `A task that was handed out and never arrived (its poll was lost) is ready again at once, ${UNDELIVERED_AT_ONCE_MAX} times in a row; after that it rests, from 1 s to 1 min, and after ${UNDELIVERED_IN_A_ROW_MAX} times in a row a person is asked (\`drover.undelivered\`). An input, details and an output have 2 MiB each at most when they are stored, and what expressions make 256 KiB, so a task fits into a receive limit of 8 MiB.`,
   ];
 }
 

@@ -66,7 +66,8 @@ export function undeliveredBy(
   return {
     giveBack({ ready, secret }) {
       const { step, fence } = ready;
-      advance.submit(ready, { kind: "undelivered", step, fence, secret }).catch(onError);
+      const event = { kind: "undelivered", step, fence, secret, unsent: true } as const;
+      advance.submit(ready, event).catch(onError);
     },
     cannotMake({ ready, secret }, error) {
       const { step, fence } = ready;

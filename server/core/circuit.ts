@@ -71,6 +71,7 @@ export function endKindOf(outcome: {
     case "released":
     case "cancelled":
     case "undelivered":
+    case "unsent":
     case "superseded":
       return "nothing";
   }

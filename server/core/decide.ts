@@ -19,7 +19,7 @@ import {
   type View,
 } from "./model.ts";
 import { onAnswer, onEscalationMoment } from "./on-answer.ts";
-import { onCancel, onPause, onResume, onUndelivered } from "./on-command.ts";
+import { onCancel, onPause, onResume } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
 import { onIntegrity } from "./on-integrity.ts";
 import { onMessages } from "./on-message.ts";
@@ -29,6 +29,7 @@ import { onDecide, onSignal } from "./on-signal.ts";
 import { openRoots } from "./open.ts";
 import type { Pass } from "./pass.ts";
 import type { Plan } from "./plan.ts";
+import { onUndelivered } from "./undelivered.ts";
 
 /** A plan, and what answers the questions that only its expressions and schemas can. */
 export interface Rules {

@@ -76,7 +76,12 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ]),
   ...rows("undelivered", [
     [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
-    [["RUNNING", "COMPENSATING", "FINISHING"], "done", "same", "ready again, and nothing counted"],
+    [
+      ["RUNNING", "COMPENSATING", "FINISHING"],
+      "done",
+      "same",
+      "ready again, and nothing counted; it rests if that comes again and again",
+    ],
     [["PAUSED"], "done", "same", "given back, and held"],
     [["STOPPING"], "done", "same", "given back, and not handed out again"],
     [ASKING, "done", "same", "nothing: no task is out"],

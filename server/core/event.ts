@@ -6,7 +6,7 @@ import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
 import { itemOf, numberOf } from "./place.ts";
-import type { Plan } from "./plan.ts";
+import { type Plan, UNDELIVERED_AT_ONCE_MAX } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import type { Usual } from "./usual.ts";
 
@@ -19,7 +19,7 @@ export interface Occasion {
 }
 
 /** What an agent may say. */
-export type Reported = Exclude<Outcome, { kind: "undelivered" | "superseded" }>;
+export type Reported = Exclude<Outcome, { kind: "undelivered" | "unsent" | "superseded" }>;
 
 export type RunEvent =
   /** Complete: an agent says how a task ended. */
@@ -57,6 +57,8 @@ export type RunEvent =
       readonly secret: string;
       /** Why the server could not make the task for the agent; left out: it could. */
       readonly problem?: string;
+      /** The poll was answered, and had no room for it; left out: nobody knows where it is. */
+      readonly unsent?: boolean;
     }
   /** The session that holds this task lists all that it holds, and leaves it out. */
   | {
@@ -220,9 +222,18 @@ function isPlain(state: RunState["kind"], plan: Plan, event: RunEvent): boolean 
       event.task === "perform" &&
       (event.outcome.kind === "success" || event.outcome.kind === "released") &&
       !planStepAt(plan, event.step)?.outputSchema) ||
-    (event.kind === "undelivered" && event.problem === undefined) ||
+    (event.kind === "undelivered" && isGivenBackAtOnce(event)) ||
     (event.kind === "due-moment" && event.on === "backoff")
   );
+}
+
+/** It neither rests nor asks a person, whatever became of the tries before. */
+function isGivenBackAtOnce({
+  problem,
+  unsent = false,
+  fence,
+}: Extract<RunEvent, { kind: "undelivered" }>): boolean {
+  return problem === undefined && (unsent || fence <= UNDELIVERED_AT_ONCE_MAX);
 }
 
 /**

@@ -1,9 +1,8 @@
-// What a person, or an agent about its own polls, asks of a run.
+// What a person asks of a run.
 import { tellChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
-import { endTask, type Hopeless } from "./on-task-end.ts";
-import { emit, inShort, intervene, makeReady, type Pass, stepOf, touchedSteps } from "./pass.ts";
+import { emit, makeReady, type Pass, touchedSteps } from "./pass.ts";
 import { finishAsIs, goOn, leftOf, stop, thaw } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
@@ -109,38 +108,4 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
     if (moving?.kind === "HELD") makeReady(pass, step.no, moving.task);
   }
   return DONE;
-}
-
-/**
- * The task was never delivered: the poll that it was granted to ended without an answer, or it
- * could not be made.
- */
-export function onUndelivered(
-  pass: Pass,
-  event: Extract<RunEvent, { kind: "undelivered" }>,
-): Answer {
-  const step = stepOf(pass, event.step);
-  const lease = movingSide(step)?.state;
-  if (lease?.kind !== "LEASED" || lease.secret !== event.secret) return DONE;
-  const { agentId, session } = lease;
-  const { problem } = event;
-  const by = { agentId, session, digest: null };
-  const hopeless = problem === undefined ? null : cannotBeMade(problem);
-  endTask(pass, step, lease, { kind: "undelivered" }, by, hopeless);
-  intervene(pass, "delivery", {
-    step,
-    fence: lease.fence,
-    n: lease.task === "verify" ? lease.attempt : 0,
-    dueAt: pass.occasion.now,
-    saw:
-      hopeless?.message ??
-      `poll ${lease.pollSeq} of ${agentId} ended without an answer: the task never arrived`,
-    did: hopeless ? inShort(pass, step.no) : "gave it back; nothing counted",
-  });
-  return DONE;
-}
-
-function cannotBeMade(problem: string): Hopeless {
-  const message = `the task could not be made for an agent: ${problem}`;
-  return { reason: "expression", code: "drover.expression", message };
 }

@@ -40,6 +40,13 @@ export interface Hopeless {
   readonly message: string;
 }
 
+/** Of a task that was handed out and never arrived. */
+export interface Undelivery {
+  /** Until it is ready again. */
+  readonly restMs: number;
+  readonly hopeless: Hopeless | null;
+}
+
 /** Ends the lease of a step with an outcome, and decides what follows. */
 export function endTask(
   pass: Pass,
@@ -47,7 +54,7 @@ export function endTask(
   lease: Lease,
   said: Outcome,
   by: Teller,
-  hopeless: Hopeless | null = null,
+  undelivery: Undelivery | null = null,
 ): void {
   const plan = planStep(pass, step.no);
   const outcome = judgedOf(pass, step, lease, said);
@@ -71,8 +78,17 @@ export function endTask(
     setback,
     settles: false,
   };
-  if (hopeless) endedHopeless(pass, step.no, lease.task, ended, hopeless);
+  if (undelivery?.hopeless) endedHopeless(pass, step.no, lease.task, ended, undelivery.hopeless);
+  else if (undelivery && undelivery.restMs > 0 && pass.view.run.state.kind !== "STOPPING")
+    rest(pass, step.no, lease.task, undelivery.restMs);
   else taskEnded(pass, step.no, lease.task, ended);
+}
+
+function rest(pass: Pass, no: number, task: Lease["task"], restMs: number): void {
+  const step = stepOf(pass, no);
+  const wakeAt = pass.occasion.now + restMs;
+  if (task === "perform" && wakeAt >= totalEndsAt(pass, step)) totalOver(pass, step);
+  else emit(pass, { kind: "backed-off", step: no, task, cause: "retry", wakeAt });
 }
 
 /**
@@ -288,6 +304,7 @@ function markAfter(
       // Not begun, but its key has been in the agent's hands: another input gets another one.
       return found === "NONE" ? "CLEARED" : found;
     case "undelivered":
+    case "unsent":
     case "superseded":
       return found;
   }

@@ -35,6 +35,10 @@ export const DEFAULT_QUEUE = "default";
 export const HEARTBEAT_MS_MIN = 2 * SECOND;
 /** Losses in a row of one strategy that make a step poison. */
 export const LOSSES_IN_A_ROW_MAX = 3;
+/** So often in a row a task may be handed out and not arrive; then a person is asked. */
+export const UNDELIVERED_IN_A_ROW_MAX = 10;
+/** And so often it is ready again at once: polls are lost now and then. */
+export const UNDELIVERED_AT_ONCE_MAX = 2;
 /** How long a retried lost task is kept for another agent than the one that lost it. */
 export const AVOID_SESSION_MS = 2 * SECOND;
 /** A lane counts as polled for so long after a poll, unless a server says otherwise. */

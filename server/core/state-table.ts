@@ -109,7 +109,12 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
   ["LEASED", "made-ready", "READY", "released, never delivered, or lost; or the next strategy"],
   ["LEASED", "held", "HELD", "the same, while the run is paused"],
-  ["LEASED", "backed-off", "BACKOFF", "a policy allows another try, asked again, or to settle"],
+  [
+    "LEASED",
+    "backed-off",
+    "BACKOFF",
+    "another try by a policy, asked again, to settle, lost polls",
+  ],
   ["LEASED", "began-waiting", "WAITING", "deferred: the outcome comes by the callback token"],
   ["LEASED", "succeeded", "SUCCEEDED", "its agent says so, also when it was told to stop"],
   ["LEASED", "failed", "FAILED", "it failed for good, or while the run was stopping"],

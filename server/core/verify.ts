@@ -30,7 +30,7 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { state } = pass.view.run;
   if (state.kind === "STOPPING" && !state.verdict.undo && outcome.kind !== "success") {
     emit(pass, { kind: "cancelled", step: no });
-  } else if (outcome.kind === "released" || outcome.kind === "undelivered") {
+  } else if (isGivenBack(outcome)) {
     makeReady(pass, no, "verify", outcome.kind === "released" ? ended.session : null);
   } else if (outcome.kind === "success") {
     emit(pass, { kind: "doubted", step: no, doubt: null });
@@ -52,6 +52,10 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else {
     cannotTell(pass, no, outcome);
   }
+}
+
+function isGivenBack({ kind }: Outcome): boolean {
+  return kind === "released" || kind === "undelivered" || kind === "unsent";
 }
 
 function cannotTell(pass: Pass, no: number, outcome: Outcome): void {

@@ -29,6 +29,7 @@ export const OUTCOMES: Readonly<Record<Outcome["kind"], OutcomeKind>> = Object.f
   released: OutcomeKind.RELEASED,
   cancelled: OutcomeKind.CANCELLED,
   undelivered: OutcomeKind.GIVEN_BACK,
+  unsent: OutcomeKind.GIVEN_BACK,
   superseded: OutcomeKind.SUPERSEDED,
 });
 

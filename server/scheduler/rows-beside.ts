@@ -7,7 +7,7 @@ import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts"
 import type { ItemOutputs } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
 import { movingSide, type View } from "../core/model.ts";
-import type { Plan } from "../core/plan.ts";
+import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../core/plan.ts";
 import { secretDigest } from "../secret.ts";
 import type { AttemptKey, MapRef, RunId, Tx } from "../store/store.ts";
 
@@ -78,6 +78,7 @@ function runsWith(
  */
 function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[] {
   return events.flatMap(({ event }) => {
+    if (event.kind === "undelivered") return handOutsBefore(head.runId, event);
     if (event.kind !== "report" && event.kind !== "callback" && event.kind !== "due-moment")
       return [];
     const { runId } = head;
@@ -92,6 +93,16 @@ function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[
       (event.kind === "report" ? lease.secret === event.secret : lease.task === "perform");
     return held ? [] : [{ runId, step: no, fence: event.fence }];
   });
+}
+
+/** Whether they arrived says how long the task rests; verifies share the fence of their attempt. */
+function handOutsBefore(
+  runId: RunId,
+  { step, fence, problem, unsent }: Extract<RunEvent, { kind: "undelivered" }>,
+): readonly AttemptKey[] {
+  if (problem !== undefined || unsent) return [];
+  const most = Math.min(UNDELIVERED_IN_A_ROW_MAX, fence);
+  return Array.from({ length: most }, (_, back) => ({ runId, step, fence: fence - back }));
 }
 
 /** The secret that a callback token was made of. */

@@ -375,7 +375,7 @@ export const failure: Outcome = {
 export const permanent: Outcome = { ...failure, class: "permanent", code: "broken" };
 
 export function report(granted: Granted, outcome: Outcome, digest = hex(32)): RunEvent {
-  if (outcome.kind === "undelivered" || outcome.kind === "superseded")
+  if (outcome.kind === "undelivered" || outcome.kind === "unsent" || outcome.kind === "superseded")
     throw new Error(`no agent reports ${outcome.kind}`);
   const { ready, secret, agentId, session } = granted;
   const { step, task, fence } = ready;

@@ -142,7 +142,9 @@ export type OutcomeFact =
   | { readonly kind: "unknown"; readonly code: string }
   | { readonly kind: "cancelled"; readonly noEffect: boolean }
   | {
-      readonly kind: "success" | "again" | "deferred" | "released" | "undelivered" | "superseded";
+      readonly kind:
+        | ("success" | "again" | "deferred" | "released")
+        | ("undelivered" | "unsent" | "superseded");
     };
 
 /** The label under which a scheduling client writes its `mark`. */

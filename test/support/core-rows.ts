@@ -12,7 +12,7 @@ import type { Message } from "../../server/core/message.ts";
 import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
 import { itemOf, numberOf } from "../../server/core/place.ts";
-import type { Plan } from "../../server/core/plan.ts";
+import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
 import type { Usual } from "../../server/core/usual.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
@@ -114,6 +114,9 @@ function attemptsAbout(state: State, events: readonly RunEvent[]): EndedAttempt[
         ((event.kind === "report" || event.kind === "callback") &&
           event.step === attempt.step &&
           event.fence === attempt.fence) ||
+        (event.kind === "undelivered" &&
+          event.step === attempt.step &&
+          event.fence - attempt.fence < UNDELIVERED_IN_A_ROW_MAX) ||
         (event.kind === "due-moment" &&
           event.on === "callback" &&
           event.step === attempt.step &&

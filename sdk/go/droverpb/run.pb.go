@@ -1530,7 +1530,7 @@ type Failure struct {
 	// drover.stalled (its progress stood still), drover.unknown (the agent does not know how it
 	// ended), drover.callback (a deferred outcome never came), drover.schema (the output breaks the
 	// step's schema), drover.output (it is done, and its output could not be sent), drover.total (the
-	// step's total time is used up), drover.poison (lost three times in a row), drover.expression (an
+	// step's total time is used up), drover.poison (lost three times in a row), drover.undelivered (never arrived ten times in a row), drover.expression (an
 	// expression failed), drover.pickup (nobody took it), drover.items (too many items of a map
 	// failed), drover.answered (a person said so), drover.rejected (an approval was), drover.expired (a
 	// signal never came), drover.child-failed, drover.child-cancelled (a child run was),
@@ -1936,7 +1936,7 @@ type Escalation struct {
 	// Step that it concerns, an item of a map as `deploy[3]`; empty: the run as a whole.
 	StepId string `protobuf:"bytes,2,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
 	// Stable name of the cause: undo-failed (an undo failed for good), poison (a task was lost three
-	// times in a row), unknown (`effects` ONCE, and nobody knows whether the attempt took effect),
+	// times in a row, or never arrived ten times in a row), unknown (`effects` ONCE, and nobody knows whether the attempt took effect),
 	// unverified (no verify could tell), expression (one failed), step-failed (`on_failure` ESCALATE,
 	// or an `always` step), after-pivot (a step failed after a pivot), pickup (nobody polls for the
 	// task), expired (a signal or an approval did not come in time), doubled (an attempt that was

@@ -59,6 +59,7 @@ export function outcomeOf(row: OutcomeRow): Outcome {
     case "deferred":
     case "released":
     case "undelivered":
+    case "unsent":
     case "superseded":
       return { kind };
   }

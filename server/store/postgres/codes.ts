@@ -159,6 +159,7 @@ export const outcomes = codes<Outcome["kind"]>("outcome", [
   "again",
   "deferred",
   "superseded",
+  "unsent",
 ]);
 export const failureClasses = codes<FailureClass>("failure class", ["transient", "permanent"]);
 export const rules = codes<Rule>("rule", [

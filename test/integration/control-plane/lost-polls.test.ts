@@ -241,3 +241,28 @@ describe("a poll that ends while its claim is under way", () => {
     expect(held.filter((runId) => delivered.includes(runId))).toHaveLength(runs);
   });
 });
+
+describe("a task that never arrives", () => {
+  it("rests after each lost poll but two, and asks a person after ten in a row", async () => {
+    const name = newTask();
+    const run = await schedule(here, chain(name, 1));
+    const agent = newAgent(here);
+    for (let pollSeq = 1; pollSeq <= 10; pollSeq++) {
+      const isReady = pollSeq <= 3;
+      const early = isReady ? [] : await newAgent(there).poll(name, { waitMs: 0 });
+      expect(early).toEqual([]);
+      if (!isReady) {
+        await hand.query("update due set wake_at = now() where run_id = $1", [run.runId]);
+        await here.advance.submit(run, { kind: "due-moment", step: 0, on: "backoff" });
+      }
+      expect(await agent.poll(name, { pollSeq, waitMs: 0 })).toHaveLength(1);
+      await agent.beat([], [pollSeq]);
+      const ended = async () => (await historyOf(here, run)).attempts.length;
+      await expect.poll(ended).toBe(pollSeq);
+    }
+    expect(await stateOf(here, run)).toBe("ESCALATED");
+    const { attempts, escalations } = await historyOf(here, run);
+    expect(attempts).toHaveLength(10);
+    expect(escalations).toMatchObject([{ reason: "poison", code: "drover.undelivered" }]);
+  });
+});

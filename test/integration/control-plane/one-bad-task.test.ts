@@ -49,7 +49,7 @@ async function workThrough(task: string): Promise<readonly string[]> {
 describe("a claim with one task that cannot be made", () => {
   it("delivers the others, and asks a person about the one whose input fails", async () => {
     const task = newTask();
-    const input = { kind: "json", json: `{"v":"\${run.input.x.y}"}` } as const;
+    const input = { kind: "json", json: `{"v":"\${input.x.y}"}` } as const;
     const bad = { ...chain(task, 1, { input }), workflow: "odd-input" };
     const { odd, healthy } = await beside(task, bad, '{"x":{"y":1}}');
     await hand.query(`update run set input_json = '{"x":{}}' where id = $1`, [odd.runId]);
@@ -59,7 +59,7 @@ describe("a claim with one task that cannot be made", () => {
     const { escalations, interventions, attempts } = await historyOf(here, odd);
     expect(escalations).toMatchObject([{ reason: "expression", code: "drover.expression" }]);
     expect(interventions.map(({ rule }) => rule)).toEqual(["delivery"]);
-    expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["undelivered"]);
+    expect(attempts.map(({ outcome }) => outcome.kind)).toEqual(["unsent"]);
   });
 
   it("delivers the others of a run whose stored definition cannot be read", async () => {

@@ -318,7 +318,7 @@ export function tokenKey(token: Omit<TokenParts, "secret">, number: number): str
 
 /** Nobody but the supervisor says so. An agent's own codes never start with `drover.`. */
 export function endedBySupervisor(outcome: OutcomeFact): boolean {
-  if (outcome.kind === "undelivered" || outcome.kind === "superseded") return true;
+  if (["undelivered", "unsent", "superseded"].includes(outcome.kind)) return true;
   return outcome.kind === "unknown" && SUPERVISOR_CODES.has(outcome.code);
 }
 

@@ -11,7 +11,8 @@ export function* givenBackThoughKept(facts: Facts): Iterable<Finding> {
     const { token, pollSeq, attempt } = task;
     const { runId, step, fence } = token;
     const run = facts.runs.get(runId);
-    if (!run || rowOf(run, token, attempt)?.outcome.kind !== "undelivered") continue;
+    const outcome = run && rowOf(run, token, attempt)?.outcome.kind;
+    if (!run || (outcome !== "undelivered" && outcome !== "unsent")) continue;
     if (named.has(`${session}/${pollSeq}`)) continue;
     const where = `${token.task} fence ${fence} of ${stepName(run, step)}`;
     yield { runId, text: `${where} reached an agent, but was given back as if it had not` };

@@ -133,6 +133,7 @@ function readyFrom(
   const back =
     kind === "released" ||
     kind === "undelivered" ||
+    kind === "unsent" ||
     (before.end.outcome.kind === "unknown" && before.end.outcome.code === "drover.lost");
   return back ? before.end.at + AVOID_SESSION_MS : null;
 }

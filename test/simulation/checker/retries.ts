@@ -154,7 +154,7 @@ function takeIn(
   nextAt: Moment | undefined,
 ): string | null {
   const outcome = handOut.end?.outcome;
-  if (!outcome || outcome.kind === "released" || outcome.kind === "undelivered") return null;
+  if (!outcome || ["released", "undelivered", "unsent"].includes(outcome.kind)) return null;
   if (outcome.kind === "unknown" && outcome.code === "drover.lost") {
     tally.lostInARow += 1;
     return tally.lostInARow >= LOSSES_IN_A_ROW_MAX

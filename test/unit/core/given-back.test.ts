@@ -6,6 +6,7 @@ import {
   lastQuestion,
   released,
   success,
+  type World,
   workflow,
 } from "../../support/core-world.ts";
 
@@ -131,4 +132,62 @@ test("a task that cannot be made while its run stops is cancelled", () => {
   world.cancel(true);
   world.undelivered(held, NO_INPUT);
   expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
+});
+
+/** Handed out and never arrived, so often; how long it rested after each. */
+function neverArrives(world: World, times: number): readonly number[] {
+  return Array.from({ length: times }, () => {
+    const { forward } = world.step("a");
+    if (forward.kind === "BACKOFF") world.fireNext();
+    world.undelivered(world.claim("a"));
+    const after = world.step("a").forward;
+    return after.kind === "BACKOFF" ? after.wakeAt - world.now() : 0;
+  });
+}
+
+test("a task that never arrives rests for longer and longer, and then a person is asked", () => {
+  const world = createWorld(workflow({ a: {}, b: {} }));
+  const seconds = neverArrives(world, 9).map((ms) => ms / 1_000);
+  expect(seconds).toEqual([0, 0, 1, 2, 4, 8, 16, 32, 60]);
+  expect(world.interventions("delivery").at(-1)).toMatchObject({ did: "next try in 60 s" });
+  neverArrives(world, 1);
+  expect(world.step("a")).toMatchObject({ forward: { kind: "ESCALATED" }, attempt: 0 });
+  expect(lastQuestion(world)).toMatchObject({ reason: "poison", code: "drover.undelivered" });
+  expect(world.step("b").forward.kind).toBe("READY");
+});
+
+test("a task that has arrived begins a new row", () => {
+  const world = createWorld(workflow({ a: { retry: [{ attempts: 5 }] } }));
+  neverArrives(world, 4);
+  world.fireNext();
+  world.report(world.claim("a", "s2"), failure("busy"));
+  expect(neverArrives(world, 3)).toEqual([0, 0, 1_000]);
+});
+
+test("an answer that had no room for a task says nothing about it", () => {
+  const world = createWorld(workflow({ a: {} }));
+  for (let times = 0; times < 20; times++) {
+    const { step, fence, secret } = world.claim("a");
+    world.pass([{ kind: "undelivered", step, fence, secret, unsent: true }]);
+  }
+  expect(world.step("a").forward).toMatchObject({ kind: "READY", fence: 21 });
+});
+
+test("an undo and a verify that never arrive rest, and then a person is asked", () => {
+  const undone = createWorld(workflow({ a: { compensate: { task: "undo-a" } }, b: {} }));
+  undone.report(undone.claim("a"), success());
+  undone.report(undone.claim("b"), failure("broken", { permanent: true }));
+  const verified = createWorld(
+    workflow({ a: { effects: "verifiable", verify: { task: "ask-a" } } }),
+  );
+  verified.forgotten(verified.claim("a"));
+  verified.fireNext();
+  for (const world of [undone, verified]) {
+    for (let times = 0; times < 10; times++) {
+      if (times > 2) world.fireNext();
+      world.undelivered(world.claim("a"));
+    }
+    expect(world.openEscalations()).toEqual([0]);
+    expect(lastQuestion(world)).toMatchObject({ code: "drover.undelivered" });
+  }
 });

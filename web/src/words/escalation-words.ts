@@ -6,7 +6,7 @@ import type { Standing } from "../parts/badge.tsx";
 const reasons: Readonly<Record<string, string>> = {
   unknown: "nobody knows if it took effect",
   unverified: "its verify could not tell if it took effect",
-  poison: "three agents in a row were lost with it",
+  poison: "three agents in a row were lost with it, or it never arrived at ten in a row",
   "step-failed": "it failed",
   "after-pivot": "it failed where undoing is no longer possible",
   expression: "an expression failed",
@@ -19,7 +19,8 @@ const reasons: Readonly<Record<string, string>> = {
 const looks: Readonly<Record<string, string>> = {
   unknown: "Look in the remote service whether it did, by its key: that decides.",
   unverified: "Look in the remote service whether it did, by its key: that decides.",
-  poison: "Look at what the agents died of: trying again may lose the next one.",
+  poison:
+    "Look at what the agents died of, or whether it is too large for them to receive: trying again may fail alike.",
   "step-failed": "Look at its error: with another input it may go well.",
   "after-pivot": "The run can only go on: mend the cause, then try again.",
   expression: "Look at the value that it met: with another input it may go well.",
