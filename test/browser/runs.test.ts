@@ -58,6 +58,7 @@ test("dialogs and help have no serious finding either", async (context) => {
   await page.getByRole("heading", { name: "Keys" }).waitFor(WAIT);
   await lookAt(page, "keys");
   await page.keyboard.press("Escape");
+  await visit(page, "/runs?workflow=order");
   await page.getByRole("button", { name: "Cancel", exact: true }).click();
   await page.getByText("What will happen").waitFor(WAIT);
   await lookAt(page, "bulk");
@@ -179,6 +180,37 @@ test("runs that failed are retried together, as many as were counted", async (co
   await page.getByText("7 runs retried.").waitFor(WAIT);
   const { runs } = await shop.client.listRuns({ labels: { shelf: "a" } });
   expect(runs).toHaveLength(14);
+});
+
+describe("what is done to many runs", () => {
+  test.for([
+    ["labels=tenant%3Aglobex", '"tenant:globex" is no label: write name=value'],
+    ["state=FALED", 'there is no state "FALED"'],
+  ])(
+    "is not offered for a filter that cannot be read: %s",
+    async ([search = "", problem = ""], context) => {
+      const page = await keptPage(context, shop.address);
+      await visit(page, `/runs?${search}`);
+      await page.getByRole("alert").filter({ hasText: problem }).waitFor(WAIT);
+      await page.getByText("No run is shown").waitFor(WAIT);
+      expect(await page.getByRole("table", { name: "Runs" }).count()).toBe(0);
+      expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0);
+    },
+  );
+
+  test("is not offered without a filter, and repeats a filter in words with its first runs", async (context) => {
+    await inState(await start("order", "filtered"), "RUNNING");
+    const page = await keptPage(context, shop.address);
+    await visit(page, "/runs");
+    await page.getByText("Choose runs, or filter them").waitFor(WAIT);
+    expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0);
+    await visit(page, "/runs?workflow=order");
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    await page.getByText("Filter: workflow order").waitFor(WAIT);
+    const first = page.getByRole("list", { name: "The first runs" }).getByRole("listitem");
+    expect(await first.count()).toBeGreaterThan(0);
+    await picture(page, "bulk-filter");
+  });
 });
 
 test("a list that is too much says so, and is there once it is not", async (context) => {

@@ -35,11 +35,13 @@ export const EVERY_EDGE: readonly EdgeName[] = [
 
 /**
  * A report that comes late, about a strategy that is being left, while the step waits or its run is
- * paused: the seeds take each of these about once in a thousand.
+ * paused; or a child that is left for another one, and undone. The seeds take each of these about
+ * once in a thousand.
  */
 export const RARE_EDGES: ReadonlySet<EdgeName> = new Set([
   "forward: BACKOFF -strategy-undoing-> UNDOING",
   "forward: HELD -strategy-undoing-> UNDOING",
+  "forward: UNDOING -child-began-> WAITING",
   "undo: FAILED -held-> HELD",
   "undo: HELD -backed-off-> BACKOFF",
   "undo: HELD -undo-failed-> FAILED",

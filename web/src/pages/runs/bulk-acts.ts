@@ -1,7 +1,9 @@
 // What can be done to many runs, and how it is done to those that were chosen one by one.
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind, type Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { scheduler } from "../../calls/clients.ts";
 import { problemOf } from "../../calls/problem.ts";
+import { openStates } from "./run-filter.ts";
 
 type ActKind = (typeof BulkKind)["PAUSE" | "RESUME" | "RETRY" | "CANCEL"];
 
@@ -11,24 +13,30 @@ export interface BulkAct {
   /** As in "3 runs paused". */
   readonly done: string;
   readonly willHappen: string;
+  /** Runs in these states, where the filter names none: as the server takes them. */
+  readonly states: readonly RunState[];
 }
 
 export const bulkActs: readonly BulkAct[] = [
   {
+    states: [RunState.FAILED, RunState.CANCELLED],
     ...{ kind: BulkKind.RETRY, name: "Retry", done: "retried" },
     willHappen:
       "For each run that failed or was cancelled a new one begins, which keeps what has succeeded and does again what has not.",
   },
   {
+    states: [RunState.RUNNING, RunState.ESCALATED],
     ...{ kind: BulkKind.PAUSE, name: "Pause", done: "paused" },
     willHappen:
       "Nothing new of these runs is handed out until somebody resumes them. What agents have in hand goes on.",
   },
   {
+    states: [RunState.PAUSED],
     ...{ kind: BulkKind.RESUME, name: "Resume", done: "resumed" },
     willHappen: "What became ready in these runs meanwhile is handed out at once.",
   },
   {
+    states: openStates,
     ...{ kind: BulkKind.CANCEL, name: "Cancel", done: "cancelled" },
     willHappen:
       "Agents that work for these runs are told to stop. Then what was done is undone in reverse order, or stays, as you say. This cannot be taken back.",

@@ -1,31 +1,36 @@
-// The same for many runs: those that are chosen, or all that pass the filter. For a filter the
-// server counts first and changes nothing; the person sees the number; and if it is another one by
-// then, nothing is done.
+// The same for many runs: those that are chosen, or all that pass the filter, which has to be one.
+// For a filter the server counts first and changes nothing; the person reads the filter in words,
+// the number and the first runs; and if it is another number by then, nothing is done.
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
-import { BulkKind, type RunFilter, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { BulkKind, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
 import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
+import { Badge } from "../../parts/badge.tsx";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Field } from "../../parts/field.tsx";
 import { ProblemText } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { useNotice } from "../../shell/notices.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
+import { runStanding, workflowWords } from "../../words/run-words.ts";
 import { actOnChosen, type BulkAct, bulkActs, type Tally } from "./bulk-acts.ts";
+import type { ReadFilter } from "./run-filter.ts";
 
 interface BulkBarProps {
-  readonly filter: RunFilter;
+  readonly read: ReadFilter;
   readonly chosen: ReadonlySet<string>;
   readonly rows: readonly Run[];
   readonly onDone: () => void;
 }
 
-export function BulkBar({ filter, chosen, rows, onDone }: BulkBarProps) {
+export function BulkBar({ read, chosen, rows, onDone }: BulkBarProps) {
   const [act, setAct] = useState<BulkAct | null>(null);
   const what =
     chosen.size > 0 ? `${counted(chosen.size, "run")} chosen` : "All that pass the filter";
   if (rows.length === 0) return null;
+  if (chosen.size === 0 && read.words === "")
+    return <p className="bulk dim">Choose runs, or filter them, to act on many at once.</p>;
   return (
     <div className="bulk">
       <span className="dim">{what}:</span>
@@ -35,9 +40,9 @@ export function BulkBar({ filter, chosen, rows, onDone }: BulkBarProps) {
         </button>
       ))}
       {act === null ? null : chosen.size > 0 ? (
-        <ChosenDialog {...{ act, chosen, onDone }} onClose={() => setAct(null)} />
+        <ChosenDialog {...{ act, chosen, rows, onDone }} onClose={() => setAct(null)} />
       ) : (
-        <FilterDialog {...{ act, filter, onDone }} onClose={() => setAct(null)} />
+        <FilterDialog {...{ act, read, rows, onDone }} onClose={() => setAct(null)} />
       )}
     </div>
   );
@@ -45,12 +50,13 @@ export function BulkBar({ filter, chosen, rows, onDone }: BulkBarProps) {
 
 interface DialogProps {
   readonly act: BulkAct;
+  readonly rows: readonly Run[];
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
 function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string> }) {
-  const { act, chosen, onDone, onClose } = props;
+  const { act, chosen, rows, onDone, onClose } = props;
   const namespace = useNamespace();
   const tell = useNotice();
   return (
@@ -65,17 +71,19 @@ function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string
         onDone();
       }}
     >
+      <FirstRuns rows={rows.filter(({ runId }) => chosen.has(runId))} />
       <WhatWillHappen act={act} />
     </ConfirmDialog>
   );
 }
 
-function FilterDialog(props: DialogProps & { readonly filter: RunFilter }) {
-  const { act, filter, onDone, onClose } = props;
+function FilterDialog(props: DialogProps & { readonly read: ReadFilter }) {
+  const { act, read, rows, onDone, onClose } = props;
   const namespace = useNamespace();
   const tell = useNotice();
   const [requestId] = useState(() => `dashboard-${crypto.randomUUID()}`);
-  const request = { namespace, filter, kind: act.kind };
+  const request = { namespace, filter: read.filter, kind: act.kind };
+  const states = read.filter.states.length > 0 ? read.filter.states : act.states;
   const counting = useCall(`count ${requestId}`, async (signal) => {
     const { count } = await scheduler.bulkAction({ ...request, dryRun: true }, { signal });
     return count;
@@ -107,6 +115,10 @@ function FilterDialog(props: DialogProps & { readonly filter: RunFilter }) {
         onDone();
       }}
     >
+      <p>
+        <strong>Filter:</strong> {read.words}
+      </p>
+      <FirstRuns rows={rows.filter(({ state }) => states.includes(state))} />
       {counting.kind === "failed" ? <ProblemText problem={counting.problem} /> : null}
       <p role="status">
         {count === null
@@ -123,6 +135,23 @@ function FilterDialog(props: DialogProps & { readonly filter: RunFilter }) {
 }
 
 const BULK_MAX = 10_000;
+const FIRST_RUNS = 5;
+
+/** So that a person sees that these are the runs that were meant. */
+function FirstRuns({ rows }: { readonly rows: readonly Run[] }) {
+  const more = rows.length - FIRST_RUNS;
+  return (
+    <ul className="first-runs" aria-label="The first runs">
+      {rows.slice(0, FIRST_RUNS).map((run) => (
+        <li key={run.runId}>
+          <span className="mono">{run.key || run.runId}</span> {workflowWords(run)}{" "}
+          <Badge {...runStanding(run.state)} />
+        </li>
+      ))}
+      {more > 0 ? <li className="dim">and others</li> : null}
+    </ul>
+  );
+}
 
 function WhatWillHappen({ act }: { readonly act: BulkAct }) {
   return (

@@ -1,13 +1,5 @@
-// The filter of runs, as it stands in the address: states, workflow, labels, a time, an order; and
-// one field to go straight to a run by its id or key.
-import { create } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
-import {
-  type RunFilter,
-  RunFilterSchema,
-  RunOrder,
-} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+// The fields of the filter of runs, which is a part of the address; and one field to go straight to
+// a run by its id or key.
 import { type FormEvent, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
@@ -15,70 +7,9 @@ import { problemOf } from "../../calls/problem.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { runStanding, stateName } from "../../words/run-words.ts";
+import { OPEN, type ReadFilter, single, spans } from "./run-filter.ts";
 
-const OPEN = "open";
-const groups: Readonly<Record<string, readonly RunState[]>> = {
-  [OPEN]: [
-    RunState.PENDING,
-    RunState.RUNNING,
-    RunState.PAUSED,
-    RunState.STOPPING,
-    RunState.COMPENSATING,
-    RunState.ESCALATED,
-    RunState.FINISHING,
-  ],
-};
-
-const single = [
-  RunState.ESCALATED,
-  RunState.RUNNING,
-  RunState.PENDING,
-  RunState.PAUSED,
-  RunState.STOPPING,
-  RunState.COMPENSATING,
-  RunState.FINISHING,
-  RunState.COMPLETED,
-  RunState.FAILED,
-  RunState.COMPENSATED,
-  RunState.CANCELLED,
-] as const;
-
-const HOUR_MS = 3_600_000;
-const spans: Readonly<Record<string, { readonly ms: number; readonly words: string }>> = {
-  "1h": { ms: HOUR_MS, words: "in the last hour" },
-  "24h": { ms: 24 * HOUR_MS, words: "in the last 24 hours" },
-  "7d": { ms: 7 * 24 * HOUR_MS, words: "in the last 7 days" },
-};
-
-/** To the minute, so that one address asks for one list while it is paged through. */
-const MINUTE_MS = 60_000;
-
-export function filterOf(search: URLSearchParams): RunFilter {
-  const state = search.get("state") ?? "";
-  const named = single.find((one) => stateName(one) === state);
-  const span = spans[search.get("since") ?? ""];
-  const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-  return create(RunFilterSchema, {
-    states: [...(groups[state] ?? (named === undefined ? [] : [named]))],
-    workflow: search.get("workflow") ?? "",
-    labels: labelsOf(search.get("labels") ?? ""),
-    ...(span === undefined ? {} : { createdAfter: timestampFromMs(now - span.ms) }),
-  });
-}
-
-export function orderOf(search: URLSearchParams): RunOrder {
-  return search.get("order") === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC;
-}
-
-/** `team=blue zone=b`; what is not of this form is left out. */
-function labelsOf(text: string): Record<string, string> {
-  const pairs = text.split(/[\s,]+/).map((part) => part.split("=", 2));
-  return Object.fromEntries(
-    pairs.flatMap(([name = "", value]) => (name && value !== undefined ? [[name, value]] : [])),
-  );
-}
-
-export function RunFilterBar() {
+export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
   const [search, setSearch] = useSearchParams();
   const set = (name: string, value: string) =>
     setSearch((before) => {
@@ -92,6 +23,7 @@ export function RunFilterBar() {
       <GoToRun />
       <select
         aria-label="State"
+        aria-invalid={problems.has("state")}
         value={search.get("state") ?? ""}
         onChange={({ target }) => set("state", target.value)}
       >
@@ -106,6 +38,7 @@ export function RunFilterBar() {
       <WorkflowChoice value={search.get("workflow") ?? ""} onChoose={(v) => set("workflow", v)} />
       <select
         aria-label="Accepted"
+        aria-invalid={problems.has("since")}
         value={search.get("since") ?? ""}
         onChange={({ target }) => set("since", target.value)}
       >
@@ -119,7 +52,9 @@ export function RunFilterBar() {
       <input
         aria-label="Labels"
         placeholder="Labels: team=blue"
+        key={search.get("labels") ?? ""}
         defaultValue={search.get("labels") ?? ""}
+        aria-invalid={problems.has("labels")}
         onBlur={({ target }) => set("labels", target.value)}
         onKeyDown={({ key, currentTarget }) => {
           if (key === "Enter") set("labels", currentTarget.value);
@@ -127,12 +62,18 @@ export function RunFilterBar() {
       />
       <select
         aria-label="Order"
+        aria-invalid={problems.has("order")}
         value={search.get("order") ?? ""}
         onChange={({ target }) => set("order", target.value)}
       >
         <option value="">Newest first</option>
         <option value="oldest">Oldest first</option>
       </select>
+      {[...problems].map(([field, problem]) => (
+        <p key={field} role="alert" className="filter-problem">
+          This filter cannot be read: {problem}.
+        </p>
+      ))}
     </div>
   );
 }

@@ -16,7 +16,8 @@ import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
 import { reasonWords, runStanding, workflowWords } from "../../words/run-words.ts";
 import { BulkBar } from "./bulk-bar.tsx";
-import { filterOf, orderOf, RunFilterBar } from "./run-filter-bar.tsx";
+import { type ReadFilter, readFilter } from "./run-filter.ts";
+import { RunFilterBar } from "./run-filter-bar.tsx";
 import "./runs.css";
 
 const columns: readonly Column<Run>[] = [
@@ -53,11 +54,27 @@ const hrefOf = ({ runId }: Run) => `/runs/${runId}`;
 const PAGE = 200;
 
 export function RunsPage() {
+  const [search] = useSearchParams();
+  const read = readFilter(search);
+  if (read.problems.size === 0) return <RunsOf read={read} filtered={search.size > 0} />;
+  return (
+    <>
+      <PageHead title="Runs" />
+      <RunFilterBar problems={read.problems} />
+      <EmptyState
+        title="No run is shown"
+        text="A part of the filter cannot be read. Correct it, or look at all runs."
+        next={{ href: "/runs", text: "Show all runs" }}
+      />
+    </>
+  );
+}
+
+function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filtered: boolean }) {
   const namespace = useNamespace();
   const [search] = useSearchParams();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const filter = filterOf(search);
-  const order = orderOf(search);
+  const { filter, order } = read;
   const key = `${namespace} ${search}`;
   const load = async (pageToken: string, signal: AbortSignal): Promise<ListPage<Run>> => {
     const page = await scheduler.listRuns(
@@ -83,12 +100,12 @@ export function RunsPage() {
           </button>
         )}
       </PageHead>
-      <RunFilterBar />
-      <BulkBar filter={filter} chosen={chosen} onDone={list.again} rows={list.rows} />
+      <RunFilterBar problems={read.problems} />
+      <BulkBar read={read} chosen={chosen} onDone={list.again} rows={list.rows} />
       <Shown of={{ ...list.state, again: list.again }} what="the runs">
         {() =>
           list.rows.length === 0 ? (
-            <NoRuns filtered={search.size > 0} />
+            <NoRuns filtered={filtered} />
           ) : (
             <DataTable
               name="Runs"

@@ -1,0 +1,109 @@
+// The filter of runs, as it is written in the address. What cannot be read is a problem of its
+// field, and never no filter: what is done to all runs that pass would hit every run.
+import { create } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import {
+  type RunFilter,
+  RunFilterSchema,
+  RunOrder,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { runStanding, stateName } from "../../words/run-words.ts";
+
+export const OPEN = "open";
+/** Not ended. */
+export const openStates: readonly RunState[] = [
+  RunState.PENDING,
+  RunState.RUNNING,
+  RunState.PAUSED,
+  RunState.STOPPING,
+  RunState.COMPENSATING,
+  RunState.ESCALATED,
+  RunState.FINISHING,
+];
+const groups: Readonly<Record<string, readonly RunState[]>> = {
+  [OPEN]: openStates,
+};
+
+export const single = [
+  RunState.ESCALATED,
+  RunState.RUNNING,
+  RunState.PENDING,
+  RunState.PAUSED,
+  RunState.STOPPING,
+  RunState.COMPENSATING,
+  RunState.FINISHING,
+  RunState.COMPLETED,
+  RunState.FAILED,
+  RunState.COMPENSATED,
+  RunState.CANCELLED,
+] as const;
+
+const HOUR_MS = 3_600_000;
+export const spans: Readonly<Record<string, { readonly ms: number; readonly words: string }>> = {
+  "1h": { ms: HOUR_MS, words: "in the last hour" },
+  "24h": { ms: 24 * HOUR_MS, words: "in the last 24 hours" },
+  "7d": { ms: 7 * 24 * HOUR_MS, words: "in the last 7 days" },
+};
+
+/** To the minute, so that one address asks for one list while it is paged through. */
+const MINUTE_MS = 60_000;
+
+export type FilterField = "state" | "since" | "labels" | "order";
+
+export interface ReadFilter {
+  readonly filter: RunFilter;
+  readonly order: RunOrder;
+  /** What cannot be read, by its field. With any of them `filter` stands for no list of runs. */
+  readonly problems: ReadonlyMap<FilterField, string>;
+  /** As in "state failed, label team=blue"; "" where every run passes. */
+  readonly words: string;
+}
+
+export function readFilter(search: URLSearchParams): ReadFilter {
+  const problems = new Map<FilterField, string>();
+  const [state, since] = [search.get("state") ?? "", search.get("since") ?? ""];
+  const order = search.get("order") ?? "";
+  const workflow = search.get("workflow") ?? "";
+  const named = single.find((one) => stateName(one) === state);
+  const states = groups[state] ?? (named === undefined ? [] : [named]);
+  if (state !== "" && states.length === 0) problems.set("state", `there is no state "${state}"`);
+  const span = spans[since];
+  if (since !== "" && span === undefined) problems.set("since", `there is no time "${since}"`);
+  if (order !== "" && order !== "oldest") problems.set("order", `there is no order "${order}"`);
+  const labels = labelsOf(search.get("labels") ?? "", problems);
+  const now = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
+  const filter = create(RunFilterSchema, {
+    states: [...states],
+    workflow,
+    labels,
+    ...(span === undefined ? {} : { createdAfter: timestampFromMs(now - span.ms) }),
+  });
+  const words = [
+    ...(state === OPEN
+      ? ["open"]
+      : named === undefined
+        ? []
+        : [`state ${runStanding(named).word}`]),
+    ...(workflow === "" ? [] : [`workflow ${workflow}`]),
+    ...Object.entries(labels).map(([name, value]) => `label ${name}=${value}`),
+    ...(span === undefined ? [] : [`accepted ${span.words}`]),
+  ].join(", ");
+  const runOrder = order === "oldest" ? RunOrder.CREATED_ASC : RunOrder.CREATED_DESC;
+  return { filter, order: runOrder, problems, words };
+}
+
+/** `team=blue zone=b`: a value may have further equal signs. */
+function labelsOf(text: string, problems: Map<FilterField, string>): Record<string, string> {
+  const parts = text.split(/[\s,]+/).filter((part) => part !== "");
+  const pairs = parts.map((part) => {
+    const at = part.indexOf("=");
+    if (at < 1) problems.set("labels", `"${part}" is no label: write name=value`);
+    return [part.slice(0, at), part.slice(at + 1)] as const;
+  });
+  const names = pairs.map(([name]) => name);
+  const twice = names.find((name, place) => names.indexOf(name) < place);
+  if (twice !== undefined && !problems.has("labels"))
+    problems.set("labels", `the label "${twice}" is there twice: a run has one value of it`);
+  return Object.fromEntries(pairs);
+}
