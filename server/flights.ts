@@ -64,6 +64,11 @@ export interface FlightsOptions<Item, Result> {
 export type OnFlown = (name: string, items: number, ms: number) => void;
 
 export interface Flights<Item, Result> {
+  /**
+   * Throws OVERLOADED where so many more items have no room to wait. What is submitted right after
+   * it, before anything else is awaited, is not refused.
+   */
+  admit(count: number): void;
   submit(item: Item): Promise<Result>;
   /** Resolves when nothing waits and nothing is out. */
   idle(): Promise<void>;
@@ -168,16 +173,19 @@ export function createFlights<Item, Result>(
     } else passenger.reject(new Error(`flight ${options.name} landed without an answer`));
   }
 
+  function admit(count: number): void {
+    if (boarding.waiting() + count <= options.waitingMax) return;
+    throw new DroverError(
+      "OVERLOADED",
+      `${boarding.waiting()} calls wait for the store already: try again a little later`,
+      { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { flight: options.name } },
+    );
+  }
+
   return Object.freeze({
-    submit(item: Item): Promise<Result> {
-      if (boarding.waiting() >= options.waitingMax)
-        return Promise.reject(
-          new DroverError(
-            "OVERLOADED",
-            `${boarding.waiting()} calls wait for the store already: try again a little later`,
-            { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { flight: options.name } },
-          ),
-        );
+    admit,
+    async submit(item: Item): Promise<Result> {
+      admit(1);
       return new Promise((resolve, reject) => {
         const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
         const size = options.sizeOf?.(item) ?? 1;

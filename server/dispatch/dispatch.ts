@@ -25,7 +25,7 @@ import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.
 
 export interface DispatchOptions {
   readonly clock: Clock;
-  readonly advance: Pick<Advance, "submit">;
+  readonly advance: Pick<Advance, "submit" | "admit">;
   readonly claims: Claims;
   readonly waiters: Waiters;
   readonly lanes: Lanes;
@@ -111,6 +111,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
         if (--ashore <= 0 && rider) rider.waiter.flight = flight;
       };
       try {
+        // All results have room or none has: a call that is refused has changed nothing.
+        options.advance.admit(request.results.length);
         const answers = await Promise.all(
           request.results.map((result) => report(options, request, result, onBoard)),
         );

@@ -98,6 +98,8 @@ export interface Caller {
 }
 
 export interface Advance {
+  /** Throws OVERLOADED where so many more events have no room; see Flights. */
+  admit(count: number): void;
   submit(
     run: RunRef,
     event: RunEvent,
@@ -148,6 +150,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
   });
 
   return Object.freeze({
+    admit: flights.admit,
     submit: (
       run: RunRef,
       event: RunEvent,

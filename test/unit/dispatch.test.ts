@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import { createDispatch } from "../../server/dispatch/dispatch.ts";
 import { createRoster } from "../../server/dispatch/roster.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
+import { DroverError } from "../../server/errors.ts";
 import type { Advanced } from "../../server/scheduler/advance.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
@@ -26,7 +27,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
   const clock = createServerClock();
   const dispatch = createDispatch({
     ...{ clock, waiters },
-    advance: { submit: () => landing.promise },
+    advance: { submit: () => landing.promise, admit: () => undefined },
     claims: {
       claim: async () => null,
       begun: () => undefined,
@@ -63,4 +64,53 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
   expect(unheard).toEqual([]);
   landing.resolve({ kind: "done" });
   await expect(answer).rejects.toThrow("what it was granted cannot be read");
+});
+
+it("a call whose results have no room is refused before any of them is submitted", async () => {
+  const clock = createServerClock();
+  let submitted = 0;
+  const dispatch = createDispatch({
+    ...{ clock, waiters: createWaiters(), roster: createRoster(clock) },
+    advance: {
+      async submit() {
+        submitted++;
+        return { kind: "done" };
+      },
+      admit(count) {
+        if (count > 1) throw new DroverError("OVERLOADED", "20000 calls wait already");
+      },
+    },
+    claims: {
+      claim: async () => null,
+      begun: () => undefined,
+      look: async () => undefined,
+      idle: async () => undefined,
+    },
+    lanes: { of: async () => [], mayGrow: () => false },
+    heartbeats: { beat: async () => [], idle: async () => undefined },
+    lostPolls: { giveBack: async () => undefined },
+    onError: () => undefined,
+  });
+  const results = [0, 1].map((step) => ({
+    token: {
+      ...({ namespace: "default", runId: RUN_ID, task: "perform", fence: 1 } as const),
+      ...{ step, secret: "" },
+    },
+    ...({ outcome: { kind: "released" }, digest: "" } as const),
+  }));
+  const complete = (some: typeof results) =>
+    dispatch.complete(
+      {
+        namespace: NAMESPACE,
+        agent: { id: "one", version: "", session: "s1" },
+        results: some,
+        next: null,
+      },
+      new AbortController().signal,
+    );
+  await expect(complete(results)).rejects.toMatchObject({ reason: "OVERLOADED" });
+  expect(submitted).toBe(0);
+  await expect(complete(results.slice(1))).resolves.toMatchObject({
+    answers: [{ kind: "accepted" }],
+  });
 });
