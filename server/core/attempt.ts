@@ -32,7 +32,7 @@ export type Outcome =
   | { readonly kind: "cancelled"; readonly noEffect: boolean }
   /** Granted to a poll that ended without an answer. Only the supervisor's rules say so. */
   | { readonly kind: "undelivered" }
-  /** Granted to a poll that was answered without it: it never left the server. */
+  /** Granted to a poll, and never sent. Only the supervisor's rules say so. */
   | { readonly kind: "unsent" }
   /** A verify that is needless: its attempt was settled meanwhile. Only the rules say so. */
   | { readonly kind: "superseded" };

@@ -57,7 +57,7 @@ export type RunEvent =
       readonly secret: string;
       /** Why the server could not make the task for the agent; left out: it could. */
       readonly problem?: string;
-      /** The poll was answered, and had no room for it; left out: nobody knows where it is. */
+      /** It never left the server: the answer was full, or the store away. */
       readonly unsent?: boolean;
     }
   /** The session that holds this task lists all that it holds, and leaves it out. */

@@ -40,7 +40,7 @@ export function onUndelivered(pass: Pass, event: Undelivered): Answer {
 
 function sawOf({ pollSeq, agentId }: Lease, { unsent }: Undelivered): string {
   return unsent
-    ? `poll ${pollSeq} of ${agentId} was answered without the task: the answer had no room for it`
+    ? `poll ${pollSeq} of ${agentId} got no such task: its answer was full, or the store was away`
     : `poll ${pollSeq} of ${agentId} ended without an answer: the task never arrived`;
 }
 

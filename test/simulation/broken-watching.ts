@@ -27,6 +27,20 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
     says: /fence 1 of step "flight" of run r1 was declared forgotten at \d+, and no beat/,
   },
   {
+    promise: "G20",
+    what: "a silence of one run was found late, while another run always failed",
+    break: (history) => {
+      const [intervention] = runOf(history, "r1").interventions;
+      const { dueAt } = must(intervention, "intervention");
+      const own = { process: "driver", server: false } as const;
+      const fault = { kind: "run", did: "always-fails" } as const;
+      history.records.push({ kind: "fault", at: dueAt - 1, target: "r2", ...own, fault });
+      must(intervention, "intervention").actedAt += 10_000;
+    },
+    says: /the watch "lease" of step "flight" of run r1 acted \d+ ms too late, while every pass of run r2 failed/,
+    also: ["G8"],
+  },
+  {
     promise: "G9",
     what: "a partition was taken by one who does not watch its region",
     break: (history) => {

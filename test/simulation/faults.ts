@@ -43,6 +43,7 @@ export const FAULT_KINDS = [
   "flight failed and may be repeated",
   "row held by another",
   "notification lost",
+  "run always fails",
   "key repeated",
   "key reused",
   "cancel with undo",
@@ -141,6 +142,8 @@ export interface Faults {
   count(kind: FaultKind): void;
   /** Whether something of this kind happens now; counts it if so. */
   strikes(kind: FaultKind): boolean;
+  /** Whether every pass of this run throws, until the heal. One run of a seed does. */
+  failsAlways(runId: string): boolean;
   /** `isOnce`: it may not be repeated. */
   message(to: string, isServer: boolean, isOnce: boolean): MessageFate;
   store(call: StoreCall): StoreWay;
@@ -177,10 +180,13 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "server relieved in a fire": 0.4,
   "server stopped in a claim": 0.01,
   "notification lost": 1,
+  "run always fails": 0.02,
   "webhook lost": 0.4,
   "webhook refused": 0.4,
   "answer to a webhook lost": 0.4,
 };
+/** What is thrown by each pass of a run that always fails. */
+export const ALWAYS_FAILS = "every pass of this run fails";
 const ABSENT_SHARE = 0.25;
 /** Of a transaction: less than a server waits for its answer. */
 export const SLOW_MS_MAX = 900;
@@ -193,6 +199,7 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     climate.set(kind, chance.happens(ABSENT_SHARE) ? 0 : worst * chance.fraction());
   }
   let calm = false;
+  let failing: string | null = null;
 
   function count(kind: FaultKind): void {
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -225,6 +232,14 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     },
     count,
     strikes,
+    failsAlways(runId: string): boolean {
+      if (calm || (failing !== null && failing !== runId)) return false;
+      if (failing === null && strikes("run always fails")) {
+        failing = runId;
+        recorder.fault({ kind: "run", did: "always-fails" }, runId, false);
+      }
+      return failing === runId;
+    },
     message(to: string, isServer: boolean, isOnce: boolean): MessageFate {
       const usualMs = chance.between(0, 3);
       const record = (did: "lost" | "repeated" | "delayed" | "reordered") =>

@@ -300,10 +300,9 @@ export type ReportSeen =
 
 /**
  * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the
- * store's `down` until `up`; with `tail-lost` it comes up as another one, without its last
- * transactions. `stop` asks a server to drain, `exit` is the end of that. A `jump` is recorded by
- * the new time. `lost`, `repeated`, `delayed`, `reordered` concern one message,
- * `before-commit` and `after-commit` one transaction. After `heal` nothing more is injected.
+ * store's `down` until `up`; with `tail-lost` it has lost its last transactions. `stop` asks a
+ * server to drain, `exit` ends that. A `jump` has the new time. The others concern one message or
+ * one transaction; from `always-fails` on each pass of a run throws. `heal` ends all that.
  */
 export interface FaultRecord extends Happened {
   readonly kind: "fault";
@@ -322,6 +321,7 @@ export interface FaultRecord extends Happened {
       }
     /** Nobody may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }
+    | { readonly kind: "run"; readonly did: "always-fails" }
     | { readonly kind: "heal" };
   /** The process that it happened to; of a message, its receiver; "store" and "all" as they are. */
   readonly target: string;

@@ -26,7 +26,7 @@ import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
 import type { Strikes } from "./chaos.ts";
 import { watchCircuits } from "./circuit-watch.ts";
-import type { Faults } from "./faults.ts";
+import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { callOf, type HttpCall, type HttpHandler, type HttpReply } from "./http-call.ts";
 import { createFaultyStore } from "./store-faults.ts";
 import type { StoreWitness } from "./store-witness.ts";
@@ -152,8 +152,10 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   const log = {
     info: () => undefined,
     warn: () => undefined,
-    error: (fields: object, text: string) =>
-      onDefect(`${text}: ${"err" in fields ? stackOf(fields.err) : ""}`),
+    error(fields: object, text: string) {
+      const err = "err" in fields ? stackOf(fields.err) : "";
+      if (!err.includes(ALWAYS_FAILS)) onDefect(`${text}: ${err}`);
+    },
   };
   const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
   const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
@@ -178,13 +180,14 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   };
 }
 
-/** What the control plane warns of is a defect, unless the store was away. */
+/** What the control plane warns of is a defect, unless the store was away, or a run had to fail. */
 function planeLog(onDefect: (what: string) => void) {
   return pino(
     { level: "warn", base: null, timestamp: false },
     {
       write(line: string) {
         if (
+          !line.includes(ALWAYS_FAILS) &&
           !/STORE_UNAVAILABLE|does not answer|went away|another transaction|join under a new id|partitions\.|circuit\.moved/.test(
             line,
           )

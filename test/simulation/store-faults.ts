@@ -13,7 +13,7 @@ import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts
 import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
 import type { DueLook, RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
-import type { Faults } from "./faults.ts";
+import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { faultyPartitions } from "./store-sessions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
@@ -249,13 +249,22 @@ function transact<T>(
   });
 }
 
-/** Some runs are in the hands of another transaction, for those who do not wait. */
+/**
+ * Some runs are in the hands of another transaction, for those who do not wait; and of one run each
+ * pass throws. That one is no other's child and holds no slot, which others would wait for.
+ */
 function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
   if (options.name !== "advance") return tx;
   return {
     ...tx,
-    lockRuns: (runs: readonly RunRef[], wait: boolean) =>
-      tx.lockRuns(wait ? runs : runs.filter(() => !faults.strikes("row held by another")), wait),
+    async lockRuns(runs: readonly RunRef[], wait: boolean) {
+      const free = wait ? runs : runs.filter(() => !faults.strikes("row held by another"));
+      const heads = await tx.lockRuns(free, wait);
+      for (const { runId, run } of heads)
+        if (!run.keyed && run.parent === null && faults.failsAlways(runId))
+          throw new Error(ALWAYS_FAILS);
+      return heads;
+    },
   };
 }
 

@@ -1,4 +1,4 @@
-// The offline checker: decides from a recorded history alone whether the promises G1 to G19
+// The offline checker: decides from a recorded history alone whether the promises G1 to G20
 // (violation.ts) were kept. Each is one function, whose comment says how it decides.
 //
 // A check reports what the history proves to be broken, never what it cannot decide: an unknown
@@ -6,6 +6,7 @@
 import type { History } from "../history.ts";
 import { nothingAcknowledgedIsLost, oneKeyOneRun, refusedMeansNotDone } from "./acknowledged.ts";
 import { type Facts, factsOf } from "./facts.ts";
+import { failsAlone } from "./fails-alone.ts";
 import {
   lateReportsChangeNothing,
   oneAttemptAtATime,
@@ -54,6 +55,7 @@ const CHECKS = {
   G16: cancelStopsForward,
   G17: nobodyReadsBackwards,
   G19: oneEffectOfEachStep,
+  G20: failsAlone,
 } satisfies Record<PromiseName, Check>;
 
 /**

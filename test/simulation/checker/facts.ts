@@ -33,6 +33,8 @@ export interface Facts {
    * earlier one. Part of `bounds.transactionMs`, which most comparisons allow anyway.
    */
   readonly clockBackMs: number;
+  /** Runs of which every pass threw for a while. */
+  readonly failing: ReadonlySet<string>;
   readonly calls: readonly Call[];
   readonly runs: ReadonlyMap<string, RunFacts>;
   /** Reports by `tokenKey`. */
@@ -160,6 +162,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     history,
     bounds,
     clockBackMs,
+    failing: new Set(of("fault").flatMap((one) => (one.fault.kind === "run" ? one.target : []))),
     calls,
     runs,
     reports,

@@ -25,6 +25,8 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   let total = 0;
   for (const run of facts.runs.values()) {
     const { runId } = run.run;
+    // Nothing could be done about it in time.
+    if (facts.failing.has(runId)) continue;
     for (const act of run.run.interventions) {
       const { rule, step, actedAt } = act;
       // Its last bad end is not yet the moment: how others end, and the window, may make it so.
@@ -101,7 +103,7 @@ function numberOf({ task, secret }: TokenParts, { numbers }: Facts): number {
 }
 
 /** The end of `total` is looked at while a step is ready: it may come while an agent has it. */
-function dueFrom(
+export function dueFrom(
   run: RunFacts,
   { rule, step, fence, dueAt }: FinalRun["interventions"][number],
 ): Moment {
@@ -147,7 +149,7 @@ export function* oneSupervisorActs(facts: Facts): Iterable<Finding> {
 }
 
 /** Told of a run, and done by the owner of the lane, whose epoch is of another partition. */
-function isOfLane({ rule }: { readonly rule: string }): boolean {
+export function isOfLane({ rule }: { readonly rule: string }): boolean {
   return rule === "queue-circuit" || rule === "agent-circuit";
 }
 

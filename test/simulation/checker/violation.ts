@@ -19,6 +19,7 @@ export const PROMISES = Object.freeze({
   G16: "after an acknowledged cancel nothing goes forward, and from a pause to its end nothing moves",
   G17: "a session never reads backwards",
   G19: "a completed run has one effect of each step, and none of one that it went on without",
+  G20: "what fails for good fails alone: a run whose passes always throw delays no other",
 });
 
 export type PromiseName = keyof typeof PROMISES;
@@ -51,6 +52,8 @@ export interface Bounds {
   readonly killedMs: number;
   /** G8: the same after a freeze, a cut or an outage of the store. */
   readonly frozenMs: number;
+  /** G20: by how much more another run may be late beside one that always fails. */
+  readonly besideMs: number;
   /** G15: how long ready work and a matching waiter may miss each other. */
   readonly meetMs: number;
   /** G15: the longest ordinary way of a message, without a fault. */
@@ -63,7 +66,7 @@ export interface Bounds {
  * connection there, so the session of the dead ends 3 s after its last call and is then looked for.
  */
 export function boundsFor(source: "simulation" | "processes"): Bounds {
-  const alike = { frozenMs: 5_000, meetMs: 1_000, networkMs: 200 };
+  const alike = { frozenMs: 5_000, besideMs: 1_000, meetMs: 1_000, networkMs: 200 };
   return Object.freeze(
     source === "simulation"
       ? { ...alike, transactionMs: 0, detectMs: 1_250, detectShare: 1, killedMs: 4_000 }

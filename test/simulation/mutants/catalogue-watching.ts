@@ -130,4 +130,18 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     replace: "if (stranger) listed(NOBODY, stranger);",
     why: "whoever knows the address of a trigger sets it off",
   },
+  {
+    name: "a bad event takes its flight with it",
+    file: "flights.ts",
+    find: "if (board.length === 1 || isAway(error)) {",
+    replace: "if (board.length >= 1) {",
+    why: "one run whose passes always throw fails the events of all runs that fly with it",
+  },
+  {
+    name: "a row that failed rests for ever",
+    file: "supervisor/resting.ts",
+    find: "untilMs: nowMs + restMs,",
+    replace: "untilMs: Number.POSITIVE_INFINITY,",
+    why: "what failed once is never tried again, though its cause is gone",
+  },
 ];

@@ -234,7 +234,7 @@ test("24: a claim whose facts cannot be read afterwards gives its task back at o
     await two.end(await two.take(), success());
     expect((await look(run)).attempts).toEqual([
       "a perform 1/1 released",
-      "a perform 2/1 undelivered",
+      "a perform 2/1 unsent",
       "a perform 3/1 success",
     ]);
   }));

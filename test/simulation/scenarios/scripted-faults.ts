@@ -95,6 +95,7 @@ export function createScriptedFaults(recorder: Recorder): ScriptedFaults {
     loseNotifications(lose: boolean) {
       notificationsLost = lose;
     },
+    failsAlways: () => false,
     heal: () => undefined,
   } satisfies ScriptedFaults);
 }
