@@ -24,6 +24,8 @@ export interface ServeOptions {
   readonly requireTokens?: boolean;
   /** A proxy ends TLS in front of it. */
   readonly tlsInFront?: boolean;
+  /** Names under which a browser may reach it on loopback. */
+  readonly hostNames?: readonly string[];
   /** Lets webhooks go to this machine and its link. */
   readonly allowLocalWebhooks: boolean;
   readonly supervisor: "embedded" | "none";

@@ -10,6 +10,8 @@ export interface RpcConfig {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
+  /** Names under which a browser may reach it, beside localhost and addresses. */
+  readonly hostNames: readonly string[];
   /** Allows an address that is not loopback although nobody has to say who he is. */
   readonly insecureNoAuth: boolean;
   /** Every call shows an API token. */
@@ -37,6 +39,7 @@ export interface RpcConfig {
 export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   host: "127.0.0.1",
   port: DEFAULT_PORT,
+  hostNames: Object.freeze([]),
   insecureNoAuth: false,
   requireTokens: false,
   tlsInFront: false,

@@ -72,6 +72,8 @@ export interface ServerOptions extends ProcessOptions {
   readonly requireTokens?: boolean;
   /** TLS ends in front of it, so that tokens never travel in plain text. Default false. */
   readonly tlsInFront?: boolean;
+  /** Names under which a browser may reach it on loopback, beside localhost and addresses. */
+  readonly hostNames?: readonly string[];
   /** none: other processes watch. Default embedded: it shares the watching with all others. */
   readonly supervisor?: "embedded" | "none";
   readonly limits?: Partial<RpcConfig>;
@@ -131,6 +133,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         insecureNoAuth: options.insecureNoAuth ?? false,
         requireTokens: options.requireTokens ?? false,
         tlsInFront: options.tlsInFront ?? false,
+        hostNames: options.hostNames ?? [],
       },
       overdueMs: options.health?.overdueMs ?? settings.overdueMs,
       clock: systemClock,

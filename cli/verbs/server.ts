@@ -18,6 +18,7 @@ interface ServerOptions extends DatabaseOptions, SettingOptions, TraceOptions, L
   readonly insecureNoAuth?: boolean;
   readonly requireTokens: boolean;
   readonly tlsInFront: boolean;
+  readonly hostName?: readonly string[];
   readonly allowLocalWebhooks?: boolean;
   readonly supervisor: "embedded" | "none";
 }
@@ -38,6 +39,10 @@ export function addServer(program: Command, ended: Ended): void {
         "a proxy ends TLS in front of it: with tokens it may listen on other addresses",
       ).env("DROVER_TLS_IN_FRONT"),
     )
+    .option(
+      "--host-name <name...>",
+      "names under which a browser may reach it on loopback, beside localhost",
+    )
     .option("--allow-local-webhooks", "send webhooks to this machine and its link, too")
     .addOption(
       new Option("--supervisor <where>", "embedded: watches too; none: drover supervisor does")
@@ -54,8 +59,8 @@ export function addServer(program: Command, ended: Ended): void {
         );
       const insecureNoAuth = options.insecureNoAuth ?? false;
       const allowLocalWebhooks = options.allowLocalWebhooks ?? false;
-      const { supervisor, requireTokens, tlsInFront } = options;
-      const who = { insecureNoAuth, requireTokens, tlsInFront };
+      const { supervisor, requireTokens, tlsInFront, hostName: hostNames = [] } = options;
+      const who = { insecureNoAuth, requireTokens, tlsInFront, hostNames };
       const open = { ...who, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const [trace, log] = [traceOf(options), logOf(options)];

@@ -99,7 +99,7 @@ function refuseOpenAddress({ host, insecureNoAuth, requireTokens, tlsInFront }: 
   );
 }
 
-function isLoopback(host: string): boolean {
+export function isLoopback(host: string): boolean {
   if (host === "localhost" || host === "::1") return true;
   return isIP(host) === 4 && host.startsWith("127.");
 }

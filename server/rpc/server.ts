@@ -6,7 +6,7 @@
 // parked polls are answered empty, new calls are refused with DRAINING; when nothing is in flight,
 // or the grace is over, clients are told to go and what is left is cut. `stop` cuts at once. Both
 // may be called twice, and stop during a drain.
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -29,6 +29,7 @@ import { droverMethods } from "./drover-methods.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { guarded } from "./guarded-pages.ts";
 import { createHealth, type Health } from "./health.ts";
+import { hostRefusal } from "./host-check.ts";
 import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
 import { createIdentity } from "./identity.ts";
 import { createMount, type Log, type Mount, type Mounted, type TracedCalls } from "./mount.ts";
@@ -154,12 +155,24 @@ function createHttp(
   const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
     if (drain.begun) response.setHeader("connection", "close");
     if (hooks.handle(request, response)) return;
+    const refusal = isProbe(request.url) ? null : hostRefusal(deps.config, request.headers);
+    if (refusal !== null) return refuseHost(response, refusal);
     if (connect.handle(request, response)) return;
     servePage(pages, request, response, dashboard?.handle);
   });
   // It never listens by itself, and would start its checks for slow senders only then.
   http.emit("listening");
   return http;
+}
+
+/** Whoever runs the server may ask by any name whether it lives. */
+function isProbe(url = ""): boolean {
+  return url === "/healthz" || url === "/readyz";
+}
+
+function refuseHost(response: ServerResponse, message: string): void {
+  response.writeHead(403, { "content-type": "application/json", connection: "close" });
+  response.end(JSON.stringify({ code: "permission_denied", message }));
 }
 
 interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
