@@ -3,11 +3,32 @@
 // told and does not end the loop. Starting and stopping twice is fine.
 import type { Clock, Timer } from "./clock.ts";
 
+const TOLD_EVERY_MS = 60_000;
+
 export interface Loop {
   start(): void;
   /** Resolves when the round under way has ended. */
   stop(): Promise<void>;
   runOnce(): Promise<void>;
+}
+
+/** Of failures in a row the first is passed on, and then one a minute. */
+export function inARow(
+  clock: Pick<Clock, "monotonicMs">,
+  onError: (error: unknown) => void,
+): { failed(error: unknown): void; ended(): void } {
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  return Object.freeze({
+    failed(error: unknown): void {
+      const now = clock.monotonicMs();
+      if (now - toldAtMs < TOLD_EVERY_MS) return;
+      toldAtMs = now;
+      onError(error);
+    },
+    ended(): void {
+      toldAtMs = Number.NEGATIVE_INFINITY;
+    },
+  });
 }
 
 export function createLoop(options: {
@@ -20,7 +41,8 @@ export function createLoop(options: {
   let running = false;
   let under: Promise<void> = Promise.resolve();
 
-  const runOnce = (): Promise<void> => options.runOnce().catch(options.onError);
+  const failures = inARow(options.clock, options.onError);
+  const runOnce = (): Promise<void> => options.runOnce().then(failures.ended, failures.failed);
 
   function plan(): void {
     if (!running) return;

@@ -210,7 +210,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     of.moment.under = true;
     for (let moment: Moment | null = first; moment !== null && member === of; ) {
       await of.session.announceMoment(moment).catch((error: unknown) => {
-        log.debug({ event: "moment.not-announced", why: String(error) });
+        log.warn({ event: "moment.not-announced", err: String(error) });
       });
       moment = of.moment.next;
       of.moment.next = null;
@@ -286,7 +286,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     announceLanes(lanes: readonly number[]) {
       if (!member?.peers || lanes.length === 0) return;
       member.session.announceLanes(lanes).catch((error: unknown) => {
-        log.debug({ event: "lanes.not-announced", why: String(error) });
+        log.warn({ event: "lanes.not-announced", err: String(error) });
       });
     },
     announceMoment({ wakeAt, now }: { readonly wakeAt: Moment | null; readonly now: Moment }) {

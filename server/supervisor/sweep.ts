@@ -241,16 +241,16 @@ export function createSweep(options: SweepOptions): Sweep {
       if (place === FIRST) looks = 1;
       try {
         await look();
+      } catch (error) {
+        failed(error, { walk: place.walk });
+        failures++;
+        if (failures >= FAILURES_MAX) moveTo(NEXT_WALK[place.walk]);
       } finally {
         const endedMs = clock.monotonicMs();
         restsUntilMs = endedMs + REST_BY_WORK * (endedMs - beganMs);
       }
     },
-    onError(error) {
-      failed(error, { walk: place.walk });
-      failures++;
-      if (failures >= FAILURES_MAX) moveTo(NEXT_WALK[place.walk]);
-    },
+    onError: (error) => failed(error, { walk: place.walk }),
   });
 
   return Object.freeze({

@@ -45,7 +45,7 @@ export function createStatistics(pool: pg.Pool, clock: Clock, log: Logger): Stat
       try {
         await analyze();
       } catch (error) {
-        log.debug({ event: "store.not-analyzed", err: String(error) });
+        log.warn({ event: "store.not-analyzed", err: String(error) });
       }
     },
   });
