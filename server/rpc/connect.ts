@@ -25,8 +25,15 @@ import {
 } from "@connectrpc/connect-node";
 import { DroverError } from "../errors.ts";
 import { connectTimeoutMs, grpcTimeoutMs } from "./deadline.ts";
-import { decodeBinary, decodeJson, JSON_OPTIONS, messageTooLarge } from "./decode.ts";
+import {
+  decodeBinary,
+  decodeJson,
+  JSON_OPTIONS,
+  messageTooDeep,
+  messageTooLarge,
+} from "./decode.ts";
 import { answerOf, StandardError } from "./errors.ts";
+import { createDepthMeter } from "./json-depth.ts";
 import type { Call, Log, Mount, Mounted } from "./mount.ts";
 
 export interface ConnectTransport {
@@ -93,7 +100,7 @@ async function answer(
   const peer = `${request.socket.remoteAddress}:${request.socket.remotePort}`;
   const passage: Passage = { reached: false, peer, refusal: absurdDeadline(request, mount) };
   const asked = askedWith(request, response, passage);
-  const body = watched(asked.body, bytesMax);
+  const body = watched(asked, bytesMax);
   const first = await handler({ ...asked, body: body.bytes });
   const answered = passage.reached || passage.refusal !== null;
   const refusal = answered ? null : body.problem(handler.method, asked.header);
@@ -139,13 +146,19 @@ async function refuse(
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /** Lets the body through and keeps it, so that what did not decode can be said. */
-function watched(source: UniversalServerRequest["body"], bytesMax: number) {
+function watched({ body: source, header: of }: UniversalServerRequest, bytesMax: number) {
   const chunks: Uint8Array[] = [];
+  const isJson = (of.get("content-type") ?? "").includes("json");
+  const isDeep = isJson ? createDepthMeter() : () => false;
   let size = 0;
+  let tooDeep = false;
   async function* bytes(): AsyncGenerator<Uint8Array> {
     if (!isByteStream(source)) return;
     for await (const chunk of source) {
       size += chunk.length;
+      tooDeep ||= isDeep(chunk);
+      // The rest is read and dropped, for its sender to hear the answer.
+      if (tooDeep) continue;
       if (size <= bytesMax + ENVELOPE_HEAD_BYTES) chunks.push(chunk);
       yield chunk;
     }
@@ -158,6 +171,7 @@ function watched(source: UniversalServerRequest["body"], bytesMax: number) {
     const announced = head > 0 && sent.length >= head ? sent.readUInt32BE(1) + head : size;
     const claimed = Number(header.get("content-length"));
     if (Math.max(size, announced, claimed) > bytesMax + head) return messageTooLarge(bytesMax);
+    if (tooDeep) return messageTooDeep();
     if (size === 0) return null;
     const body = sent.subarray(head);
     const decoded = (type.includes("json") ? decodeJson : decodeBinary)(method.input, body);

@@ -9,6 +9,7 @@ import {
 } from "@bufbuild/protobuf";
 import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
 import { DroverError } from "../errors.ts";
+import { JSON_DEPTH_MAX } from "./json-depth.ts";
 
 export type Decoded =
   | { readonly kind: "request"; readonly message: Message }
@@ -40,6 +41,13 @@ function decode(desc: DescMessage, read: () => Message): Decoded {
     const message = `The bytes are no ${desc.typeName} (${why}): compare the contracts of both sides.`;
     return { kind: "malformed", error: new DroverError("MALFORMED_MESSAGE", message, { cause }) };
   }
+}
+
+export function messageTooDeep(): DroverError {
+  return new DroverError(
+    "MALFORMED_MESSAGE",
+    `The message is JSON that is nested deeper than ${JSON_DEPTH_MAX}: no call needs that much.`,
+  );
 }
 
 export function messageTooLarge(bytesMax: number): DroverError {

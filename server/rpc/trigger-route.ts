@@ -12,6 +12,7 @@ import type { Namespace, Store } from "../store/store.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
 import type { Drain } from "./drain.ts";
+import { createDepthMeter } from "./json-depth.ts";
 import type { Log } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { readBody } from "./request-body.ts";
@@ -215,6 +216,7 @@ function queryOf({ url = "" }: IncomingMessage): ReadonlyMap<string, string> {
 
 /** undefined: it is none. */
 function jsonOf(bytes: Uint8Array) {
+  if (createDepthMeter()(bytes)) return undefined;
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch {

@@ -12,7 +12,7 @@ import {
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { DroverError, type Reason } from "../../../server/errors.ts";
 import { toStatus } from "../../../server/rpc/errors.ts";
 import { type GrpcClient, grpcClient, postJson, readStatus } from "./rpc-clients.ts";
@@ -208,6 +208,17 @@ describe("single values out of their limits are INVALID_REQUEST, with path, valu
     expect(answer).toMatchObject({ http: 400, code: 3, reason: "INVALID_REQUEST" });
     expect(answer.fields).toEqual([["priority", expect.stringContaining("12 must be")]]);
     expect(stored).toEqual([]);
+  });
+
+  test("JSON that is nested without need is refused before it is parsed", async () => {
+    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+    const parse = vi.spyOn(JSON, "parse");
+    const answer = await postJson(world.port, scheduler.schedule, `{"labels":${deep}}`);
+    const longest = Math.max(0, ...parse.mock.calls.map(([text]) => text.length));
+    parse.mockRestore();
+    expect(answer).toMatchObject({ reason: "MALFORMED_MESSAGE" });
+    expect(answer.message).toContain("nested deeper than 100");
+    expect(longest).toBeLessThan(100_000);
   });
 });
 
