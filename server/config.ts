@@ -27,8 +27,14 @@ export interface RpcConfig {
   readonly messageBytesMax: number;
   /** A caller's deadline that is further away is a mistake. */
   readonly deadlineMsMax: number;
-  /** Calls in flight, parked polls included (each holds about 12 kB). */
+  /** Calls in hand, without those that wait. */
   readonly callsMax: number;
+  /** Polls, WaitRun and watches in hand (each holds about 12 kB). */
+  readonly waitingCallsMax: number;
+  /** Of these, from one address: three quarters, so that one peer leaves room for others. */
+  readonly waitingCallsPerPeerMax: number;
+  /** Of these, for one namespace. */
+  readonly waitingCallsPerNamespaceMax: number;
   readonly connectionsMax: number;
   /** Calls in flight on one HTTP/2 connection. */
   readonly streamsPerConnectionMax: number;
@@ -47,6 +53,9 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   messageBytesMax: 4 * 1024 * 1024,
   deadlineMsMax: 24 * 3_600_000,
   callsMax: 20_000,
+  waitingCallsMax: 20_000,
+  waitingCallsPerPeerMax: 15_000,
+  waitingCallsPerNamespaceMax: 15_000,
   connectionsMax: 10_000,
   streamsPerConnectionMax: 1_000,
   drainMs: 10_000,

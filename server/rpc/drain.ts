@@ -7,8 +7,10 @@
 export interface Drain {
   readonly begun: boolean;
   readonly inFlight: number;
+  /** Calls in hand that do not merely wait. */
+  readonly working: number;
   /** Counts a call in; the returned function counts it out, once. */
-  enter(): () => void;
+  enter(kind?: CallKind): () => void;
   /** Calls back at the begin of the drain, at once if that was before. Returns how to forget it. */
   onBegin(tell: () => void): () => void;
   begin(): void;
@@ -16,19 +18,26 @@ export interface Drain {
   idle(): Promise<void>;
 }
 
+/** A call that waits takes no room from those that work. */
+export type CallKind = "working" | "waiting";
+
 export function createDrain(): Drain {
   let begun = false;
   let inFlight = 0;
+  let working = 0;
   const tellers = new Set<() => void>();
   let waiters: (() => void)[] = [];
 
-  function enter(): () => void {
+  function enter(kind: CallKind = "working"): () => void {
+    const work = kind === "working" ? 1 : 0;
     inFlight++;
+    working += work;
     let inside = true;
     return () => {
       if (!inside) return;
       inside = false;
       inFlight--;
+      working -= work;
       if (inFlight > 0) return;
       const woken = waiters;
       waiters = [];
@@ -42,6 +51,9 @@ export function createDrain(): Drain {
     },
     get inFlight() {
       return inFlight;
+    },
+    get working() {
+      return working;
     },
     enter,
     onBegin(tell: () => void) {

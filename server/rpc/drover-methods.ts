@@ -18,8 +18,12 @@ export function droverMethods(deps: ServiceDeps, mount: Mount): readonly Mounted
   return [
     ...mount.service(SchedulerService, createSchedulerService(deps), {
       itemFields: SCHEDULER_ITEM_FIELDS,
+      waits: ["WaitRun"],
     }),
     ...mount.service(OperatorService, createOperatorService(deps)),
-    ...mount.service(AgentService, createAgentService(deps), { itemFields: AGENT_ITEM_FIELDS }),
+    ...mount.service(AgentService, createAgentService(deps), {
+      itemFields: AGENT_ITEM_FIELDS,
+      waits: ["PollTask"],
+    }),
   ];
 }

@@ -22,7 +22,9 @@ import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { Caller, Identity, Judge } from "./identity.ts";
+import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
+import { createWaitingCalls, type WaitingLimits } from "./waiting-calls.ts";
 
 /** What a transport knows about a call. */
 export interface Call {
@@ -86,6 +88,8 @@ export type Mounted =
 export interface MountOptions {
   /** Methods whose batch has answers of its own for each item, and the name of that field. */
   readonly itemFields?: Readonly<Record<string, string>>;
+  /** Unary methods that wait for something to happen; streams always do. */
+  readonly waits?: readonly string[];
   /** Served while draining, and not waited for: health and reflection. */
   readonly always?: boolean;
 }
@@ -97,7 +101,7 @@ export interface Log {
   error(fields: object, text: string): void;
 }
 
-export interface MountDeps {
+export interface MountDeps extends WaitingLimits {
   readonly check: RequestCheck;
   readonly drain: Drain;
   readonly log: Log;
@@ -128,7 +132,7 @@ export interface Mount {
 /** What every mounted call goes through. */
 interface Gate {
   /** Lets a call in, or throws; the returned function lets it out. */
-  admit(call: Call): () => void;
+  admit(call: Call, request: Message): () => void;
   /** Throws where the caller may not; null: nobody has to say who he is. */
   readonly judge: Judge | null;
   /** Throws what is wrong with the request. */
@@ -141,14 +145,21 @@ interface Gate {
 
 export function createMount(deps: MountDeps): Mount {
   const { check, drain, log } = deps;
+  const waiting = createWaitingCalls(deps);
   const checkDeadline = (deadlineMs: number | null) => refuseAbsurd(deadlineMs, deps.deadlineMsMax);
 
-  function admit(call: Call, always: boolean): () => void {
-    checkDeadline(call.deadlineMs);
-    if (always) return () => {};
+  function admit(call: Call, request: Message, waits: boolean): () => void {
     if (drain.begun)
       throw new DroverError("DRAINING", "This server is about to stop: repeat it on another.");
-    if (drain.inFlight >= deps.callsMax)
+    if (waits) {
+      const leaveWaiting = waiting.enter(call.peer, namespaceOf(request));
+      const leave = drain.enter("waiting");
+      return () => {
+        leaveWaiting();
+        leave();
+      };
+    }
+    if (drain.working >= deps.callsMax)
       throw new DroverError(
         "OVERLOADED",
         `This server has ${deps.callsMax} calls in hand: repeat it later, or on another.`,
@@ -158,11 +169,15 @@ export function createMount(deps: MountDeps): Mount {
 
   function gateOf(method: DescMethod, options: MountOptions): Gate {
     const name = `${method.parent.typeName}/${method.name}`;
+    const waits = isStream(method) || options.waits?.includes(method.name) === true;
     const itemField = options.itemFields?.[method.name] ?? null;
     const report = (defect: unknown) =>
       log.error({ err: defect, method: name }, "a call met a defect and was answered INTERNAL");
     return {
-      admit: (call) => admit(call, options.always === true),
+      admit: (call, request) => {
+        checkDeadline(call.deadlineMs);
+        return options.always === true ? () => {} : admit(call, request, waits);
+      },
       judge: options.always === true ? null : (deps.identity?.judgeOf(method) ?? null),
       contextOf: (request, call, caller) =>
         contextWith(call, caller, check.check(method.input, request, itemField)),
@@ -186,6 +201,11 @@ export function createMount(deps: MountDeps): Mount {
   }
 
   return Object.freeze({ service, checkDeadline });
+}
+
+function namespaceOf(request: Message): string {
+  const named: unknown = Reflect.get(request, "namespace");
+  return typeof named === "string" && named !== "" ? named : DEFAULT_NAMESPACE;
 }
 
 function refuseAbsurd(deadlineMs: number | null, limitMs: number): void {
@@ -216,7 +236,7 @@ function mountUnary(
     let leave = () => {};
     let failed: string | null = null;
     try {
-      leave = gate.admit(call);
+      leave = gate.admit(call, request);
       const judged = gate.judge?.(call, request) ?? null;
       const caller = judged instanceof Promise ? await judged : judged;
       return create(method.output, await handle(request, gate.contextOf(request, call, caller)));
@@ -243,7 +263,7 @@ function mountStream(
     let failed: string | null = null;
     let sending = false;
     try {
-      leave = gate.admit(call);
+      leave = gate.admit(call, request);
       const caller = (await gate.judge?.(call, request)) ?? null;
       const answers = handle(request, gate.contextOf(request, call, caller));
       for await (const answer of answers) {

@@ -71,7 +71,7 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
   const { drain, config, log } = deps;
 
   async function serve(request: IncomingMessage, response: ServerResponse, path: string) {
-    const busy = drain.begun || drain.inFlight >= config.callsMax;
+    const busy = drain.begun || drain.working >= config.callsMax;
     if (busy) return send(response, comeAgain("DRAINING", "this server is about to stop, or busy"));
     const leave = drain.enter();
     try {

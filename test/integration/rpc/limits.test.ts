@@ -19,7 +19,7 @@ import { type GrpcClient, grpcClient, postJson, readConnect } from "./rpc-client
 import { AGENT, RUN_ID, signal, startWorld, type World, type WorldOptions } from "./rpc-world.ts";
 
 const { getRun, schedule, watchRun } = SchedulerService.method;
-const { pollTask } = AgentService.method;
+const { heartbeat, pollTask } = AgentService.method;
 const run = { ref: { case: "runId" as const, value: RUN_ID } };
 const garbage = new Uint8Array([0x0a, 0xff, 0x01, 0x02]);
 const tooMuch = "x".repeat(4 * 1024 * 1024 + 100);
@@ -185,6 +185,35 @@ describe("a deadline that passes", () => {
 describe("more calls than the server holds", () => {
   test("are refused OVERLOADED with a delay, and taken again when there is room", async () => {
     await restart({ config: { callsMax: 1 } });
+    const inHand = signal();
+    const { promise, resolve } = signal();
+    const { findRun } = world.reads;
+    world.reads.findRun = async (...given) => {
+      inHand.resolve();
+      await promise;
+      return findRun(...given);
+    };
+    const first = grpc.unary(getRun, { run });
+    await inHand.promise;
+    expect(await grpc.unary(getRun, { run })).toMatchObject({
+      code: 8,
+      reason: "OVERLOADED",
+      retryMs: 1_000,
+      kinds: ["ErrorInfo", "RetryInfo", "QuotaFailure"],
+    });
+    resolve();
+    expect((await first).code).toBe(0);
+  });
+});
+
+describe("more polls than may wait", () => {
+  const one = { callsMax: 1, waitingCallsMax: 9 };
+  test.each([
+    ["on a server", { ...one, waitingCallsMax: 1 }, "This server"],
+    ["from an address", { ...one, waitingCallsPerPeerMax: 1 }, "The address 127.0.0.1"],
+    ["in a namespace", { ...one, waitingCallsPerNamespaceMax: 1 }, 'The namespace "default"'],
+  ])("%s are refused with a delay, and heartbeats are answered", async (_, config, who) => {
+    await restart({ config });
     const parked = signal();
     const { promise, resolve } = signal();
     const { poll } = world.dispatcher;
@@ -195,14 +224,15 @@ describe("more calls than the server holds", () => {
     };
     const first = grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });
     await parked.promise;
-    expect(await grpc.unary(getRun, { run })).toMatchObject({
-      code: 8,
-      reason: "OVERLOADED",
-      retryMs: 1_000,
-      kinds: ["ErrorInfo", "RetryInfo", "QuotaFailure"],
-    });
+    const other = grpcClient(world.port);
+    const second = await other.unary(pollTask, { agent: AGENT, pollSeq: 2n });
+    other.close();
+    expect(second).toMatchObject({ code: 8, reason: "OVERLOADED", retryMs: 1_000 });
+    expect(second.message).toContain(who);
+    expect((await grpc.unary(heartbeat, { agent: AGENT })).code).toBe(0);
     resolve();
     expect((await first).code).toBe(0);
+    expect((await grpc.unary(pollTask, { agent: AGENT, pollSeq: 3n })).code).toBe(0);
   });
 });
 
