@@ -14,6 +14,8 @@ export const exitCodes = Object.freeze({
   usage: 2,
   unreachable: 3,
   notFound: 4,
+  /** The run waits for a person. */
+  asked: 5,
 });
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

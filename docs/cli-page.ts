@@ -17,7 +17,7 @@ const HEAD = `# The command line
 
 <!-- Made by \`node docs/generate.ts\` from cli/: change that, not this page. -->
 
-\`drover NOUN VERB\`. Data goes to standard output, in the form that \`-o\` names; what is said about it to standard error. Exit codes: 0 done, 1 the run failed or the request was refused, 2 usage, 3 cannot connect, 4 not found. An option wins over the environment, that over \`drover.yaml\` or \`--config FILE\`, and that over the default; \`drover config show\` says which one counts. \`drover completion bash|zsh|fish\` prints a script that completes all of this.`;
+\`drover NOUN VERB\`. Data goes to standard output, in the form that \`-o\` names; what is said about it to standard error. Exit codes: 0 done, 1 the run failed or the request was refused, 2 usage, 3 cannot connect, 4 not found, 5 the run waits for a person (\`run start --wait\`). An option wins over the environment, that over \`drover.yaml\` or \`--config FILE\`, and that over the default; \`drover config show\` says which one counts. \`drover completion bash|zsh|fish\` prints a script that completes all of this.`;
 
 /** What scripts of completion call is no word for people. */
 function isTold(command: Command): boolean {

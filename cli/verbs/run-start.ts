@@ -1,7 +1,7 @@
 /** `drover run start`: starts a run, and may follow it or wait for its end. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { ConcurrencyPolicy, type Run, RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { ConcurrencyPolicy, RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   RunRefSchema,
   type ScheduleResponse,
@@ -48,7 +48,8 @@ const policies = {
 };
 const slotsMax = 1_000;
 const versionMax = 2 ** 31 - 1;
-const waitSeconds = 30;
+/** A run that waits for a person is told of so soon. */
+const waitSeconds = 5;
 const waitCallMsMax = (waitSeconds + 10) * 1_000;
 
 export function addRunStart(run: Command, ended: Ended): void {
@@ -154,18 +155,18 @@ async function follow(
       { ...request, wait: { seconds: BigInt(waitSeconds) } },
       { timeoutMs: waitCallMsMax },
     );
-    if (!answer.run || !(answer.ended || isFinal(answer.run.state))) {
-      noteEscalation(answer.run, id, output.note);
-      continue;
+    // Nobody knows when somebody answers: who waits is told so, and may wait anew after that.
+    if (answer.run?.state === RunState.ESCALATED) {
+      output.data(WaitRunResponseSchema, answer);
+      if (output.format === "table") output.line(`run ${id} waits for a person`);
+      output.next(`drover run why ${id}`);
+      return exitCodes.asked;
     }
+    if (!answer.run || !(answer.ended || isFinal(answer.run.state))) continue;
     output.data(WaitRunResponseSchema, answer);
     const took = between(answer.run.createdTime, answer.run.endedTime);
     if (output.format === "table") output.line(`${runVerdict(answer.run, output)} after ${took}`);
     if (exitOfRun(answer.run.state) !== exitCodes.done) output.next(`drover run show ${id}`);
     return exitOfRun(answer.run.state);
   }
-}
-
-function noteEscalation(run: Run | undefined, id: string, note: (text: string) => void): void {
-  if (run?.state === RunState.ESCALATED) note(`waits for a person: drover run show ${id}`);
 }

@@ -210,7 +210,7 @@ export interface ClusterRecord {
   readonly database: string;
   /** In their order. */
   readonly migrations: readonly MigrationRecord[];
-  /** Open runs of all namespaces; states without any are left out. */
+  /** Open runs by state; states without any are left out. */
   readonly openRuns: ReadonlyMap<RunState["kind"], number>;
   /** False: there are more, which were not counted. */
   readonly allCounted: boolean;
@@ -280,7 +280,8 @@ export interface Operators {
   ): Promise<readonly ListedIntervention[]>;
   /** The database's time. */
   now(): Promise<Moment>;
-  cluster(): Promise<ClusterRecord>;
+  /** `namespaceId`: the one whose open runs are counted; null: all. */
+  cluster(namespaceId: number | null): Promise<ClusterRecord>;
   attention(namespaceId: number): Promise<Attention>;
   standing(): Promise<Standing>;
   /** By name. */

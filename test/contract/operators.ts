@@ -207,11 +207,16 @@ function describeAttention(opened: Opened): void {
 
   test("open runs are counted by their state", async () => {
     const { store } = opened();
-    const { openRuns } = await store.operators.cluster();
+    const { openRuns } = await store.operators.cluster(null);
     const before = openRuns.get("RUNNING") ?? 0;
     await schedule(store, workflow({ a: {} }), { partition: ownPartition() });
-    const after = await store.operators.cluster();
+    const after = await store.operators.cluster(null);
     expect(after.openRuns.get("RUNNING")).toBe(before + 1);
+    const namespaceId = await newNamespace(store);
+    expect((await store.operators.cluster(namespaceId)).openRuns).toEqual(new Map());
+    await schedule(store, workflow({ a: {} }), { namespaceId, partition: ownPartition() });
+    const own = await store.operators.cluster(namespaceId);
+    expect(own).toMatchObject({ openRuns: new Map([["RUNNING", 1]]), allCounted: true });
     expect(after.database).not.toBe("");
     expect(await store.operators.now()).toEqual(expect.any(Number));
   });

@@ -3,7 +3,7 @@
  * from the database, the others by RPC, and one that is revoked on the first server refused by the
  * second within its bound, over both transports.
  */
-import { create, toBinary } from "@bufbuild/protobuf";
+import { create, type DescMethod, toBinary } from "@bufbuild/protobuf";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Role } from "@drover/proto/drover/v1/token_pb.ts";
@@ -82,6 +82,28 @@ test("a token that one server revokes is refused there at once, and by the other
     (await reasonOf(other, json.secret)) === "TOKEN_REQUIRED" ? true : null,
   );
   expect(performance.now() - revokedAt).toBeLessThan(TRUSTED_MS + 1_000);
+});
+
+test("a token of one namespace does not even hear how much there is in another", async () => {
+  const [one] = servers as [TestServer];
+  const { createNamespace, getClusterInfo } = OperatorService.method;
+  const { schedule } = SchedulerService.method;
+  const call = (method: DescMethod, body: object, secret = admin) =>
+    postJson(portOf(one), method, body, bearer(secret));
+  const definition = { workflow: "waits", steps: [{ id: "a", wait: { for: "3600s" } }] };
+  for (const [namespace, runs] of [
+    ["blue", 1],
+    ["red", 3],
+  ] as const) {
+    await call(createNamespace, { name: namespace });
+    for (let n = 0; n < runs; n++) await call(schedule, { namespace, definition });
+  }
+  const asked = { name: "of-blue", role: "ROLE_VIEWER", namespace: "blue", by: "ada" };
+  const { json } = await call(createToken, asked);
+  const seenBy = async (secret: string) =>
+    (await call(getClusterInfo, {}, secret)).json.openRuns as readonly { count: number }[];
+  expect((await seenBy(json.secret)).map(({ count }) => count)).toEqual([1]);
+  expect((await seenBy(admin)).map(({ count }) => count)).toEqual([4]);
 });
 
 test("that a token was shown is noted about when", async () => {

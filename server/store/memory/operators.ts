@@ -82,7 +82,7 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
     supervisors: () => run(() => supervisors(world)),
     interventions: (...of) => run(() => listInterventions(tables, ...of)),
     now: () => run(now),
-    cluster: () => run(() => cluster(tables)),
+    cluster: (namespaceId) => run(() => cluster(tables, namespaceId)),
     attention: (namespaceId) => run(() => attention(world, namespaceId)),
     standing: () => run(() => standing(world)),
     connections: () => [],
@@ -273,8 +273,12 @@ function newestFirst(a: InterventionPlace, b: InterventionPlace): number {
   return compare(placed(b), placed(a), ["actedAt", "runId", "step", "fence", "rule", "n"]);
 }
 
-function cluster(tables: Tables): ClusterRecord {
-  const runs = tables.runOpen.all();
+function cluster(tables: Tables, namespaceId: number | null): ClusterRecord {
+  const runs = tables.runOpen
+    .all()
+    .filter(
+      ({ runId }) => namespaceId === null || tables.run.get(runId)?.namespaceId === namespaceId,
+    );
   const openRuns = new Map<RunState["kind"], number>();
   for (const { run } of runs) openRuns.set(run.state.kind, (openRuns.get(run.state.kind) ?? 0) + 1);
   const allCounted = Map.groupBy(runs, ({ partition }) => partition)
@@ -298,7 +302,7 @@ function standing(world: OperatorWorld): Standing {
   const open = tables.circuit.all().filter((one) => isHeld(one) && isOnce(one));
   const queue = open.filter(({ agentId }) => agentId === "").length;
   return {
-    openRuns: cluster(tables).openRuns,
+    openRuns: cluster(tables, null).openRuns,
     waiting: waiting.reduce((sum, of) => sum + Math.min(of, WAITING_COUNTED_MAX), 0),
     waitingMs: oldest === null ? 0 : Math.max(0, now() - oldest),
     escalations: [...asked.values()].reduce(

@@ -51,7 +51,7 @@ export function createOperators(
     supervisors: () => listNodes(query, times),
     interventions: (...of) => listInterventions(query, ...of),
     now: async () => (await databaseNow(query)).now,
-    cluster: () => cluster(query),
+    cluster: (namespaceId) => cluster(query, namespaceId),
     attention: (namespaceId) => attention(query, namespaceId, times),
     standing: () => standing(query),
     connections: () =>
@@ -311,10 +311,13 @@ async function databaseNow(query: Query): Promise<{ now: Moment; version: string
   return row;
 }
 
-async function openRunsOf(query: Query): Promise<Omit<ClusterRecord, "database" | "migrations">> {
-  const states = await query<{ state: number; runs: number; more: boolean }>("count_open_runs", [
-    OPEN_RUNS_COUNTED_MAX,
-  ]);
+type OpenRuns = Pick<ClusterRecord, "openRuns" | "allCounted">;
+
+async function openRunsOf(query: Query, namespaceId: number | null): Promise<OpenRuns> {
+  const isAll = namespaceId === null;
+  const name = isAll ? "count_open_runs" : "count_states_of";
+  const asked = [OPEN_RUNS_COUNTED_MAX, ...(isAll ? [] : [namespaceId])];
+  const states = await query<{ state: number; runs: number; more: boolean }>(name, asked);
   return {
     openRuns: new Map(states.map(({ state, runs }) => [runStates.name(state), runs])),
     allCounted: states.every(({ more }) => !more),
@@ -322,7 +325,7 @@ async function openRunsOf(query: Query): Promise<Omit<ClusterRecord, "database" 
 }
 
 async function standing(query: Query): Promise<Standing> {
-  const { openRuns } = await openRunsOf(query);
+  const { openRuns } = await openRunsOf(query, null);
   const [row] = await query<{
     waiting: number;
     waiting_ms: number;
@@ -340,8 +343,8 @@ async function standing(query: Query): Promise<Standing> {
   };
 }
 
-async function cluster(query: Query): Promise<ClusterRecord> {
-  const open = await openRunsOf(query);
+async function cluster(query: Query, namespaceId: number | null): Promise<ClusterRecord> {
+  const open = await openRunsOf(query, namespaceId);
   const migrations = await query<{ number: number; name: string; applied_at: Moment }>(
     "applied_migrations",
     [],

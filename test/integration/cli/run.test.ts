@@ -188,6 +188,18 @@ describe("start", () => {
     expect(stderr).toContain("next: drover run show r1");
   });
 
+  test("--wait ends with a code of its own when the run waits for a person", async () => {
+    server.play({
+      schedule: () => ({ runId: "r1", created: true }),
+      waitRun: () => ({ run: { ...running, state: RunState.ESCALATED }, ended: false }),
+    });
+    expect(await run("start", "holiday", "--wait")).toEqual({
+      code: 5,
+      stdout: "run r1 waits for a person\n",
+      stderr: "started run r1\n  next: drover run why r1\n",
+    });
+  });
+
   test("a key that another request has names the run that it belongs to", async () => {
     server.play({
       schedule() {
