@@ -90,7 +90,11 @@ function whyNot(
   if (!may) return `${approver} is none of its approvers: ${work.approvers.join(", ")}`;
   if (work.notRequester && requester === approver)
     return `${approver} has started the run, and its requester may not approve it`;
-  return event.approved ? pass.judge.formProblem(event.step, event.form) : null;
+  if (!event.approved) return null;
+  const problem = pass.judge.formProblem(event.step, event.form);
+  if (problem === null) return null;
+  const which = event.form === null ? "needs its form (--form JSON)" : "was given a wrong form";
+  return `this approval ${which}: ${problem}`;
 }
 
 /** Ends the approval; its output says who approved, and the form of the last one. */

@@ -14,12 +14,17 @@ const KEPT_MAX = 10_000;
 export function createNamespaces(store: Pick<Store, "namespace" | "onIncarnation">): Namespaces {
   const known = new Map<string, Namespace>();
   // One that was made last may be gone, and its name somebody else's.
-  store.onIncarnation(() => known.clear());
+  let incarnation = 0;
+  store.onIncarnation(() => {
+    incarnation++;
+    known.clear();
+  });
   return Object.freeze({
     async find(given: string) {
       const name = given === "" ? DEFAULT_NAMESPACE : given;
       const kept = known.get(name);
       if (kept) return kept;
+      const asked = incarnation;
       const found = await store.namespace(name);
       if (found === null)
         throw new DroverError(
@@ -28,7 +33,7 @@ export function createNamespaces(store: Pick<Store, "namespace" | "onIncarnation
           { metadata: { name } },
         );
       if (known.size >= KEPT_MAX) known.clear();
-      known.set(name, found);
+      if (asked === incarnation) known.set(name, found);
       return found;
     },
   });

@@ -182,6 +182,30 @@ test("runs that failed are retried together, as many as were counted", async (co
   expect(runs).toHaveLength(14);
 });
 
+test("an approval that has a form is given with it", async (context) => {
+  const form = {
+    type: "object",
+    required: ["reason"],
+    properties: { reason: { type: "string" }, cents: { type: "integer" } },
+  };
+  const steps = [{ id: "release", approval: { approvers: ["ada"], form } }];
+  const { runId } = await shop.client.schedule({ workflow: { workflow: "funds", steps } });
+  const page = await keptPage(context, shop.address);
+  await visit(page, `/runs/${runId}`);
+  await page.getByRole("button", { name: "Approve or reject…" }).click();
+  await page.getByLabel("reason").fill("the invoice is right");
+  await page.getByLabel("cents").fill("1200");
+  await page.getByLabel("Your name").fill("ada");
+  await picture(page, "approval-form");
+  await page.getByRole("button", { name: "Decide" }).click();
+  await page.getByText("The decision is kept.").waitFor(WAIT);
+  await inState(runId, "COMPLETED");
+  const [release] = (await shop.client.getRun(runId)).steps;
+  expect(release?.output).toMatchObject({
+    form: { reason: "the invoice is right", cents: 1_200 },
+  });
+});
+
 describe("what is done to many runs", () => {
   test.for([
     ["labels=tenant%3Aglobex", '"tenant:globex" is no label: write name=value'],

@@ -91,7 +91,7 @@ describe("an approver", () => {
     const world = asked({}, judge);
     expect(world.decide("a", "ada", true)).toMatchObject({
       kind: "refused",
-      why: "limit is missing",
+      why: "this approval needs its form (--form JSON): limit is missing",
     });
     expect(kindOf(world, "a")).toBe("WAITING");
     expect(world.decide("a", "bob", false)).toEqual({ kind: "done" });

@@ -1,13 +1,6 @@
 // What a person can do to a run as a whole, each with what will happen then.
-import {
-  type Run,
-  RunState,
-  type Step,
-  StepKind,
-  StepState,
-  WaitingOn,
-} from "@drover/proto/drover/v1/run_pb.ts";
-import { RerunVersion, Undo, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { type Run, RunState, type Step, WaitingOn } from "@drover/proto/drover/v1/run_pb.ts";
+import { RerunVersion, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type ReactNode, useState } from "react";
 import { useLocation } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
@@ -15,7 +8,8 @@ import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Field } from "../../parts/field.tsx";
 import { useNotice } from "../../shell/notices.tsx";
 import { isFinal } from "../../words/run-words.ts";
-import { keepStatedName, refOf, statedName } from "./run-ref.ts";
+import { DecideFields, decide } from "./decide-fields.tsx";
+import { refOf } from "./run-ref.ts";
 
 type Kind = "pause" | "resume" | "cancel" | "retry" | "rerun" | "signal" | "decide";
 
@@ -25,7 +19,7 @@ interface Action {
   readonly act: string;
   readonly danger?: boolean;
   readonly willHappen: string;
-  readonly fields: (steps: readonly Step[]) => ReactNode;
+  readonly fields: (steps: readonly Step[], run: Run) => ReactNode;
   /** Does it and says what was done; the id of a new run, if it made one. */
   readonly onAct: (run: Run, form: FormData) => Promise<{ told: string; newRunId?: string }>;
 }
@@ -55,7 +49,7 @@ export function RunActions({ run, steps }: { readonly run: Run; readonly steps: 
           <p>
             <strong>What will happen:</strong> {action.willHappen}
           </p>
-          {action.fields(steps)}
+          {action.fields(steps, run)}
         </ConfirmDialog>
       )}
     </>
@@ -227,40 +221,9 @@ const actions: Readonly<Record<Kind, Action>> = {
     act: "Decide",
     willHappen:
       "Your word counts for the step. With as many approvals as it needs it succeeds; one rejection and it fails.",
-    fields: (steps) => (
-      <>
-        <Field name="Step">
-          <select name="step">
-            {steps
-              .filter(
-                ({ kind, state }) => kind === StepKind.APPROVAL && state === StepState.WAITING,
-              )
-              .map(({ id }) => (
-                <option key={id}>{id}</option>
-              ))}
-          </select>
-        </Field>
-        <Field name="Decision">
-          <select name="verdict">
-            <option value="approve">Approve</option>
-            <option value="reject">Reject</option>
-          </select>
-        </Field>
-        <Field name="Your name" help="Kept with the decision. Nothing verifies it.">
-          <input name="by" required maxLength={256} defaultValue={statedName()} />
-        </Field>
-        <Field name="Why">
-          <input name="comment" maxLength={1_024} />
-        </Field>
-      </>
-    ),
+    fields: (steps, run) => <DecideFields {...{ run, steps }} />,
     async onAct(run, form) {
-      const approver = text(form, "by");
-      keepStatedName(approver);
-      await scheduler.decide({
-        ...{ ...refOf(run), stepId: text(form, "step"), approver, comment: text(form, "comment") },
-        verdict: form.get("verdict") === "reject" ? Verdict.REJECT : Verdict.APPROVE,
-      });
+      await decide(run, form);
       return { told: "The decision is kept." };
     },
   },

@@ -1,0 +1,132 @@
+// What an approver fills in: which step, yes or no, who, why, and the form that the step asks for.
+import { type Run, type Step, StepKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
+import { Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { useState } from "react";
+import { scheduler } from "../../calls/clients.ts";
+import { useCall } from "../../calls/use-call.ts";
+import { Field } from "../../parts/field.tsx";
+import { type FormField, formFields, formJson } from "../../words/form-schema.ts";
+import { keepStatedName, refOf, statedName } from "./run-ref.ts";
+
+const FORM_JSON = "form-json";
+const nameOf = (field: string) => `form.${field}`;
+
+export function DecideFields({
+  run,
+  steps,
+}: {
+  readonly run: Run;
+  readonly steps: readonly Step[];
+}) {
+  const waiting = steps.filter(
+    ({ kind, state }) => kind === StepKind.APPROVAL && state === StepState.WAITING,
+  );
+  const [step, setStep] = useState(waiting[0]?.id ?? "");
+  const [approves, setApproves] = useState(true);
+  const asked = useCall(`definition ${run.runId}`, async (signal) => {
+    const request = { ...refOf(run), includeDefinition: true };
+    return (await scheduler.getRun(request, { signal })).definition;
+  });
+  const schema = asked.kind === "loaded" ? schemaOf(asked.value, step) : null;
+  return (
+    <>
+      <Field name="Step">
+        <select name="step" value={step} onChange={({ target }) => setStep(target.value)}>
+          {waiting.map(({ id }) => (
+            <option key={id}>{id}</option>
+          ))}
+        </select>
+      </Field>
+      <Field name="Decision">
+        <select name="verdict" onChange={({ target }) => setApproves(target.value === "approve")}>
+          <option value="approve">Approve</option>
+          <option value="reject">Reject</option>
+        </select>
+      </Field>
+      {approves && schema !== null ? <FormFields key={step} schema={schema} /> : null}
+      <Field name="Your name" help="Kept with the decision. Nothing verifies it.">
+        <input name="by" required maxLength={256} defaultValue={statedName()} />
+      </Field>
+      <Field name="Why">
+        <input name="comment" maxLength={1_024} />
+      </Field>
+    </>
+  );
+}
+
+/** null: the step asks for no form. */
+function schemaOf(definition: WorkflowDefinition | undefined, step: string): string | null {
+  const found = definition?.steps.find(({ id }) => id === step);
+  const form = found?.kind.case === "approval" ? found.kind.value.form : undefined;
+  return form?.body.case === "json" ? form.body.value : null;
+}
+
+function FormFields({ schema }: { readonly schema: string }) {
+  const fields = formFields(schema);
+  if (fields === null)
+    return (
+      <Field name="The form of this step, as JSON" help={`It has to keep: ${schema}`}>
+        <textarea name={FORM_JSON} rows={4} required defaultValue="{}" />
+      </Field>
+    );
+  return (
+    <>
+      {/* What the fields are is known again when the form is sent. */}
+      <input type="hidden" name="form-schema" value={schema} />
+      {fields.map((field) => (
+        <FormInput key={field.name} field={field} />
+      ))}
+    </>
+  );
+}
+
+function FormInput({ field }: { readonly field: FormField }) {
+  const { name, required } = field;
+  const given = { name: nameOf(name), required };
+  switch (field.kind) {
+    case "text":
+      return (
+        <Field name={name}>
+          <input {...given} />
+        </Field>
+      );
+    case "number":
+      return (
+        <Field name={name}>
+          <input {...given} type="number" step="any" />
+        </Field>
+      );
+    case "boolean":
+      return (
+        <Field name={name}>
+          <input name={nameOf(name)} type="checkbox" value="yes" />
+        </Field>
+      );
+    case "choice":
+      return (
+        <Field name={name}>
+          <select {...given}>
+            {required ? null : <option value="">–</option>}
+            {field.options.map((option) => (
+              <option key={option}>{option}</option>
+            ))}
+          </select>
+        </Field>
+      );
+  }
+}
+
+export async function decide(run: Run, form: FormData): Promise<void> {
+  const text = (name: string) => String(form.get(name) ?? "").trim();
+  const approver = text("by");
+  keepStatedName(approver);
+  const schema = form.get("form-schema");
+  const fields = typeof schema === "string" ? formFields(schema) : null;
+  const json = fields === null ? text(FORM_JSON) : formJson(fields, (name) => text(nameOf(name)));
+  await scheduler.decide({
+    ...{ ...refOf(run), stepId: text("step"), approver, comment: text("comment") },
+    verdict: form.get("verdict") === "reject" ? Verdict.REJECT : Verdict.APPROVE,
+    ...(json === "" ? {} : { form: { body: { case: "json" as const, value: json } } }),
+  });
+}
