@@ -182,6 +182,23 @@ test("runs that failed are retried together, as many as were counted", async (co
   expect(runs).toHaveLength(14);
 });
 
+test.for([
+  ["wide", 1_440],
+  ["narrow", 390],
+] as const)("a message that is one long word fits a %s page", async ([, width], context) => {
+  const runId = await start("babbles");
+  await inState(runId, "ESCALATED");
+  const page = await keptPage(context, shop.address);
+  await page.setViewportSize({ width, height: 900 });
+  for (const path of ["/", `/runs/${runId}`, "/escalations"]) {
+    await visit(page, path);
+    await page.getByText("xxxxxxxxxx").first().waitFor(WAIT);
+    const drawn = await page.evaluate<number>("document.documentElement.scrollWidth");
+    expect(drawn, path).toBeLessThanOrEqual(width);
+  }
+  await picture(page, `long-word-${width}`);
+});
+
 test("an approval that has a form is given with it", async (context) => {
   const form = {
     type: "object",

@@ -38,6 +38,12 @@ export const ASKS: WorkflowSpec = {
   steps: [{ id: "count", task: "fail", retry, onFailure: "escalate" }],
 };
 
+/** Asks a person about an error that is one long word. */
+export const BABBLES: WorkflowSpec = {
+  workflow: "babbles",
+  steps: [{ id: "say", task: "babble", retry, onFailure: "escalate" }],
+};
+
 export async function openShop(): Promise<Shop> {
   const database = await createTestDatabase();
   let server: ServerProcess = await spawnDroverServer(database.connectionString);
@@ -52,6 +58,9 @@ export async function openShop(): Promise<Shop> {
       fail: async () => {
         throw new PermanentError("miscounted", "the shelf says 3, the list says 4");
       },
+      babble: async () => {
+        throw new PermanentError("babble", "x".repeat(3_000));
+      },
       async hold(_task, { progress, signal }) {
         progress({ fraction: 0.4 });
         const how = await new Promise<"done" | "sold-out">((resolve, reject) => {
@@ -64,7 +73,7 @@ export async function openShop(): Promise<Shop> {
     },
   });
   agent.start();
-  for (const workflow of [ORDER, ASKS]) await client.registerWorkflow(workflow);
+  for (const workflow of [ORDER, ASKS, BABBLES]) await client.registerWorkflow(workflow);
 
   return Object.freeze({
     address,
