@@ -18,6 +18,8 @@ export default defineConfig({
     // More than a small machine has cores: much of the time is waiting, for what is to be late.
     maxWorkers: 3,
     testTimeout: 30_000,
+    // A condition is waited for, not timed: a second, the default, is chance on a busy machine.
+    expect: { poll: { timeout: 15_000 } },
     hookTimeout: 60_000,
   },
 });
