@@ -87,6 +87,7 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
 it("a run whose definition cannot be read fails alone, and no other run of its flight waits", async () => {
   const { store, run, advanceWith } = await world();
   const bad = await schedule(store, workflow({ odd: {} }));
+  const other = await schedule(store, workflow({ a: {} }));
   let flights = 0;
   const counting: Store = {
     ...store,
@@ -100,9 +101,9 @@ it("a run whose definition cannot be read fails alone, and no other run of its f
     return judgeOf(definition);
   });
   const advance = advanceWith({ store: counting, plans });
-  // The first leaves alone; the others gather behind it.
+  // The first leaves alone; the others gather behind it, and none of them waits for its run.
   const first = advance.submit(run.ref, { kind: "pause", note: "" });
-  const both = [advance.submit(bad.ref, CANCEL), advance.submit(run.ref, CANCEL)];
+  const both = [advance.submit(bad.ref, CANCEL), advance.submit(other.ref, CANCEL)];
   expect(await first).toEqual({ kind: "done" });
   const [refused, done] = await Promise.allSettled(both);
   expect(refused).toMatchObject({ reason: { message: "it cannot be read" } });

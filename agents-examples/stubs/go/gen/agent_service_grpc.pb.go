@@ -30,7 +30,7 @@
 // for an answer over its receive limit. Nothing was granted if the error carries one of these
 // reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
 // NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, and for PollTask OVERLOADED. Naming such a poll
-// does no harm.
+// does no harm. A task that is named so ten times in a row rests in between, and then asks a person.
 //
 // Sizes. Set the receive limit of the client to 8 MiB or more: most gRPC libraries refuse an answer
 // over 4 MiB unless told otherwise. An answer has at most 3 MiB of tasks, or a single task, and one
