@@ -15,7 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from concurrent.futures import TimeoutError as FutureTimeout
 from types import FrameType, TracebackType
 from typing import TypeVar
@@ -43,6 +43,8 @@ H = TypeVar("H", bound=Handler)
 
 _LOST = "Handlers went on although they were told to stop; end the process, they may still act."
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS_HEARD = 0.5
+"""Within so many seconds, whichever thread gets them."""
 
 
 class Agent:
@@ -195,6 +197,10 @@ class Agent:
             signal.signal(number, on_signal)
         try:
             self.start()
+            # Python runs handlers of signals in the main thread, once that has something to do. One
+            # that the kernel gives to another thread does not wake it while it waits for a lock.
+            while not self._done.done():
+                wait([self._done], timeout=_SIGNALS_HEARD)
             self.join()
         except HandlersLost as error:
             # Nothing that waits for threads or loops: the lost handler is in one of them.

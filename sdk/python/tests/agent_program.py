@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 from typing import Any
 
@@ -23,6 +25,12 @@ agent = drover.Agent(
 
 @agent.task("quick")
 def quick(task: Task) -> Any:
+    return "done"
+
+
+@agent.task("signalled-beside")
+def signalled_beside(task: Task) -> Any:
+    signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
     return "done"
 
 

@@ -62,6 +62,15 @@ async def test_an_agent_ends_with_0_at_sigterm(server: FakeServer, program: Proc
     assert await ended(program) == 0
 
 
+async def test_a_signal_that_another_thread_gets_is_heard(
+    server: FakeServer, program: Process
+) -> None:
+    server.beat.always(carry_on_all)
+    await hand_out(server, "signalled-beside")
+    assert (await outcome(server)).success.output.json == '"done"'
+    assert await ended(program) == 0
+
+
 @pytest.mark.parametrize("name", ["deaf", "deaf-async", "blocking-async"])
 async def test_a_handler_that_ignores_its_stop_is_reported_lost_and_ends_the_agent_with_1(
     server: FakeServer, program: Process, name: str
