@@ -136,7 +136,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     transact,
     onIncarnation: transactions.onIncarnation,
     recordIntervention: (of, intervention, actor) =>
-      run(() => recordIntervention(tables, of, intervention, actor)),
+      run(() => recordIntervention(tables, of, { ...intervention, actedAt: now() }, actor)),
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
