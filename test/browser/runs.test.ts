@@ -165,23 +165,6 @@ test("the overview shows what is paused as long as it is, without being loaded a
   await line.waitFor({ state: "detached", ...WAIT });
 });
 
-test("runs that failed are retried together, as many as were counted", async (context) => {
-  const failing = { workflow: "failing", steps: [{ id: "count", task: "fail" }] };
-  for (let n = 0; n < 7; n++) {
-    const { runId } = await shop.client.schedule({ workflow: failing, labels: { shelf: "a" } });
-    await inState(runId, "FAILED");
-  }
-  const page = await keptPage(context, shop.address);
-  await visit(page, "/runs?state=FAILED&labels=shelf%3Da");
-  await page.getByText("7 runs").first().waitFor(WAIT);
-  await page.getByRole("button", { name: "Retry", exact: true }).click();
-  await page.getByText("This is about 7 runs").waitFor(WAIT);
-  await page.getByRole("button", { name: "Retry 7 runs" }).click();
-  await page.getByText("7 runs retried.").waitFor(WAIT);
-  const { runs } = await shop.client.listRuns({ labels: { shelf: "a" } });
-  expect(runs).toHaveLength(14);
-});
-
 test.for([
   ["wide", 1_440],
   ["narrow", 390],
@@ -220,37 +203,6 @@ test("an approval that has a form is given with it", async (context) => {
   const [release] = (await shop.client.getRun(runId)).steps;
   expect(release?.output).toMatchObject({
     form: { reason: "the invoice is right", cents: 1_200 },
-  });
-});
-
-describe("what is done to many runs", () => {
-  test.for([
-    ["labels=tenant%3Aglobex", '"tenant:globex" is no label: write name=value'],
-    ["state=FALED", 'there is no state "FALED"'],
-  ])(
-    "is not offered for a filter that cannot be read: %s",
-    async ([search = "", problem = ""], context) => {
-      const page = await keptPage(context, shop.address);
-      await visit(page, `/runs?${search}`);
-      await page.getByRole("alert").filter({ hasText: problem }).waitFor(WAIT);
-      await page.getByText("No run is shown").waitFor(WAIT);
-      expect(await page.getByRole("table", { name: "Runs" }).count()).toBe(0);
-      expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0);
-    },
-  );
-
-  test("is not offered without a filter, and repeats a filter in words with its first runs", async (context) => {
-    await inState(await start("order", "filtered"), "RUNNING");
-    const page = await keptPage(context, shop.address);
-    await visit(page, "/runs");
-    await page.getByText("Choose runs, or filter them").waitFor(WAIT);
-    expect(await page.getByRole("button", { name: "Cancel", exact: true }).count()).toBe(0);
-    await visit(page, "/runs?workflow=order");
-    await page.getByRole("button", { name: "Cancel", exact: true }).click();
-    await page.getByText("Filter: workflow order").waitFor(WAIT);
-    const first = page.getByRole("list", { name: "The first runs" }).getByRole("listitem");
-    expect(await first.count()).toBeGreaterThan(0);
-    await picture(page, "bulk-filter");
   });
 });
 

@@ -2,7 +2,7 @@
 // For a filter the server counts first and changes nothing; the person reads the filter in words,
 // the number and the first runs; and if it is another number by then, nothing is done.
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
-import { BulkKind, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { BulkKind, RunOrder, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
 import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -42,7 +42,7 @@ export function BulkBar({ read, chosen, rows, onDone }: BulkBarProps) {
       {act === null ? null : chosen.size > 0 ? (
         <ChosenDialog {...{ act, chosen, rows, onDone }} onClose={() => setAct(null)} />
       ) : (
-        <FilterDialog {...{ act, read, rows, onDone }} onClose={() => setAct(null)} />
+        <FilterDialog {...{ act, read, onDone }} onClose={() => setAct(null)} />
       )}
     </div>
   );
@@ -71,24 +71,35 @@ function ChosenDialog(props: DialogProps & { readonly chosen: ReadonlySet<string
         onDone();
       }}
     >
-      <FirstRuns rows={rows.filter(({ runId }) => chosen.has(runId))} />
+      <FirstRuns rows={rows.filter(({ runId }) => chosen.has(runId))} count={chosen.size} />
       <WhatWillHappen act={act} />
     </ConfirmDialog>
   );
 }
 
-function FilterDialog(props: DialogProps & { readonly read: ReadFilter }) {
-  const { act, read, rows, onDone, onClose } = props;
+function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFilter }) {
+  const { act, read, onDone, onClose } = props;
   const namespace = useNamespace();
   const tell = useNotice();
   const [requestId] = useState(() => `dashboard-${crypto.randomUUID()}`);
   const request = { namespace, filter: read.filter, kind: act.kind };
   const states = read.filter.states.length > 0 ? read.filter.states : act.states;
-  const counting = useCall(`count ${requestId}`, async (signal) => {
-    const { count } = await scheduler.bulkAction({ ...request, dryRun: true }, { signal });
-    return count;
+  const asking = useCall(`count ${requestId}`, async (signal) => {
+    const [{ count }, { runs }] = await Promise.all([
+      scheduler.bulkAction({ ...request, dryRun: true }, { signal }),
+      // In the order in which they are acted on; what the page has loaded may be others.
+      scheduler.listRuns(
+        {
+          ...{ namespace, filter: { ...read.filter, states: [...states] } },
+          ...{ order: RunOrder.CREATED_ASC, pageSize: FIRST_RUNS },
+        },
+        { signal },
+      ),
+    ]);
+    return { count, runs };
   });
-  const count = counting.kind === "loaded" ? counting.value : null;
+  const found = asking.kind === "loaded" ? asking.value : null;
+  const count = found?.count ?? null;
   const many = count === null ? "…" : counted(count, "run");
   const possible = count !== null && count > 0 && count <= BULK_MAX;
   return (
@@ -118,8 +129,8 @@ function FilterDialog(props: DialogProps & { readonly read: ReadFilter }) {
       <p>
         <strong>Filter:</strong> {read.words}
       </p>
-      <FirstRuns rows={rows.filter(({ state }) => states.includes(state))} />
-      {counting.kind === "failed" ? <ProblemText problem={counting.problem} /> : null}
+      {found === null ? null : <FirstRuns rows={found.runs} count={found.count} />}
+      {asking.kind === "failed" ? <ProblemText problem={asking.problem} /> : null}
       <p role="status">
         {count === null
           ? "Counting…"
@@ -138,17 +149,18 @@ const BULK_MAX = 10_000;
 const FIRST_RUNS = 5;
 
 /** So that a person sees that these are the runs that were meant. */
-function FirstRuns({ rows }: { readonly rows: readonly Run[] }) {
-  const more = rows.length - FIRST_RUNS;
+function FirstRuns({ rows, count }: { readonly rows: readonly Run[]; readonly count: number }) {
+  const shown = rows.slice(0, FIRST_RUNS);
+  const more = count - shown.length;
   return (
     <ul className="first-runs" aria-label="The first runs">
-      {rows.slice(0, FIRST_RUNS).map((run) => (
+      {shown.map((run) => (
         <li key={run.runId}>
           <span className="mono">{run.key || run.runId}</span> {workflowWords(run)}{" "}
           <Badge {...runStanding(run.state)} />
         </li>
       ))}
-      {more > 0 ? <li className="dim">and others</li> : null}
+      {more > 0 ? <li className="dim">and {numberWords(more)} more</li> : null}
     </ul>
   );
 }
