@@ -108,7 +108,7 @@ function StepBox({ data, selected }: NodeProps<StepNode>) {
       <Icon name={data.tone} />
       <div>
         <strong title={data.id}>{data.id}</strong>
-        <span title={data.note}>{data.note === "" ? data.word : `${data.word}, ${data.note}`}</span>
+        <span>{data.note === "" ? data.word : `${data.word}, ${data.note}`}</span>
       </div>
       {data.progress === undefined ? null : (
         <progress aria-label="Progress" value={data.progress} max={1} />

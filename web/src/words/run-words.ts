@@ -8,6 +8,8 @@ import {
   UndoState,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Standing } from "../parts/badge.tsx";
+import { counted } from "./counts.ts";
+import { isPartial, itemWords } from "./item-words.ts";
 
 const runs: Readonly<Record<RunState, Standing>> = {
   [RunState.UNSPECIFIED]: { tone: "idle", word: "unknown" },
@@ -73,8 +75,21 @@ export function runStanding(state: RunState): Standing {
   return runs[state] ?? unknown;
 }
 
-export function stepStanding(step: Pick<Step, "state" | "undoState">): Standing {
-  return undos[step.undoState] ?? steps[step.state] ?? unknown;
+/** `completed, 1 warning`: a run that went on after failures is not as one that had none. */
+export function runOutcome({ state, warnings }: Pick<Run, "state" | "warnings">): Standing {
+  const { tone, word } = runStanding(state);
+  if (warnings === 0) return { tone, word };
+  return {
+    tone: state === RunState.COMPLETED ? "warning" : tone,
+    word: `${word}, ${counted(warnings, "warning")}`,
+  };
+}
+
+export function stepStanding(step: Pick<Step, "state" | "undoState" | "items">): Standing {
+  const undo = undos[step.undoState];
+  if (undo) return undo;
+  if (step.items && isPartial(step)) return { tone: "warning", word: itemWords(step.items) };
+  return steps[step.state] ?? unknown;
 }
 
 /** `RUNNING`, as it stands in addresses. */

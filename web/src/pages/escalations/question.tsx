@@ -30,7 +30,7 @@ import {
   subjectWords,
 } from "../../words/escalation-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
-import { runStanding } from "../../words/run-words.ts";
+import { runOutcome } from "../../words/run-words.ts";
 
 const EVERY_MS = 2_000;
 
@@ -125,7 +125,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
               {run?.key || escalation.runId}
             </Link>,
           ],
-          ["Its state", run ? <Badge key="state" {...runStanding(run.state)} /> : null],
+          ["Its state", run ? <Badge key="state" {...runOutcome(run)} /> : null],
           ["Error", step?.error && !isTold ? failureWords(step.error) : null],
           [
             "Key in the remote service",

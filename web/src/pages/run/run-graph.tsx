@@ -4,6 +4,7 @@ import { type Step, StepKind, StepState, WaitingOn } from "@drover/proto/drover/
 import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
 import { useMemo } from "react";
 import { Graph, type GraphNode } from "../../parts/graph.tsx";
+import { isPartial, itemWords } from "../../words/item-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
 import { stepStanding } from "../../words/run-words.ts";
 import type { Explained } from "./run-page.tsx";
@@ -47,7 +48,8 @@ function shareOf({ items }: Step, reported: Progress | undefined): number | null
 /** Far longer than others have taken: the one thing about a moving step that wants to be seen. */
 function noteOf(step: Step, reported: Progress | undefined): string {
   if (step.suspectTime !== undefined) return "unusually long";
-  if (step.items) return `${step.items.begun - step.items.open} of ${step.items.total}`;
+  // What has succeeded in part says so already.
+  if (step.items) return isPartial(step) ? "" : itemWords(step.items);
   if (reported !== undefined) return progressWords(reported);
   if (step.state === StepState.WAITING) return waitingFor[step.waitingOn] ?? "";
   if (step.attempt > 1) return `attempt ${step.attempt}`;

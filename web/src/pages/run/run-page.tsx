@@ -3,29 +3,26 @@
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
   ExplainRunResponse,
-  GetRunResponse,
   WatchRunResponse,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
-import { Link, useParams } from "wouter";
+import { useParams } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
 import { type Loaded, useCall } from "../../calls/use-call.ts";
 import { newestOf, useLive } from "../../calls/use-live.ts";
-import { Badge } from "../../parts/badge.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { PageHead } from "../../parts/page-head.tsx";
-import { Facts, Panel } from "../../parts/panel.tsx";
-import { PayloadView } from "../../parts/payload-view.tsx";
+import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, LoadingState, ProblemState, Shown } from "../../parts/states.tsx";
-import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { isFinal, reasonWords, runStanding, workflowWords } from "../../words/run-words.ts";
-import { RunActions } from "./run-actions.tsx";
+import { isFinal } from "../../words/run-words.ts";
+import { RunData } from "./run-data.tsx";
 import { RunEscalations } from "./run-escalations.tsx";
 import { RunGraph } from "./run-graph.tsx";
+import { RunHead } from "./run-head.tsx";
 import { refOf } from "./run-ref.ts";
+import { RunSignals } from "./run-signals.tsx";
 import { RunStep } from "./run-step.tsx";
 import { RunTimeline } from "./run-timeline.tsx";
+import { RunWarnings } from "./run-warnings.tsx";
 import { RunWhy } from "./run-why.tsx";
 import "./run.css";
 
@@ -81,6 +78,7 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
   return (
     <>
       <RunHead run={run} steps={steps} />
+      <RunWarnings run={run} steps={steps} onPick={setPicked} />
       {history.kind === "loaded" ? <RunEscalations of={history.value} /> : null}
       {open ? <RunWhy of={why} onPick={setPicked} /> : null}
       <Panel title="Steps">
@@ -89,6 +87,10 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
       {step === null ? null : (
         <RunStep run={run} step={step} history={history} onClose={() => setPicked(null)} />
       )}
+      <RunData history={history} />
+      {history.kind === "loaded" ? (
+        <RunSignals signals={history.value.signals} steps={steps} />
+      ) : null}
       <Panel title="Timeline">
         <Shown of={history} what="the timeline">
           {(value) => (
@@ -96,7 +98,6 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
           )}
         </Shown>
       </Panel>
-      <RunData run={run} history={history} />
     </>
   );
 }
@@ -105,6 +106,7 @@ const WITH_HISTORY = {
   includeAttempts: true,
   includeInterventions: true,
   includeEscalations: true,
+  includeSignals: true,
 };
 
 /** What was loaded before stays on the screen until its successor is there. */
@@ -117,79 +119,6 @@ function useSteady<T>(loaded: Loaded<T>): Loaded<T> {
   )
     setKept(next);
   return next;
-}
-
-function RunHead({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
-  const reason = reasonWords(run.reason);
-  return (
-    <>
-      <PageHead
-        title={run.key || run.runId}
-        above={<Link href="/runs">Runs</Link>}
-        beside={
-          <>
-            <Badge {...runStanding(run.state)} />
-            {reason === "" ? null : <span className="dim">{reason}</span>}
-          </>
-        }
-      >
-        <RunActions run={run} steps={steps} />
-      </PageHead>
-      <div className="run-facts">
-        <Facts
-          of={[
-            [
-              "Workflow",
-              <Link key="to" href={`/workflows/${run.workflow}`}>
-                {workflowWords(run)}
-              </Link>,
-            ],
-            [
-              "Id",
-              <span key="id" className="mono">
-                {run.runId} <CopyButton text={run.runId} what="the id of the run" />
-              </span>,
-            ],
-            ["Accepted", <Ago key="at" at={run.createdTime} />],
-            ["Took", <Lasted key="took" from={run.createdTime} to={run.endedTime} />],
-            [
-              "Ends at the latest",
-              run.deadlineTime ? <Ago key="by" at={run.deadlineTime} /> : null,
-            ],
-            ["Priority", run.priority === 5 ? "" : String(run.priority)],
-            ["Labels", labelWords(run)],
-            ["Does again", run.rerunOf ? <RunLink key="of" id={run.rerunOf.runId} /> : null],
-            ["Begun by", run.parent ? <RunLink key="by" id={run.parent.runId} /> : null],
-            ["Why it was cancelled", run.cancelReason],
-          ]}
-        />
-      </div>
-    </>
-  );
-}
-
-function RunLink({ id }: { readonly id: string }) {
-  return (
-    <Link className="mono" href={`/runs/${id}`}>
-      {id}
-    </Link>
-  );
-}
-
-function labelWords({ labels }: Run): string {
-  return Object.entries(labels)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(", ");
-}
-
-function RunData(props: { readonly run: Run; readonly history: Loaded<GetRunResponse> }) {
-  return (
-    <Panel title="Input">
-      <Shown of={props.history} what="the input">
-        {(value) => <PayloadView of={value.run?.input} what="the input" />}
-      </Shown>
-    </Panel>
-  );
 }
 
 export type Explained = ExplainRunResponse | null;

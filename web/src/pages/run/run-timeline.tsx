@@ -1,6 +1,6 @@
 // What happened when: a row for each step, a bar for each attempt, a mark for each intervention,
 // and before it the gap between when it was due and when somebody acted. While an agent works the
-// bar grows to now, with a tick for its last beat.
+// bar grows to now, with a tick for its last beat. The items of a map share its row.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Attempt, Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -8,26 +8,20 @@ import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { useMemo } from "react";
 import { EmptyState } from "../../parts/states.tsx";
 import { useNowMs } from "../../parts/time.tsx";
+import { numberWords } from "../../words/counts.ts";
+import { visibleText } from "../../words/foreign-words.ts";
+import { itemWords } from "../../words/item-words.ts";
 import { outcomeStanding } from "../../words/outcome-words.ts";
 import { clockTime, durationWords } from "../../words/time-words.ts";
 import type { Explained } from "./run-page.tsx";
+import { DensityTrack } from "./timeline-density.tsx";
+import { momentOf, percent, type Row, rowsOf, type Scale, width } from "./timeline-rows.ts";
 
 export interface TimelineProps {
   readonly of: GetRunResponse;
   readonly explained: Explained;
   readonly picked: string | null;
   readonly onPick: (step: string) => void;
-}
-
-interface Row {
-  readonly step: string;
-  readonly attempts: readonly Attempt[];
-  readonly interventions: readonly Intervention[];
-}
-
-interface Scale {
-  readonly fromMs: number;
-  readonly toMs: number;
 }
 
 const LEAST_MS = 1_000;
@@ -44,22 +38,50 @@ export function RunTimeline(props: TimelineProps) {
     return <EmptyState title="Nothing has been tried yet" text="Attempts appear here at once." />;
   return (
     <div className="timeline">
+      <LeftOut of={of} />
       <Axis of={scale} />
       {rows.map((row) => (
         <div key={row.step} className="timeline-row" data-picked={row.step === picked}>
-          <button
-            type="button"
-            className="quiet step-name"
-            title={row.step}
-            onClick={() => onPick(row.step)}
-          >
-            {row.step || "the run"}
-          </button>
-          <Track row={row} scale={scale} beatMs={beats.get(row.step) ?? null} />
+          <div className="timeline-name">
+            <RowName step={row.step} onPick={onPick} />
+            {row.items === null ? null : <span className="dim">{itemWords(row.items)}</span>}
+          </div>
+          {row.items === null ? (
+            <Track row={row} scale={scale} beatMs={beats.get(row.step) ?? null} />
+          ) : (
+            <DensityTrack row={row} scale={scale} />
+          )}
         </div>
       ))}
       <Legend />
     </div>
+  );
+}
+
+function RowName({ step, onPick }: { readonly step: string } & Pick<TimelineProps, "onPick">) {
+  if (step === "") return <span className="step-name">the run</span>;
+  return (
+    <button type="button" className="quiet step-name" title={step} onClick={() => onPick(step)}>
+      {step}
+    </button>
+  );
+}
+
+/** The most of each kind that the server returns. */
+const HISTORY_MAX = 1_000;
+
+function LeftOut({ of }: { readonly of: GetRunResponse }) {
+  const cut = [
+    ...(of.attempts.length >= HISTORY_MAX ? ["attempts"] : []),
+    ...(of.interventions.length >= HISTORY_MAX ? ["interventions"] : []),
+  ];
+  if (cut.length === 0) return null;
+  const what = cut.map((name) => `${numberWords(HISTORY_MAX)} ${name}`).join(" and ");
+  return (
+    <p className="note">
+      Only the newest {what} are shown; there may be older ones. All items of a map are listed when
+      you choose it.
+    </p>
   );
 }
 
@@ -71,7 +93,12 @@ function Axis({ of }: { readonly of: Scale }) {
       <span>{clockTime(of.fromMs)}</span>
       <div className="timeline-track">
         {marks.map((share) => (
-          <span key={share} style={{ left: `${share * 100}%` }} data-last={share === 1}>
+          <span
+            key={share}
+            style={{ left: `${share * 100}%` }}
+            data-last={share === 1}
+            data-between={share === 0.25 || share === 0.75}
+          >
             {share === 0 ? "0" : durationWords(length * share)}
           </span>
         ))}
@@ -114,7 +141,8 @@ function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
   const { tone, word } = outcomeStanding(of.outcome);
   const took = durationWords(Math.max(0, to - from));
   const who = of.agentId === "" ? "" : ` with ${of.agentId}`;
-  const why = of.failure === undefined ? "" : `: ${of.failure.message || of.failure.code}`;
+  const said = of.failure === undefined ? "" : of.failure.message || of.failure.code;
+  const why = said === "" ? "" : `: ${visibleText(said)}`;
   const late = of.late ? ", too late" : "";
   const text = `${kindWords[of.kind] ?? "task"} ${of.attempt}${who}: ${word} after ${took}${late}${why}`;
   return (
@@ -135,7 +163,7 @@ function Mark({ of, scale }: { readonly of: Intervention; readonly scale: Scale 
   const due = momentOf(of.dueTime);
   const acted = momentOf(of.actedTime);
   const gap = durationWords(Math.max(0, acted - due));
-  const text = `${of.rule}: ${of.saw} → ${of.did} (${gap} after it was due)`;
+  const text = visibleText(`${of.rule}: ${of.saw} → ${of.did} (${gap} after it was due)`);
   return (
     <>
       <i
@@ -179,19 +207,6 @@ const kindWords: Readonly<Partial<Record<TaskKind, string>>> = {
   [TaskKind.COMPENSATE]: "undo",
 };
 
-function rowsOf({ steps, attempts, interventions }: GetRunResponse): readonly Row[] {
-  const order = ["", ...steps.map(({ id }) => id)];
-  const ids = new Set([...attempts, ...interventions].map(({ stepId }) => stepId));
-  const known = order.filter((id) => ids.has(id));
-  // Items of maps come behind their map's name, which is not a step of its own here.
-  const items = [...ids].filter((id) => !order.includes(id)).sort();
-  return [...known, ...items].map((step) => ({
-    step,
-    attempts: attempts.filter(({ stepId }) => stepId === step),
-    interventions: interventions.filter(({ stepId }) => stepId === step),
-  }));
-}
-
 function beatsOf(explained: Explained): ReadonlyMap<string, number> {
   return new Map(
     (explained?.steps ?? []).flatMap(({ stepId, detail }) =>
@@ -208,17 +223,4 @@ function lastOf({ attempts, interventions }: GetRunResponse): number {
     ...interventions.map(({ actedTime }) => momentOf(actedTime)),
   ];
   return Math.max(0, ...moments);
-}
-
-function momentOf(at: Attempt["startedTime"]): number {
-  return at === undefined ? 0 : timestampMs(at);
-}
-
-function percent(at: number, { fromMs, toMs }: Scale): string {
-  const share = (at - fromMs) / (toMs - fromMs);
-  return `${Math.max(0, Math.min(1, share)) * 100}%`;
-}
-
-function width(from: number, to: number, { fromMs, toMs }: Scale): string {
-  return `${(Math.max(0, to - Math.max(from, fromMs)) / (toMs - fromMs)) * 100}%`;
 }

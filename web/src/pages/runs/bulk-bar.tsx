@@ -13,7 +13,7 @@ import { ProblemText } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { useNotice } from "../../shell/notices.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
-import { runStanding, workflowWords } from "../../words/run-words.ts";
+import { runOutcome, workflowWords } from "../../words/run-words.ts";
 import { actOnChosen, type BulkAct, bulkActs, type Tally } from "./bulk-acts.ts";
 import type { ReadFilter } from "./run-filter.ts";
 
@@ -157,7 +157,7 @@ function FirstRuns({ rows, count }: { readonly rows: readonly Run[]; readonly co
       {shown.map((run) => (
         <li key={run.runId}>
           <span className="mono">{run.key || run.runId}</span> {workflowWords(run)}{" "}
-          <Badge {...runStanding(run.state)} />
+          <Badge {...runOutcome(run)} />
         </li>
       ))}
       {more > 0 ? <li className="dim">and {numberWords(more)} more</li> : null}

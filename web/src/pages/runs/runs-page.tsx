@@ -14,7 +14,7 @@ import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
-import { reasonWords, runStanding, workflowWords } from "../../words/run-words.ts";
+import { reasonWords, runOutcome, workflowWords } from "../../words/run-words.ts";
 import { BulkBar } from "./bulk-bar.tsx";
 import { type ReadFilter, readFilter } from "./run-filter.ts";
 import { RunFilterBar } from "./run-filter-bar.tsx";
@@ -30,18 +30,18 @@ const columns: readonly Column<Run>[] = [
       </Link>
     ),
   },
-  { title: "State", width: "10rem", cell: (run) => <Badge {...runStanding(run.state)} /> },
+  { title: "State", width: "12.5rem", cell: (run) => <Badge {...runOutcome(run)} /> },
   {
     title: "Why",
     width: "minmax(8rem, 1fr)",
-    cell: (run) => <span className="dim">{whyWords(run)}</span>,
+    cell: (run) => <span className="dim">{reasonWords(run.reason)}</span>,
   },
   { title: "Workflow", width: "minmax(9rem, 1fr)", cell: workflowWords },
   { title: "Labels", width: "minmax(6rem, 1fr)", cell: (run) => labelWords(run) },
-  { title: "Accepted", width: "8rem", cell: (run) => <Ago at={run.createdTime} /> },
+  { title: "Accepted", width: "6.5rem", cell: (run) => <Ago at={run.createdTime} /> },
   {
     title: "Took",
-    width: "7rem",
+    width: "6rem",
     align: "end",
     cell: (run) => <Lasted from={run.createdTime} to={run.endedTime} />,
   },
@@ -161,11 +161,6 @@ function NoRuns({ filtered }: { readonly filtered: boolean }) {
       }
     />
   );
-}
-
-function whyWords(run: Run): string {
-  const warnings = run.warnings > 0 ? counted(run.warnings, "warning") : "";
-  return [reasonWords(run.reason), warnings].filter((words) => words !== "").join(", ");
 }
 
 function labelWords({ labels }: Run): string {

@@ -1,0 +1,78 @@
+// The head of a run: what it is, how it stands, what can be done to it, and facts about it.
+import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
+import { Link } from "wouter";
+import { Badge } from "../../parts/badge.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { ForeignMessage } from "../../parts/foreign.tsx";
+import { PageHead } from "../../parts/page-head.tsx";
+import { Facts } from "../../parts/panel.tsx";
+import { Ago, Lasted } from "../../parts/time.tsx";
+import { visibleText } from "../../words/foreign-words.ts";
+import { reasonWords, runOutcome, workflowWords } from "../../words/run-words.ts";
+import { RunActions } from "./run-actions.tsx";
+
+export function RunHead({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
+  const reason = reasonWords(run.reason);
+  return (
+    <>
+      <PageHead
+        title={visibleText(run.key) || run.runId}
+        above={<Link href="/runs">Runs</Link>}
+        beside={
+          <>
+            <Badge {...runOutcome(run)} />
+            {reason === "" ? null : <span className="dim">{reason}</span>}
+          </>
+        }
+      >
+        <RunActions run={run} steps={steps} />
+      </PageHead>
+      <div className="run-facts">
+        <Facts
+          of={[
+            [
+              "Workflow",
+              <Link key="to" href={`/workflows/${run.workflow}`}>
+                {workflowWords(run)}
+              </Link>,
+            ],
+            [
+              "Id",
+              <span key="id" className="mono">
+                {run.runId} <CopyButton text={run.runId} what="the id of the run" />
+              </span>,
+            ],
+            ["Accepted", <Ago key="at" at={run.createdTime} />],
+            ["Took", <Lasted key="took" from={run.createdTime} to={run.endedTime} />],
+            [
+              "Ends at the latest",
+              run.deadlineTime ? <Ago key="by" at={run.deadlineTime} /> : null,
+            ],
+            ["Priority", run.priority === 5 ? "" : String(run.priority)],
+            ["Labels", visibleText(labelWords(run))],
+            ["Does again", run.rerunOf ? <RunLink key="of" id={run.rerunOf.runId} /> : null],
+            ["Begun by", run.parent ? <RunLink key="by" id={run.parent.runId} /> : null],
+            [
+              "Why it was cancelled",
+              run.cancelReason === "" ? "" : <ForeignMessage key="why" text={run.cancelReason} />,
+            ],
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+function RunLink({ id }: { readonly id: string }) {
+  return (
+    <Link className="mono" href={`/runs/${id}`}>
+      {id}
+    </Link>
+  );
+}
+
+function labelWords({ labels }: Run): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(", ");
+}
