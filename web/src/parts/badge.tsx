@@ -1,4 +1,5 @@
 // Where something stands: a colour, a shape and a word, so that none of them is needed alone.
+import { Foreign } from "./foreign.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 /** One tone, one shape: `idle` is nothing yet, `paused` a person's hold, `undo` the way back. */
@@ -14,7 +15,7 @@ export function Badge({ tone, word }: Standing) {
   return (
     <span className="badge" data-tone={tone}>
       <Icon name={icon} />
-      {word}
+      <Foreign text={word} />
     </span>
   );
 }

@@ -3,8 +3,10 @@
 //
 //   <ConfirmDialog title="Cancel the run?" act="Cancel the run" danger
 //     onAct={async (form) => {...}} onClose={() => setOpen(false)}>what will happen, fields</…>
+
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { type Problem, problemOf } from "../calls/problem.ts";
+import { Foreign } from "./foreign.tsx";
 import { ProblemText } from "./states.tsx";
 
 export interface ConfirmProps {
@@ -42,7 +44,9 @@ export function ConfirmDialog(props: ConfirmProps) {
   return (
     <dialog ref={dialog} className="dialog" aria-labelledby={id} onClose={onClose}>
       <form onSubmit={submit}>
-        <h2 id={id}>{title}</h2>
+        <h2 id={id}>
+          <Foreign text={title} />
+        </h2>
         <div className="dialog-text">{children}</div>
         {problem === null ? null : (
           <div className="dialog-problem" role="alert">

@@ -3,10 +3,12 @@
 //
 // Real table roles on a grid: a real <table> cannot leave rows out of its flow. What scrolls takes
 // the focus, so that the keyboard can scroll it. (biome.json lets this file do both.)
+
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { useKeys } from "../shell/keys.ts";
+import { Foreign } from "./foreign.tsx";
 
 export interface Column<T> {
   readonly title: string;
@@ -211,9 +213,14 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
       )}
       {columns.map(({ title, align, cell }) => (
         <div role="cell" key={title} data-align={align}>
-          {cell(row)}
+          <CellContent of={cell(row)} />
         </div>
       ))}
     </div>
   );
+}
+
+/** Plain text of a cell is often what agents or callers have written. */
+function CellContent({ of }: { readonly of: ReactNode }) {
+  return typeof of === "string" ? <Foreign text={of} /> : of;
 }

@@ -1,7 +1,10 @@
 // The head of a page: where one is, what it is about, and what can be done here. Sets the title of
 // the tab.
+
 import { type ReactNode, useEffect } from "react";
 import { useNamespace } from "../shell/namespace.tsx";
+import { visibleText } from "../words/foreign-words.ts";
+import { Foreign } from "./foreign.tsx";
 
 export function PageHead(props: {
   readonly title: string;
@@ -14,14 +17,16 @@ export function PageHead(props: {
   const namespace = useNamespace();
   const place = namespace === "default" ? "Drover" : `${namespace} · Drover`;
   useEffect(() => {
-    document.title = `${props.title} · ${place}`;
+    document.title = `${visibleText(props.title)} · ${place}`;
   }, [props.title, place]);
   return (
     <div className="page-head">
       <div>
         {props.above === undefined ? null : <p className="page-above">{props.above}</p>}
         <div className="page-title">
-          <h1>{props.title}</h1>
+          <h1>
+            <Foreign text={props.title} />
+          </h1>
           {props.beside}
         </div>
       </div>

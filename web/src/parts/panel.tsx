@@ -1,5 +1,7 @@
 // A part of a page with a title, and facts as pairs of a name and a value.
+
 import { type ReactNode, useId } from "react";
+import { ForeignMessage } from "./foreign-message.tsx";
 
 export function Panel(props: {
   readonly title: string;
@@ -30,7 +32,7 @@ export function Facts({ of }: { readonly of: readonly Fact[] }) {
         .map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>{typeof value === "string" ? <ForeignMessage text={value} /> : value}</dd>
           </div>
         ))}
     </dl>

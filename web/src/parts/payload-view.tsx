@@ -1,9 +1,12 @@
 // Inputs and outputs, which strangers have written: shown as text and never as anything else.
 // Objects and lists fold; what is long is cut until somebody asks for the rest.
+
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import { useMemo, useState } from "react";
 import { counted, numberWords } from "../words/counts.ts";
+import { visibleText } from "../words/foreign-words.ts";
 import { CopyButton } from "./copy-button.tsx";
+import { Foreign } from "./foreign.tsx";
 
 /** `what` as in "Copy the input". */
 export function PayloadView(props: { readonly of: Payload | undefined; readonly what: string }) {
@@ -37,7 +40,11 @@ export function JsonText({ text, what }: { readonly text: string; readonly what:
   return (
     <div className="payload">
       <CopyButton text={text} what={what} />
-      {parsed.kind === "text" ? <pre>{text}</pre> : <Value value={parsed.value} depth={0} />}
+      {parsed.kind === "text" ? (
+        <pre>{visibleText(text)}</pre>
+      ) : (
+        <Value value={parsed.value} depth={0} />
+      )}
     </div>
   );
 }
@@ -78,7 +85,8 @@ function Entries(props: {
         <ul>
           {of.slice(0, most).map(([name, item]) => (
             <li key={name}>
-              <span className="json-name">{name}</span> <Value value={item} depth={depth + 1} />
+              <bdi className="json-name">{visibleText(name)}</bdi>{" "}
+              <Value value={item} depth={depth + 1} />
             </li>
           ))}
           {of.length > most ? (
@@ -98,7 +106,9 @@ function Text({ value }: { readonly value: string }) {
   const [whole, setWhole] = useState(value.length <= TEXT_SHOWN);
   return (
     <>
-      <code className="json-text">"{whole ? value : `${value.slice(0, TEXT_SHOWN)}…`}"</code>
+      <code className="json-text">
+        "<Foreign text={whole ? value : `${value.slice(0, TEXT_SHOWN)}…`} />"
+      </code>
       {whole ? null : (
         <button type="button" className="quiet" onClick={() => setWhole(true)}>
           all {numberWords(value.length)} characters

@@ -1,9 +1,12 @@
 // What is shown in place of content: nothing there, not there yet, could not be had. Each says what
 // is the matter and what to do next.
+
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import type { Problem } from "../calls/problem.ts";
 import type { Loaded } from "../calls/use-call.ts";
+import { Foreign } from "./foreign.tsx";
+import { ForeignMessage } from "./foreign-message.tsx";
 import { Icon } from "./icon.tsx";
 
 interface Next {
@@ -20,7 +23,9 @@ export function EmptyState(props: {
     <div className="state" data-kind="empty">
       <Icon name="none" />
       <p className="state-title">{props.title}</p>
-      {props.text === undefined ? null : <p>{props.text}</p>}
+      {props.text === undefined ? null : (
+        <p>{typeof props.text === "string" ? <Foreign text={props.text} /> : props.text}</p>
+      )}
       {props.next === undefined ? null : <Link href={props.next.href}>{props.next.text}</Link>}
     </div>
   );
@@ -60,12 +65,14 @@ export function ProblemState(props: {
 export function ProblemText({ problem }: { readonly problem: Problem }) {
   return (
     <>
-      <p>{problem.message}</p>
+      <p>
+        <ForeignMessage text={problem.message} />
+      </p>
       {problem.fields.length === 0 ? null : (
         <ul>
           {problem.fields.map(({ path, message }) => (
             <li key={`${path} ${message}`}>
-              <code>{path}</code> {message}
+              <code>{path}</code> <Foreign text={message} />
             </li>
           ))}
         </ul>

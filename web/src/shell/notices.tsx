@@ -1,5 +1,7 @@
 // Short words about what has just been done, read aloud as well.
+
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
+import { Foreign } from "../parts/foreign.tsx";
 
 interface Notice {
   readonly id: number;
@@ -21,7 +23,9 @@ export function NoticeProvider({ children }: { readonly children: ReactNode }) {
       {children}
       <div className="notices" role="status">
         {shown.map(({ id, text }) => (
-          <p key={id}>{text}</p>
+          <p key={id}>
+            <Foreign text={text} />
+          </p>
         ))}
       </div>
     </Notices.Provider>

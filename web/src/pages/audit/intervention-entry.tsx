@@ -1,8 +1,10 @@
 // One thing that a supervisor did, in whole sentences: this is read, not skimmed.
+
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { ruleTone, ruleWords } from "../../words/rule-words.ts";
 import { durationWords, exactMoment } from "../../words/time-words.ts";
@@ -27,11 +29,15 @@ export function InterventionEntry({ of }: { readonly of: Intervention }) {
       <dl className="audit-words">
         <div>
           <dt>Seen</dt>
-          <dd>{saw}</dd>
+          <dd>
+            <ForeignMessage text={saw} />
+          </dd>
         </div>
         <div>
           <dt>Done</dt>
-          <dd>{did}</dd>
+          <dd>
+            <ForeignMessage text={did} />
+          </dd>
         </div>
         <div>
           <dt>Due</dt>

@@ -1,4 +1,5 @@
 // One question: what happened, what one should look at, and the answers, each with what it does.
+
 import type { GetEscalationResponse } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Attempt, Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import { Link } from "wouter";
@@ -9,6 +10,8 @@ import { Answer } from "../../parts/answer.tsx";
 import { Badge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { CutText } from "../../parts/foreign.tsx";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
@@ -115,8 +118,14 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
   const isTold = step?.error !== undefined && escalation.message.includes(step.error.message);
   return (
     <Panel title="What happened">
-      <p className="told">{escalation.message}</p>
-      {answer ? <p className="told">Answer: {answeredWords(answer)}</p> : null}
+      <p className="told">
+        <ForeignMessage text={escalation.message} />
+      </p>
+      {answer ? (
+        <p className="told">
+          <ForeignMessage text={`Answer: ${answeredWords(answer)}`} />
+        </p>
+      ) : null}
       <Facts
         of={[
           [
@@ -165,8 +174,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
   {
     title: "Error",
     width: "minmax(10rem, 2fr)",
-    cell: ({ failure }) =>
-      failure ? <span title={failureWords(failure)}>{failureWords(failure)}</span> : "–",
+    cell: ({ failure }) => (failure ? <CutText text={failureWords(failure)} /> : "–"),
   },
 ];
 

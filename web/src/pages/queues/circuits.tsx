@@ -1,4 +1,5 @@
 // Circuits: what rests because nearly all of its tasks fail, and what a person says of it.
+
 import { type Circuit, CircuitSetting } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
@@ -6,6 +7,7 @@ import { useCall } from "../../calls/use-call.ts";
 import { Act } from "../../parts/act.tsx";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { CutText } from "../../parts/foreign.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { PersonFields, personOf } from "../../parts/person-fields.tsx";
 import { Shown } from "../../parts/states.tsx";
@@ -83,7 +85,7 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
   {
     title: "Because",
     width: "minmax(10rem, 2fr)",
-    cell: (one) => <span title={circuitNote(one)}>{circuitNote(one)}</span>,
+    cell: (one) => <CutText text={circuitNote(one)} />,
   },
   {
     title: "What you can say",

@@ -1,7 +1,9 @@
 // What waits in a queue and does not move by itself, why, and what brings it to move: the first
 // thing on the page of the queue, as that is what people come for.
+
 import { type Circuit, CircuitSetting } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { GetQueueResponse, QueueTask } from "@drover/proto/drover/v1/queue_pb.ts";
+import { Foreign } from "../../parts/foreign.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
@@ -58,8 +60,8 @@ function OpenCircuit({ of, again }: { readonly of: Circuit; readonly again: () =
   const { task, saw, tryTime } = of;
   return (
     <p>
-      <b>{task}</b> rests, as {saw}. Mend what fails, and it goes on by itself: one task tries{" "}
-      {tryTime === undefined ? "it now" : <Ago at={tryTime} />}. Is it mended already?{" "}
+      <b>{task}</b> rests, as <Foreign text={saw} />. Mend what fails, and it goes on by itself: one
+      task tries {tryTime === undefined ? "it now" : <Ago at={tryTime} />}. Is it mended already?{" "}
       <LetThroughAct of={of} done={again} />
     </p>
   );

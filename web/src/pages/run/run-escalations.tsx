@@ -1,7 +1,9 @@
 // Questions of the run that only a person can answer, answered where they are asked.
+
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Answer } from "../../parts/answer.tsx";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { lookFirst } from "../../words/escalation-words.ts";
@@ -25,7 +27,7 @@ function Question({ of }: { readonly of: Escalation }) {
     <li>
       <p>
         {of.stepId === "" ? null : <strong>{of.stepId}: </strong>}
-        {of.message}
+        <ForeignMessage text={of.message} />
       </p>
       <p className="dim">
         <code>{of.reason}</code>, asked <Ago at={of.openedTime} />

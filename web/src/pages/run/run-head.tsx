@@ -3,11 +3,9 @@ import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
-import { ForeignMessage } from "../../parts/foreign.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
-import { visibleText } from "../../words/foreign-words.ts";
 import { reasonWords, runOutcome, workflowWords } from "../../words/run-words.ts";
 import { RunActions } from "./run-actions.tsx";
 
@@ -16,7 +14,7 @@ export function RunHead({ run, steps }: { readonly run: Run; readonly steps: rea
   return (
     <>
       <PageHead
-        title={visibleText(run.key) || run.runId}
+        title={run.key || run.runId}
         above={<Link href="/runs">Runs</Link>}
         beside={
           <>
@@ -49,13 +47,10 @@ export function RunHead({ run, steps }: { readonly run: Run; readonly steps: rea
               run.deadlineTime ? <Ago key="by" at={run.deadlineTime} /> : null,
             ],
             ["Priority", run.priority === 5 ? "" : String(run.priority)],
-            ["Labels", visibleText(labelWords(run))],
+            ["Labels", labelWords(run)],
             ["Does again", run.rerunOf ? <RunLink key="of" id={run.rerunOf.runId} /> : null],
             ["Begun by", run.parent ? <RunLink key="by" id={run.parent.runId} /> : null],
-            [
-              "Why it was cancelled",
-              run.cancelReason === "" ? "" : <ForeignMessage key="why" text={run.cancelReason} />,
-            ],
+            ["Why it was cancelled", run.cancelReason],
           ]}
         />
       </div>

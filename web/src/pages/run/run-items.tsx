@@ -7,10 +7,9 @@ import { scheduler } from "../../calls/clients.ts";
 import { type ListPage, useList } from "../../calls/use-list.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { Foreign } from "../../parts/foreign.tsx";
+import { CutText, Foreign } from "../../parts/foreign.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
-import { visibleText } from "../../words/foreign-words.ts";
 import { isFinal, stepStanding } from "../../words/run-words.ts";
 import { refOf } from "./run-ref.ts";
 import { StepFacts, StepHistory } from "./step-history.tsx";
@@ -92,14 +91,8 @@ const RESULT_SHOWN = 300;
 function Result({ of }: { readonly of: Step }) {
   const { error, output } = of;
   const failed = of.state === StepState.FAILED || output === undefined;
-  if (failed && error !== undefined) {
-    const words = failureWords(error);
-    return (
-      <span title={visibleText(words)}>
-        <Foreign text={words.slice(0, RESULT_SHOWN)} />
-      </span>
-    );
-  }
+  if (failed && error !== undefined)
+    return <CutText text={failureWords(error).slice(0, RESULT_SHOWN)} />;
   if (output?.body.case !== "json") return "–";
   return (
     <code>

@@ -1,6 +1,6 @@
 // Failures after which the run went on: a run that has completed with them is no plain success.
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
-import { ForeignMessage } from "../../parts/foreign.tsx";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
 import { isPartial, itemWords, warningSteps } from "../../words/item-words.ts";

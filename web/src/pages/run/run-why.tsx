@@ -1,8 +1,10 @@
 // Why the run is not moving, in the server's words: what it waits for, what happens next, and what
 // a person can do.
+
 import { type Wait, WaitKind } from "@drover/proto/drover/v1/explain_pb.ts";
 import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Loaded } from "../../calls/use-call.ts";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { Actions } from "./run-why-actions.tsx";
@@ -43,7 +45,9 @@ function WaitLine({ of, onPick }: { readonly of: Wait; readonly onPick: (id: str
         </button>
       )}
       <div>
-        <p>{of.sentence}</p>
+        <p>
+          <ForeignMessage text={of.sentence} />
+        </p>
         <Actions of={of} />
       </div>
     </li>

@@ -4,7 +4,8 @@ import type { Attempt, Intervention, Step } from "@drover/proto/drover/v1/run_pb
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
-import { Foreign, ForeignMessage } from "../../parts/foreign.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Facts } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
@@ -27,10 +28,7 @@ export function StepFacts({ of: step }: { readonly of: Step }) {
           "Its run",
           step.childRunId ? <Link href={`/runs/${step.childRunId}`}>{step.childRunId}</Link> : null,
         ],
-        [
-          "Last error",
-          step.error ? <ForeignMessage key="error" text={failureWords(step.error)} /> : null,
-        ],
+        ["Last error", step.error ? failureWords(step.error) : ""],
       ]}
     />
   );

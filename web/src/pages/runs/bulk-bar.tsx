@@ -1,6 +1,7 @@
 // The same for many runs: those that are chosen, or all that pass the filter, which has to be one.
 // For a filter the server counts first and changes nothing; the person reads the filter in words,
 // the number and the first runs; and if it is another number by then, nothing is done.
+
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind, RunOrder, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useState } from "react";
@@ -9,6 +10,7 @@ import { useCall } from "../../calls/use-call.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { Field } from "../../parts/field.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
 import { ProblemText } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { useNotice } from "../../shell/notices.tsx";
@@ -127,7 +129,7 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
       }}
     >
       <p>
-        <strong>Filter:</strong> {read.words}
+        <strong>Filter:</strong> <Foreign text={read.words} />
       </p>
       {found === null ? null : <FirstRuns rows={found.runs} count={found.count} />}
       {asking.kind === "failed" ? <ProblemText problem={asking.problem} /> : null}
@@ -156,8 +158,10 @@ function FirstRuns({ rows, count }: { readonly rows: readonly Run[]; readonly co
     <ul className="first-runs" aria-label="The first runs">
       {shown.map((run) => (
         <li key={run.runId}>
-          <span className="mono">{run.key || run.runId}</span> {workflowWords(run)}{" "}
-          <Badge {...runOutcome(run)} />
+          <span className="mono">
+            <Foreign text={run.key || run.runId} />
+          </span>{" "}
+          {workflowWords(run)} <Badge {...runOutcome(run)} />
         </li>
       ))}
       {more > 0 ? <li className="dim">and {numberWords(more)} more</li> : null}

@@ -1,5 +1,6 @@
 // All runs of the namespace: filtered, in an order, chosen, and many of them at once. The filter is
 // a part of the address, so that it can be sent to somebody.
+
 import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -9,6 +10,7 @@ import { type ListPage, useList } from "../../calls/use-list.ts";
 import { newestOf, useLive } from "../../calls/use-live.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
@@ -26,7 +28,7 @@ const columns: readonly Column<Run>[] = [
     width: "minmax(12rem, 2fr)",
     cell: (run) => (
       <Link href={`/runs/${run.runId}`} className="mono" title={run.runId}>
-        {run.key || run.runId}
+        <Foreign text={run.key || run.runId} />
       </Link>
     ),
   },
