@@ -65,6 +65,10 @@ test("failed items that were tolerated are a warning, and never plain success", 
   expect(await head.getAttribute("data-tone")).toBe("warning");
   const node = page.getByLabel("load, 197 of 200, 3 failed").locator(".graph-node");
   expect(await node.getAttribute("data-tone")).toBe("warning");
+  // Nothing of it is cut off.
+  const isCut = `[...document.querySelectorAll(".graph-node span")].some((span) =>
+    span.scrollHeight > span.clientHeight || span.scrollWidth > span.clientWidth)`;
+  expect(await page.evaluate(isCut)).toBe(false);
   const warnings = page.getByRole("region", { name: "Warnings" });
   await warnings.getByText("197 of 200, 3 failed").waitFor(WAIT);
   await lookAt(page, "run-warning");

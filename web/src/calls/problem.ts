@@ -7,9 +7,10 @@ export interface Problem {
    * unreachable: nobody answered, or only to say "not now"; it is tried again by itself.
    * busy: it was too much, of this or of all together; less, or later, may be done.
    * token: the server wants to know who calls. missing: what was asked for is not there.
-   * refused: anything else; trying again changes nothing.
+   * defect: the server met an error of its own. refused: anything else; trying again changes
+   * nothing.
    */
-  readonly kind: "unreachable" | "busy" | "token" | "missing" | "refused";
+  readonly kind: "unreachable" | "busy" | "token" | "missing" | "defect" | "refused";
   /** Stable name of the reason; empty: it has none. */
   readonly reason: string;
   readonly message: string;
@@ -42,11 +43,8 @@ export function problemOf(error: unknown): Problem {
   const told = { reason, fields, message: failure.rawMessage };
   switch (failure.code) {
     case Code.Unauthenticated:
-      return { ...told, kind: "token", next: "Give a token that the server knows." };
-    case Code.PermissionDenied: {
-      const next = "Ask for a token that may do this; another tab asks for it anew.";
-      return { ...told, kind: "token", next };
-    }
+    case Code.PermissionDenied:
+      return tokenProblem(told, info?.metadata ?? {});
     case Code.NotFound:
       return { ...told, kind: "missing", next: nextByReason[reason] ?? "Check its name." };
     case Code.Unavailable:
@@ -59,8 +57,12 @@ export function problemOf(error: unknown): Problem {
       return reason === "OVERLOADED"
         ? { ...told, kind: "busy", next: "Try it again in a moment." }
         : refusedAs(told);
+    case Code.Internal:
+    case Code.DataLoss:
+      return { ...told, kind: "defect", next: DEFECT_NEXT };
     case Code.Unknown:
-      return isNetworkFailure(failure) ? unreachable : refusedAs(told);
+      if (isNetworkFailure(failure)) return unreachable;
+      return HTTP_STATUS.test(told.message) ? httpProblem(told) : refusedAs(told);
     default:
       return refusedAs(told);
   }
@@ -78,6 +80,37 @@ const unreachable: Problem = {
 function isNetworkFailure({ cause, rawMessage }: ConnectError): boolean {
   if (cause instanceof TypeError) return true;
   return /fetch|network|load failed|missing endstream|protocol error|premature/i.test(rawMessage);
+}
+
+/** All that is known of an answer that no handler of the server has written. */
+const HTTP_STATUS = /^HTTP \d{3}$/;
+const DEFECT_NEXT = "Try it again; if it stays so, look into the log of the server.";
+
+function httpProblem(told: Omit<Problem, "kind" | "next">): Problem {
+  const message = `The server met an error of its own (${told.message}).`;
+  return { ...told, kind: "defect", message, next: DEFECT_NEXT };
+}
+
+const tokenFaults: Readonly<Record<string, string>> = {
+  missing: "This server answers only calls that show a token.",
+  malformed: "This is no API token of Drover.",
+  unknown: "Nobody knows the API token that was given.",
+  revoked: "The API token that was given is revoked.",
+  expired: "The API token that was given has expired.",
+};
+
+/** The server's own words tell callers how to show a token; here a dialog asks for it. */
+function tokenProblem(
+  told: Omit<Problem, "kind" | "next">,
+  { why = "", token = "", role = "", needs = "" }: Readonly<Record<string, string>>,
+): Problem {
+  if (told.reason === "NOT_ALLOWED" && needs !== "") {
+    const message = `The API token "${token}" has the role "${role}", and this takes ${needs}.`;
+    const next = "Ask for a token that may do this; another tab asks for it anew.";
+    return { ...told, kind: "token", message, next };
+  }
+  const message = tokenFaults[why] ?? told.message;
+  return { ...told, kind: "token", message, next: "Give a token that the server knows." };
 }
 
 function refusedAs(told: Omit<Problem, "kind" | "next">): Problem {

@@ -5,6 +5,7 @@
 //     onAct={async (form) => {...}} onClose={() => setOpen(false)}>what will happen, fields</…>
 
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { useConnectionLost } from "../calls/connection.ts";
 import { type Problem, problemOf } from "../calls/problem.ts";
 import { Foreign } from "./foreign.tsx";
 import { ProblemText } from "./states.tsx";
@@ -30,6 +31,7 @@ export function ConfirmDialog(props: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [busy, setBusy] = useState(false);
+  const lost = useConnectionLost();
   const id = useId();
   useEffect(() => dialog.current?.showModal(), []);
 
@@ -53,11 +55,18 @@ export function ConfirmDialog(props: ConfirmProps) {
             <ProblemText problem={problem} />
           </div>
         )}
+        <p role="status" className={lost ? "note" : ""}>
+          {lost ? "The connection to the server is lost: this can be done once it is back." : null}
+        </p>
         <div className="dialog-acts">
           <button type="button" onClick={() => dialog.current?.close()}>
             Leave it
           </button>
-          <button type="submit" className={danger ? "danger" : "main"} disabled={busy || disabled}>
+          <button
+            type="submit"
+            className={danger ? "danger" : "main"}
+            disabled={busy || disabled || lost}
+          >
             {act}
           </button>
         </div>

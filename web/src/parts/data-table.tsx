@@ -139,9 +139,8 @@ function HeadRow<T>(props: DataTableProps<T> & { readonly tracks: string }) {
       <div role="row" className="table-row" style={{ gridTemplateColumns: tracks }}>
         {choice === undefined ? null : (
           <div role="columnheader">
-            <input
-              type="checkbox"
-              aria-label="Choose all rows that are loaded"
+            <ChoiceBox
+              name="Choose all rows that are loaded"
               checked={all}
               onChange={() => choice.onChoose(all ? new Set() : new Set(rows.map(keyOf)))}
             />
@@ -192,16 +191,15 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
       style={{ gridTemplateColumns: tracks, transform: `translateY(${start}px)` }}
       onClick={(event) => {
         const onItsOwn =
-          event.target instanceof Element && event.target.closest("a, button, input");
+          event.target instanceof Element && event.target.closest("a, button, label");
         const selecting = getSelection()?.isCollapsed === false;
         if (href !== undefined && !onItsOwn && !selecting) go(href);
       }}
     >
       {choice === undefined ? null : (
         <div role="cell">
-          <input
-            type="checkbox"
-            aria-label={`Choose ${key}`}
+          <ChoiceBox
+            name={`Choose ${key}`}
             checked={chosen}
             onChange={() => {
               const next = new Set(choice.chosen);
@@ -217,6 +215,20 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
         </div>
       ))}
     </div>
+  );
+}
+
+/** Its label is larger than the box, for fingers. */
+function ChoiceBox(props: {
+  readonly name: string;
+  readonly checked: boolean;
+  readonly onChange: () => void;
+}) {
+  const { name, checked, onChange } = props;
+  return (
+    <label className="choice-box">
+      <input type="checkbox" aria-label={name} checked={checked} onChange={onChange} />
+    </label>
   );
 }
 

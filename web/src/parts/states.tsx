@@ -14,15 +14,26 @@ interface Next {
   readonly text: string;
 }
 
+/** Of what stands in place of a whole page, the title is the heading of that page. */
+function StateTitle(props: { readonly text: string; readonly wholePage: boolean | undefined }) {
+  return props.wholePage === true ? (
+    <h1 className="state-title">{props.text}</h1>
+  ) : (
+    <p className="state-title">{props.text}</p>
+  );
+}
+
 export function EmptyState(props: {
   readonly title: string;
+  /** Nothing else is on the page. */
+  readonly wholePage?: boolean;
   readonly text?: ReactNode;
   readonly next?: Next;
 }) {
   return (
     <div className="state" data-kind="empty">
       <Icon name="none" />
-      <p className="state-title">{props.title}</p>
+      <StateTitle text={props.title} wholePage={props.wholePage} />
       {props.text === undefined ? null : (
         <p>{typeof props.text === "string" ? <Foreign text={props.text} /> : props.text}</p>
       )}
@@ -44,13 +55,15 @@ export function LoadingState({ what }: { readonly what: string }) {
 export function ProblemState(props: {
   readonly problem: Problem;
   readonly what: string;
+  /** Nothing else is on the page. */
+  readonly wholePage?: boolean;
   readonly again?: () => void;
 }) {
-  const { problem, what, again } = props;
+  const { problem, what, wholePage, again } = props;
   return (
     <div className="state" data-kind="problem" role="alert">
       <Icon name="bad" />
-      <p className="state-title">Could not load {what}</p>
+      <StateTitle text={`Could not load ${what}`} wholePage={wholePage} />
       <ProblemText problem={problem} />
       {again === undefined ? null : (
         <button type="button" onClick={again}>
@@ -89,15 +102,21 @@ export function ProblemText({ problem }: { readonly problem: Problem }) {
 export function Shown<T>(props: {
   readonly of: Loaded<T> & { readonly again?: () => void };
   readonly what: string;
+  /** Nothing else is on the page. */
+  readonly wholePage?: boolean;
   readonly children: (value: T) => ReactNode;
 }) {
-  const { of, what, children } = props;
+  const { of, what, wholePage = false, children } = props;
   switch (of.kind) {
     case "loading":
       return <LoadingState what={what} />;
     case "failed":
       return (
-        <ProblemState problem={of.problem} what={what} {...(of.again ? { again: of.again } : {})} />
+        <ProblemState
+          problem={of.problem}
+          {...{ what, wholePage }}
+          {...(of.again ? { again: of.again } : {})}
+        />
       );
     case "loaded":
       return children(of.value);

@@ -71,6 +71,7 @@ function Page() {
           <Route>
             <EmptyState
               title="There is no such page"
+              wholePage
               text={`Nothing of the dashboard is at ${location}.`}
               next={{ href: "/", text: "Go to the overview" }}
             />

@@ -27,6 +27,12 @@ export class PageBoundary extends Component<Props, State> {
     if (defect === null) return this.props.children;
     const next = "Load the page again; if that does not help, report it with this text.";
     const told = { kind: "refused", reason: "", fields: [] } as const;
-    return <ProblemState problem={{ ...told, message: defect.message, next }} what="this page" />;
+    return (
+      <ProblemState
+        problem={{ ...told, message: defect.message, next }}
+        what="this page"
+        wholePage
+      />
+    );
   }
 }

@@ -47,7 +47,7 @@ export function Question(props: { readonly runId: string; readonly escalationId:
     { everyMs: EVERY_MS },
   );
   return (
-    <Shown of={asked} what="the escalation">
+    <Shown of={asked} what="the escalation" wholePage>
       {(seen) =>
         seen.escalation === undefined ? null : (
           <Seen seen={seen} escalation={seen.escalation} again={asked.again} />

@@ -30,7 +30,7 @@ export function AgentView({ session }: { readonly session: string }) {
     { everyMs: EVERY_MS },
   );
   return (
-    <Shown of={seen} what="the agent">
+    <Shown of={seen} what="the agent" wholePage>
       {(answer) =>
         answer.agent === undefined ? null : (
           <Seen agent={answer.agent} tasks={answer.tasks} again={seen.again} />

@@ -30,7 +30,7 @@ export function QueueView({ name }: { readonly name: string }) {
     { everyMs: EVERY_MS },
   );
   return (
-    <Shown of={seen} what="the queue">
+    <Shown of={seen} what="the queue" wholePage>
       {(answer) =>
         answer.queue === undefined ? null : (
           <Seen seen={answer} queue={answer.queue} again={seen.again} />

@@ -5,9 +5,10 @@ import type {
   ExplainRunResponse,
   WatchRunResponse,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { useState } from "react";
-import { useParams } from "wouter";
+import { useEffect, useState } from "react";
+import { useLocation, useParams } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
+import type { Problem } from "../../calls/problem.ts";
 import { type Loaded, useCall } from "../../calls/use-call.ts";
 import { newestOf, useLive } from "../../calls/use-live.ts";
 import { Panel } from "../../parts/panel.tsx";
@@ -29,25 +30,64 @@ import "./run.css";
 /** What agents report moves no version: while the run is open it is asked for. */
 const WHY_AGAIN_MS = 2_000;
 
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Links name a run by its id; a person who writes the address may know its key alone. */
 export function RunPage() {
+  const { run = "", "*": rest = "" } = useParams();
+  const name = decoded(rest === "" ? run : `${run}/${rest}`);
+  return UUID.test(name) ? <RunById runId={name} /> : <RunByKey name={name} />;
+}
+
+/** As it is where it is no encoding: a key may have a percent sign. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function RunByKey({ name }: { readonly name: string }) {
   const namespace = useNamespace();
-  const { run: runId = "" } = useParams();
+  const [, go] = useLocation();
+  const run = { ref: { case: "key", value: name } } as const;
+  const asked = useCall(`run by key ${namespace} ${name}`, (signal) =>
+    scheduler.getRun({ namespace, run }, { signal }),
+  );
+  const runId = asked.kind === "loaded" ? asked.value.run?.runId : undefined;
+  useEffect(() => {
+    if (runId !== undefined) go(`/runs/${runId}`, { replace: true });
+  }, [runId, go]);
+  return asked.kind === "failed" ? (
+    <NoRun problem={asked.problem} />
+  ) : (
+    <LoadingState what="the run" />
+  );
+}
+
+function NoRun({ problem }: { readonly problem: Problem }) {
+  return problem.kind === "missing" ? (
+    <EmptyState
+      title="There is no such run"
+      wholePage
+      text={problem.message}
+      next={{ href: "/runs", text: "Look for it among all runs" }}
+    />
+  ) : (
+    <ProblemState problem={problem} what="the run" wholePage />
+  );
+}
+
+function RunById({ runId }: { readonly runId: string }) {
+  const namespace = useNamespace();
   const key = `${namespace} ${runId}`;
   const ref = refOf({ namespace, runId });
   const live = useLive(key, (last: WatchRunResponse | null, signal) =>
     scheduler.watchRun({ ...ref, after: last?.cursor ?? "" }, { signal }),
   );
   const seen = newestOf(live);
-  if (live.kind === "failed" && seen === null)
-    return live.problem.kind === "missing" ? (
-      <EmptyState
-        title="There is no such run"
-        text={live.problem.message}
-        next={{ href: "/runs", text: "Look for it among all runs" }}
-      />
-    ) : (
-      <ProblemState problem={live.problem} what="the run" />
-    );
+  if (live.kind === "failed" && seen === null) return <NoRun problem={live.problem} />;
   if (seen?.run === undefined) return <LoadingState what="the run" />;
   return <ShownRun key={key} run={seen.run} steps={seen.steps} cursor={seen.cursor} />;
 }

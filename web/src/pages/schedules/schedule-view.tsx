@@ -36,7 +36,7 @@ export function ScheduleView({ name }: { readonly name: string }) {
     { everyMs: EVERY_MS },
   );
   return (
-    <Shown of={seen} what="the schedule">
+    <Shown of={seen} what="the schedule" wholePage>
       {(schedule) =>
         schedule === undefined ? null : <Seen schedule={schedule} again={seen.again} />
       }

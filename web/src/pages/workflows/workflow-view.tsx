@@ -40,7 +40,7 @@ export function WorkflowView({ name, version }: WorkflowViewProps) {
     { everyMs: EVERY_MS },
   );
   return (
-    <Shown of={seen} what="the workflow">
+    <Shown of={seen} what="the workflow" wholePage>
       {(answer) =>
         answer.workflow === undefined ? null : (
           <Seen seen={answer} workflow={answer.workflow} again={seen.again} />

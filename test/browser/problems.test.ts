@@ -1,0 +1,84 @@
+// What a page says when something is wrong: with the server, with an address, with the connection.
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { until } from "../support/until.ts";
+import { closeBrowser, keptPage, lookAt, openPage, picture, visit } from "./browser.ts";
+import { openShop, type Shop } from "./shop.ts";
+
+const WAIT = { timeout: 15_000 };
+const NO_RUN = "01a2138a-0000-7000-8000-000000000000";
+
+let shop: Shop;
+beforeAll(async () => {
+  shop = await openShop();
+});
+afterAll(async () => {
+  await closeBrowser();
+  await shop?.close();
+});
+
+test.for([
+  [`/runs/${NO_RUN}`, "There is no such run"],
+  ["/runs/nobody/knows/it", "There is no such run"],
+  ["/no-such-page", "There is no such page"],
+  ["/workflows/nowhere", "Could not load the workflow"],
+  ["/schedules/nowhere", "Could not load the schedule"],
+  ["/queues?agent=00000000000000000000000000000001", "Could not load the agent"],
+  [`/escalations/${NO_RUN}/1`, "Could not load the escalation"],
+])("what is not there is the heading of its page: %s", async ([path = "", title = ""], context) => {
+  const page = await keptPage(context, shop.address);
+  await visit(page, path);
+  await page.getByText(title).waitFor(WAIT);
+  expect(await page.getByRole("heading", { level: 1 }).allTextContents()).toEqual([title]);
+});
+
+test("an error of the server is not put down to the person", async (context) => {
+  const page = await keptPage(context, shop.address);
+  await visit(page, "/runs");
+  // As something between the browser and the server may answer.
+  await page.evaluate(`{
+    const real = globalThis.fetch;
+    globalThis.healed = () => { globalThis.fetch = real; };
+    globalThis.fetch = async (to, how) =>
+      String(to).endsWith("/ListWorkflows") ? new Response("", { status: 500 }) : real(to, how);
+  }`);
+  await visit(page, "/workflows");
+  const problem = page.getByRole("alert").filter({ hasText: "Could not load the workflows" });
+  await problem.getByText("The server met an error of its own (HTTP 500).").waitFor(WAIT);
+  await problem.getByText("look into the log of the server").waitFor(WAIT);
+  expect(await page.getByText("Correct it").count()).toBe(0);
+  await picture(page, "server-error");
+  await page.evaluate("healed()");
+  await problem.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("table", { name: "Workflows" }).waitFor(WAIT);
+});
+
+test.for(["/runs/orders%2F7", "/runs/orders/7"])(
+  "a run is found by its key in the address: %s",
+  async (address, context) => {
+    const key = "orders/7";
+    const { runId } = await shop.client.schedule({ workflow: "asks", key });
+    const page = await openPage(context, shop.address);
+    await page.goto(address);
+    await page.getByRole("heading", { level: 1, name: key }).waitFor(WAIT);
+    await page.waitForURL(`**/runs/${runId}`);
+  },
+);
+
+test("while the connection is lost, nothing can be ordered", async (context) => {
+  const { runId } = await shop.client.schedule({ workflow: "order" });
+  const page = await keptPage(context, shop.address);
+  await visit(page, `/runs/${runId}`);
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  const order = page.getByRole("button", { name: "Cancel the run" });
+  await expect.poll(() => order.isEnabled()).toBe(true);
+  await shop.kill();
+  await expect.poll(() => order.isDisabled()).toBe(true);
+  await page.getByText("The connection to the server is lost").waitFor(WAIT);
+  await lookAt(page, "dialog-connection-lost");
+  await shop.restart();
+  await expect.poll(() => order.isEnabled(), { timeout: 30_000 }).toBe(true);
+  await order.click();
+  await until("the run is stopping, or more", async () =>
+    (await shop.client.getRun(runId)).run.state === "RUNNING" ? null : true,
+  );
+}, 60_000);
