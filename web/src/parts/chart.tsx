@@ -1,7 +1,8 @@
 // A chart of numbers over time, by uPlot: one line or column for each series, drawn on a canvas
-// with the colours of the theme, and the newest numbers as text below, which is what is read aloud.
+// with the colours of the theme, and its numbers as a table, which is what is read aloud.
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
+import { numberWords } from "../words/counts.ts";
 import { clockTime } from "../words/time-words.ts";
 import "uplot/dist/uPlot.min.css";
 import "./chart.css";
@@ -64,7 +65,8 @@ export function Chart({ label, times, series }: ChartProps) {
   useEffect(() => drawn.current?.setData(newest.current));
   return (
     <figure className="chart">
-      <div ref={place} role="img" aria-label={label} />
+      <div ref={place} aria-hidden="true" />
+      <Numbers {...{ label, times, series }} />
       <figcaption>
         {series.map(({ name, colour }) => (
           <span key={name}>
@@ -73,6 +75,38 @@ export function Chart({ label, times, series }: ChartProps) {
         ))}
       </figcaption>
     </figure>
+  );
+}
+
+/** Of the times at which there was nothing no row is needed. */
+function Numbers({ label, times, series }: ChartProps) {
+  const shown = [...times.keys()].filter((at) => series.some(({ values }) => values[at] !== 0));
+  return (
+    <div className="unseen">
+      <table>
+        <caption>{label}</caption>
+        <thead>
+          <tr>
+            <th scope="col">From</th>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((at) => (
+            <tr key={times[at]}>
+              <th scope="row">{clockTime((times[at] ?? 0) * 1_000).slice(0, 5)}</th>
+              {series.map(({ name, values }) => (
+                <td key={name}>{numberWords(values[at] ?? 0)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
