@@ -139,6 +139,7 @@ test("failed items are marked in the row of their map", async (context) => {
 test("what went in and came out stands above the timeline", async (context) => {
   const page = await keptPage(context, shop.address);
   await openRun(page, nightly);
+  await page.getByRole("heading", { name: "Output of report" }).waitFor(WAIT);
   const titles = await page.getByRole("heading", { level: 2 }).allTextContents();
   const placeOf = (title: string) => titles.indexOf(title);
   expect(placeOf("Input")).toBeGreaterThan(-1);

@@ -35,6 +35,7 @@ test.for([
   await page.setViewportSize({ width: 320, height: 640 });
   await visit(page, path);
   await page.getByRole("heading", { level: 1 }).waitFor(WAIT);
+  await expect.poll(() => page.getByText(/^Loading/).count()).toBe(0);
   await expect
     .poll(() => page.evaluate<number>("document.documentElement.scrollWidth"))
     .toBeLessThanOrEqual(320);

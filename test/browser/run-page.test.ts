@@ -57,10 +57,10 @@ test("signals are listed with the step that took them, or that none does", async
   await lookAt(page, "run-signals");
 });
 
-async function startFailing(task: string, onFailure: "escalate" | "fail"): Promise<string> {
+async function startFailing(task: string, onFailure: "escalate" | "continue"): Promise<string> {
   const steps = [{ id: "say", task, queue: "evil", retry: [{ attempts: 1 }], onFailure }] as const;
   const { runId } = await shop.client.schedule({ workflow: { workflow: task, steps } });
-  const ended = onFailure === "escalate" ? "ESCALATED" : "FAILED";
+  const ended = onFailure === "escalate" ? "ESCALATED" : "COMPLETED";
   await until(`${runId} is ${ended}`, async () =>
     (await shop.client.getRun(runId)).run.state === ended ? true : null,
   );
@@ -90,6 +90,16 @@ test("control characters of messages are shown, and turn nothing round", async (
   await picture(page, "run-control-characters");
   // Titles and labels have it too.
   expect(await hiddenIn(page, "documentElement.outerHTML")).toEqual([]);
+});
+
+test("a step that failed and was continued after is a warning with its error", async (context) => {
+  const runId = await startFailing("evil", "continue");
+  const page = await keptPage(context, shop.address);
+  await visit(page, `/runs/${runId}`);
+  await page.locator(".page-title").getByText("completed, 1 warning").waitFor(WAIT);
+  const warnings = page.getByRole("region", { name: "Warnings" });
+  await warnings.getByText("It failed, and the run went on.").waitFor(WAIT);
+  await warnings.getByText(`evil: ${VISIBLE}`).waitFor(WAIT);
 });
 
 test("control characters of payloads are shown too", async (context) => {

@@ -1,4 +1,12 @@
 /** The dashboard has words for whatever the server says of people and of supervisors. */
+import { create } from "@bufbuild/protobuf";
+import {
+  RunReason,
+  RunSchema,
+  RunState,
+  StepSchema,
+  StepState,
+} from "@drover/proto/drover/v1/run_pb.ts";
 import { describe, expect, test } from "vitest";
 import { answers, escalationReasons, rules } from "../../../server/store/postgres/codes.ts";
 import {
@@ -6,7 +14,10 @@ import {
   lookFirst,
   reasonOfQuestion,
 } from "../../../web/src/words/escalation-words.ts";
+import { visibleText } from "../../../web/src/words/foreign-words.ts";
+import { warningSteps } from "../../../web/src/words/item-words.ts";
 import { ruleMeanings } from "../../../web/src/words/rule-words.ts";
+import { runOutcome, stepStanding } from "../../../web/src/words/run-words.ts";
 
 describe("the words of the dashboard", () => {
   test("have each rule of an intervention", () => {
@@ -27,4 +38,38 @@ describe("the words of the dashboard", () => {
       expect(happens, answer).toMatch(/\.$/);
     }
   });
+});
+
+describe("a run that went on after failures", () => {
+  const items = { total: 200, begun: 200, succeeded: 196, failed: 3, skipped: 1 };
+  const load = create(StepSchema, { id: "load", state: StepState.SUCCEEDED, items });
+  const mail = create(StepSchema, { id: "mail", state: StepState.FAILED });
+  const good = create(StepSchema, { id: "good", state: StepState.SUCCEEDED });
+  const run = ({ warnings = 0, reason = RunReason.DONE as RunReason }) =>
+    create(RunSchema, { state: RunState.COMPLETED, warnings, reason });
+
+  test("is amber, and says how many", () => {
+    expect(runOutcome(run({}))).toEqual({ tone: "ok", word: "completed" });
+    const warned = { tone: "warning", word: "completed, 2 warnings" };
+    expect(runOutcome(run({ warnings: 2 }))).toEqual(warned);
+    const failed = { state: RunState.FAILED, warnings: 1 };
+    expect(runOutcome(failed)).toEqual({ tone: "bad", word: "failed, 1 warning" });
+  });
+
+  test("has a map that says how many of its items succeeded", () => {
+    const standing = { tone: "warning", word: "196 of 200, 3 failed, 1 skipped" };
+    expect(stepStanding(load)).toEqual(standing);
+  });
+
+  test("names the steps, and none that may be why it failed", () => {
+    const steps = [load, mail, good];
+    expect(warningSteps(run({ warnings: 2 }), steps)).toEqual([load, mail]);
+    const stopped = run({ warnings: 1, reason: RunReason.STEP_FAILED });
+    expect(warningSteps(stopped, steps)).toEqual([load]);
+    expect(warningSteps(run({}), [good])).toEqual([]);
+  });
+});
+
+test("what cannot be seen of a text is shown by its number", () => {
+  expect(visibleText("a\u001b[31m\u202eb\u2069\n\tc")).toBe("a\\u001b[31m\\u202eb\\u2069\n\tc");
 });

@@ -10,7 +10,7 @@ import { Answer } from "../../parts/answer.tsx";
 import { Badge } from "../../parts/badge.tsx";
 import { CopyButton } from "../../parts/copy-button.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
-import { CutText } from "../../parts/foreign.tsx";
+import { CutText, Foreign } from "../../parts/foreign.tsx";
 import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { PageHead } from "../../parts/page-head.tsx";
 import { Facts, Panel } from "../../parts/panel.tsx";
@@ -131,7 +131,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
           [
             "Run",
             <Link key="run" href={`/runs/${escalation.runId}`} className="mono">
-              {run?.key || escalation.runId}
+              <Foreign text={run?.key || escalation.runId} />
             </Link>,
           ],
           ["Its state", run ? <Badge key="state" {...runOutcome(run)} /> : null],
@@ -210,7 +210,9 @@ function ClaimActs({ escalation, again }: Pick<SeenProps, "escalation" | "again"
             return "Nobody looks after it now.";
           }}
         >
-          <p>{claimedBy} no longer looks after it, and others see that.</p>
+          <p>
+            <Foreign text={claimedBy} /> no longer looks after it, and others see that.
+          </p>
         </Act>
       ) : null}
     </>

@@ -3,6 +3,7 @@
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Answer } from "../../parts/answer.tsx";
+import { Foreign } from "../../parts/foreign.tsx";
 import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Ago } from "../../parts/time.tsx";
@@ -31,7 +32,11 @@ function Question({ of }: { readonly of: Escalation }) {
       </p>
       <p className="dim">
         <code>{of.reason}</code>, asked <Ago at={of.openedTime} />
-        {of.claimedBy === "" ? "" : `, ${of.claimedBy} looks after it`}
+        {of.claimedBy === "" ? null : (
+          <>
+            , <Foreign text={of.claimedBy} /> looks after it
+          </>
+        )}
         {of.deadlineTime === undefined ? null : (
           <>
             , answered by itself <Ago at={of.deadlineTime} />

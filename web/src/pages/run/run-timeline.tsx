@@ -53,7 +53,7 @@ export function RunTimeline(props: TimelineProps) {
           )}
         </div>
       ))}
-      <Legend />
+      <Legend withItems={rows.some(({ items }) => items !== null)} />
     </div>
   );
 }
@@ -182,7 +182,7 @@ function Mark({ of, scale }: { readonly of: Intervention; readonly scale: Scale 
   );
 }
 
-function Legend() {
+function Legend({ withItems }: { readonly withItems: boolean }) {
   return (
     <p className="timeline-legend dim">
       <span>
@@ -197,6 +197,12 @@ function Legend() {
       <span>
         <i className="timeline-beat" /> last beat
       </span>
+      {withItems ? (
+        <span>
+          <b className="timeline-density" data-tone="ok" /> items of a map under way, with a mark
+          where some failed
+        </span>
+      ) : null}
     </p>
   );
 }
