@@ -3,6 +3,7 @@
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
+import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { counted } from "../../words/counts.ts";
 import { subjectWords } from "../../words/escalation-words.ts";
@@ -31,7 +32,7 @@ function needOf(question: Escalation): Need {
     ...{ key: `question ${runId} ${id}`, tone: "warning", word: "question" },
     text: (
       <>
-        <b>{subjectWords(question)}</b> of {workflow}: {message}
+        <b>{subjectWords(question)}</b> of {workflow}: <ForeignMessage text={message} />
       </>
     ),
     ...{ href: `/escalations/${runId}/${id}`, act: "Answer it" },
