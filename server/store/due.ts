@@ -65,9 +65,11 @@ export interface DueLook {
   readonly schedules: readonly DueSchedule[];
   /** The earliest moment still to come in these partitions. */
   readonly nextAt: Moment | null;
+  /** Nothing was left out that is due before it. */
+  readonly foundTo: Moment;
 }
 
-export interface Looked extends Pick<DueLook, "now" | "outside"> {
+export interface Looked extends Pick<DueLook, "now" | "outside" | "foundTo"> {
   /** What is due, earliest first. */
   readonly rows: readonly DueRow[];
   readonly schedules: DueLook["schedules"];
@@ -84,14 +86,14 @@ export function leaseOf({ runId, step }: { readonly runId: RunId; readonly step:
 }
 
 export function dueLook(looked: Looked): DueLook {
-  const { now, outside, rows, schedules, isMore, moved, nextAt } = looked;
+  const { now, outside, rows, schedules, isMore, moved, nextAt, foundTo } = looked;
   const later = [...moved.values(), ...(nextAt === null ? [] : [nextAt])];
   const next = isMore ? now : later.length === 0 ? null : Math.min(...later);
   return {
     now,
     outside,
     nextAt: next,
-    schedules,
+    ...{ schedules, foundTo },
     due: rows.filter((row) => row.kind !== "lease" || !moved.has(leaseOf(row))),
   };
 }

@@ -21,16 +21,22 @@ export interface FailingOptions {
   readonly log: Logger;
 }
 
-/** A failure by itself may be chance; from the second on each doubling is recorded. */
+/**
+ * A failure by itself may be chance; from the second on each doubling is recorded. Where it is
+ * crowded, nobody counts them: the first that is seen is recorded, once for each run.
+ */
 export function recordFailing(options: FailingOptions): (failed: Failed, rest: Rest) => void {
   const { store, clock, log } = options;
-  return ({ run, wakeAt, actor, error }, { failures, restMs }) => {
-    if (failures < 2 || !Number.isInteger(Math.log2(failures))) return;
+  return ({ run, wakeAt, actor, error }, { failures, restMs, isCrowded }) => {
+    if (!isCrowded && (failures < 2 || !Number.isInteger(Math.log2(failures)))) return;
     const message = error instanceof Error ? error.message : String(error);
-    const saw = `its handling has failed ${failures} times in a row: ${message}`;
-    const did = `lets it rest for ${restMs / 1_000} s, and nothing else waits for it`;
+    const many = isCrowded ? "" : ` ${failures} times in a row`;
+    const long = isCrowded ? ", or longer, since so many fail" : "";
+    const saw = `its handling has failed${many}: ${message}`;
+    const did = `lets it rest for ${restMs / 1_000} s${long}, and nothing else waits for it`;
     const now = clock.wallMs();
-    const about = { step: null, fence: 0, rule: "failing", n: Math.floor(now / 1_000) } as const;
+    const n = isCrowded ? 0 : Math.floor(now / 1_000);
+    const about = { step: null, fence: 0, rule: "failing", n } as const;
     const intervention = { ...about, saw, did, dueAt: wakeAt, actedAt: now };
     store.recordIntervention(run, intervention, actor).catch((failure: unknown) => {
       log.warn({ event: "failing.not-recorded", runId: run.runId, err: String(failure) });

@@ -1,12 +1,13 @@
 // Due rows whose event has failed. Each rests alone, twice as long after every failure, and is left
 // out of the timer scan meanwhile: rows that always fail never take the place of others.
+//
+// So many are kept in memory. Where more fail, it is crowded (backlog.ts): each rests as long as
+// any, and the row that failed longest ago is left out for the one that has failed now.
 import type { Moment } from "../core/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
 const REST_MS_MIN = 1_000;
-const REST_MS_MAX = 5 * 60_000;
-/** Rows that rest at a time. What fails beyond them is tried again with every scan. */
-const RESTING_MAX = 10_000;
+export const REST_MS_MAX = 5 * 60_000;
 
 interface Entry {
   readonly ref: DueRef;
@@ -18,14 +19,16 @@ interface Entry {
 }
 
 export interface Rest {
-  /** In a row. */
+  /** In a row, as far as is known. */
   readonly failures: number;
   readonly restMs: number;
+  /** More rows fail than are kept: it may rest longer, until its turn comes. */
+  readonly isCrowded: boolean;
 }
 
 export interface Resting {
-  /** How long it rests now; null: too many rest already. */
-  failed(ref: DueRef, wakeAt: Moment, nowMs: number): Rest | null;
+  /** How long it rests now. `isCrowded`: it was crowded before. */
+  failed(ref: DueRef, wakeAt: Moment, nowMs: number, isCrowded: boolean): Rest;
   succeeded(ref: DueRef): void;
   /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
   refs(nowMs: number, since: Moment | null): readonly DueRef[];
@@ -34,18 +37,25 @@ export interface Resting {
   count(nowMs: number): number;
 }
 
-export function createResting(): Resting {
+/** `rowsMax`: how many rows are kept. */
+export function createResting(rowsMax: number): Resting {
+  /** In the order of their last failures. */
   const entries = new Map<string, Entry>();
   const keyOf = ({ kind, id, place }: DueRef): string => `${kind}/${id}/${place}`;
 
   return Object.freeze({
-    failed(ref: DueRef, wakeAt: Moment, nowMs: number) {
+    failed(ref: DueRef, wakeAt: Moment, nowMs: number, wasCrowded: boolean) {
       const key = keyOf(ref);
       const failures = (entries.get(key)?.failures ?? 0) + 1;
-      if (failures === 1 && entries.size >= RESTING_MAX) return null;
-      const restMs = Math.min(REST_MS_MIN * 2 ** (failures - 1), REST_MS_MAX);
+      entries.delete(key);
+      const isCrowded = wasCrowded || entries.size >= rowsMax;
+      const [oldest] = entries.keys();
+      if (oldest !== undefined && entries.size >= rowsMax) entries.delete(oldest);
+      const restMs = isCrowded
+        ? REST_MS_MAX
+        : Math.min(REST_MS_MIN * 2 ** (failures - 1), REST_MS_MAX);
       entries.set(key, { ref, wakeAt, failures, untilMs: nowMs + restMs, isBack: false });
-      return { failures, restMs };
+      return { failures, restMs, isCrowded };
     },
     succeeded(ref: DueRef) {
       entries.delete(keyOf(ref));

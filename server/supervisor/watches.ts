@@ -7,7 +7,8 @@
 // which a snapshot that somebody holds keeps there, are then not walked again and again. What is
 // set before that moment is announced; if that is lost, a look at all finds it, within a minute.
 //
-// A row whose event fails rests alone (resting.ts), and the scan leaves it out meanwhile.
+// A row whose event fails rests alone (resting.ts), and the scan leaves it out meanwhile. While
+// more rows fail than can rest, it leaves what came due long ago to a walk of its own (backlog.ts).
 //
 // Silence counts only while somebody could have heard: `watchingSince` of a partition begins anew
 // at take-over, when two looks are more than `gapMs` apart, and when the database's clock has
@@ -21,6 +22,7 @@ import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
 import type { DueLook, DueRow, DueSchedule, RunRef, Store } from "../store/store.ts";
+import { createBacklog } from "./backlog.ts";
 import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
 import { createResting, type Rest } from "./resting.ts";
@@ -34,6 +36,7 @@ const PATIENCE_MS = 200;
 /** How long a moment may have come before its transaction commits; none lives half as long. */
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
+const RESTING_MAX = 10_000;
 
 export interface Watches {
   start(): void;
@@ -63,6 +66,8 @@ export interface WatchesOptions {
   readonly settings: Pick<SupervisorConfig, "lookEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   readonly onFenced: (node: string) => void;
+  /** Due rows that rest in memory after a failure; left out: 10,000. */
+  readonly restingMax?: number | undefined;
   /** An event has failed, or a look. */
   readonly onFailed?: (() => void) | undefined;
   /** A row of a run has failed, and rests. */
@@ -74,6 +79,7 @@ export interface WatchesOptions {
 export function createWatches(options: WatchesOptions): Watches {
   const { clock, log } = options;
   const { lookEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
+  const { restingMax = RESTING_MAX } = options;
   const watchingSince = new Map<number, Moment>();
   const fresh = new Set<number>();
   let last: { readonly lookedAtMs: number; readonly now: Moment } | null = null;
@@ -90,7 +96,8 @@ export function createWatches(options: WatchesOptions): Watches {
   let under: Promise<number> | null = null;
   let again = false;
   const pending = new Map<string, Promise<void>>();
-  const resting = createResting();
+  const resting = createResting(restingMax);
+  const backlog = createBacklog(restingMax);
 
   async function look(): Promise<number> {
     const { node, owned } = options.owner();
@@ -106,31 +113,59 @@ export function createWatches(options: WatchesOptions): Watches {
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
     const backSince = resting.backSince(lookedAtMs);
-    if (since !== null && backSince !== null) since = Math.min(since, backSince);
+    const isCrowded = backlog.isOn();
+    if (isCrowded && takenBefore.size > 0) backlog.begin(lookedAtMs);
+    if (!isCrowded && since !== null && backSince !== null) since = Math.min(since, backSince);
     const isTime = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
-    const isWhole = since === null || isTime || (takenBefore.size > 0 && !isTooMuch);
+    const isAnew = !isCrowded && (isTime || (takenBefore.size > 0 && !isTooMuch));
+    const isWhole = since === null || isAnew;
     const found = await lookAt([...epochs.keys()], isWhole, lookedAtMs);
     if (isWhole) since = null;
     // Of what was left some may be as old as what was found and has been moved on.
     const isMore = found.nextAt !== null && found.nextAt <= found.now;
-    if (!isMore) since = settledUntil(found);
+    if (isCrowded) since = backlog.scanFrom(found, isMore);
+    else if (!isMore) since = settledUntil(found);
     watch([...epochs.keys()], found, lookedAtMs, takenBefore);
     if (found.outside.length > 0) options.onOutside(found.outside);
-    for (const row of found.due) {
+    submitAll(found, node, epochs);
+    await lookAtBacklog(node, epochs, lookedAtMs);
+    await settled();
+    plan(found, lookedAtMs);
+    return found.due.length + found.schedules.length;
+  }
+
+  function submitAll(
+    { now, due, schedules }: DueLook,
+    node: string,
+    epochs: ReadonlyMap<number, number>,
+  ): void {
+    for (const row of due) {
       const epoch = epochs.get(row.partition) ?? 0;
-      submit(row, watchingSince.get(row.partition) ?? found.now, { node, epoch });
+      submit(row, watchingSince.get(row.partition) ?? now, { node, epoch });
     }
-    for (const schedule of found.schedules) {
+    for (const schedule of schedules) {
       const actor = { node, epoch: epochs.get(schedule.partition) ?? 0 };
       const about = { schedule: schedule.id };
       const ref: DueRef = { kind: "schedule", id: schedule.id, place: -1 };
       const key = `schedule/${schedule.id}`;
-      const due = { key, ref, run: null, wakeAt: schedule.wakeAt, about };
-      send(due, actor, () => options.fire(schedule, actor));
+      const row = { key, ref, run: null, wakeAt: schedule.wakeAt, about };
+      send(row, actor, () => options.fire(schedule, actor));
     }
-    await settled();
-    plan(found, lookedAtMs);
-    return found.due.length + found.schedules.length;
+  }
+
+  /** Tries a page of those that the scan passes over, if it is time. */
+  async function lookAtBacklog(
+    node: string,
+    epochs: ReadonlyMap<number, number>,
+    nowMs: number,
+  ): Promise<void> {
+    const page = backlog.next(nowMs, [...epochs.keys()], resting.count(nowMs));
+    if (!page) return;
+    const { partition, since: from, limit } = page;
+    const range = { since: from, aheadMs: lookEveryMs, without: resting.refs(nowMs, from) };
+    const found = await options.store.dueRows([partition], limit, range);
+    submitAll(found, node, epochs);
+    backlog.read(page, found, clock.monotonicMs());
   }
 
   /**
@@ -203,9 +238,24 @@ export function createWatches(options: WatchesOptions): Watches {
     options.onFailed?.();
     // The store is away, or asks for patience: that says nothing about the row.
     const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
-    const rest = isStore ? null : resting.failed(ref, wakeAt, clock.monotonicMs());
+    const rest = isStore ? null : rested(ref, wakeAt);
     log.warn({ event: "watch.failed", ...about, restMs: rest?.restMs, err: String(error) });
     if (rest && run) options.onFailing?.({ run, wakeAt, actor, error }, rest);
+    // The scan has passed over it, and the walk through the backlog may take long.
+    if (isStore && backlog.isOn() && since !== null && wakeAt > since - COMMIT_MS_MAX)
+      announced = Math.min(announced, wakeAt);
+  }
+
+  function rested(ref: DueRef, wakeAt: Moment): Rest {
+    const nowMs = clock.monotonicMs();
+    const rest = resting.failed(ref, wakeAt, nowMs, backlog.isOn());
+    if (rest.isCrowded && !backlog.isOn()) {
+      log.warn({ event: "watch.crowded", rows: restingMax });
+      backlog.begin(nowMs);
+      if (last) since = last.now;
+    }
+    backlog.failed();
+    return rest;
   }
 
   /** From when on silence counts in each partition. */
@@ -230,6 +280,8 @@ export function createWatches(options: WatchesOptions): Watches {
     const inMs = found.nextAt === null ? lookEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
     wake(lookedAtMs + (full ? 0 : Math.min(Math.max(inMs, LOOK_APART_MS), lookEveryMs)));
+    const pageAtMs = backlog.nextAtMs();
+    if (pageAtMs !== null) wake(Math.max(pageAtMs, lookedAtMs + LOOK_APART_MS));
   }
 
   function wake(atMs: number): void {

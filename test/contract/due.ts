@@ -137,6 +137,17 @@ export function describeDue(opened: Opened): void {
     expect(nextAt).toBe(now);
   });
 
+  test("a look says up to which moment it has left nothing out", async () => {
+    const { store } = opened();
+    const partition = ownPartition();
+    const steps = [waiting(0, "signal", 1_000), waiting(1, "timer", 2_000)];
+    await beginAs(store, [...steps, waiting(2, "timer", 3_000)], { partition });
+    const foundTo = async (limit: number) => (await store.dueRows([partition], limit)).foundTo;
+    expect([await foundTo(1), await foundTo(2), await foundTo(3)]).toEqual([1_000, 2_000, 3_000]);
+    const { foundTo: all, now } = await store.dueRows([partition], 4);
+    expect(all).toBe(now);
+  });
+
   test("a look begins where it is told to, and tells of nothing that is farther ahead", async () => {
     const { store } = opened();
     const partition = ownPartition();

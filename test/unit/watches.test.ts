@@ -1,7 +1,5 @@
 // The loop of the supervisor: when it looks, and what it does not wait for.
 import { describe, expect, it } from "vitest";
-import type { Clock } from "../../server/clock.ts";
-import { sleepBy } from "../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import type { RunEvent } from "../../server/core/event.ts";
 import { DroverError } from "../../server/errors.ts";
@@ -9,38 +7,12 @@ import { WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
 import { createWatches } from "../../server/supervisor/watches.ts";
 import { quietLog } from "../support/control-plane.ts";
+import { handClock } from "../support/hand-clock.ts";
 
-const NOTHING: DueLook = { now: 1_000, outside: [], due: [], schedules: [], nextAt: null };
-
-/** A clock whose timers fire by hand, in order. */
-function handClock(): Clock & { advance(ms: number): Promise<void> } {
-  let now = 0;
-  const timers = new Set<{ at: number; fn: () => void }>();
-  const after: Clock["after"] = (ms, fn) => {
-    const timer = { at: now + Math.max(0, ms), fn };
-    timers.add(timer);
-    return { cancel: () => void timers.delete(timer) };
-  };
-  return {
-    monotonicMs: () => now,
-    wallMs: () => now,
-    after,
-    sleep: sleepBy(after),
-    async advance(ms) {
-      const end = now + ms;
-      for (;;) {
-        await new Promise(setImmediate);
-        const [next] = [...timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at);
-        if (!next) break;
-        timers.delete(next);
-        now = next.at;
-        next.fn();
-      }
-      now = end;
-      await new Promise(setImmediate);
-    },
-  };
-}
+const NOTHING: DueLook = {
+  ...{ now: 1_000, outside: [], due: [], schedules: [], nextAt: null },
+  foundTo: 1_000,
+};
 
 function backoff(runId: string): DueRow {
   const of = { runId, partition: 0, step: 0, fence: 0, wakeAt: 1_000 };

@@ -105,6 +105,10 @@ export function dueRows(
     ...{ now, rows: due, schedules: dueSchedules, moved },
     outside: outsideOf(tables, now, partitions),
     isMore: due.length + dueSchedules.length >= limit,
+    foundTo: [due, dueSchedules].reduce(
+      (least, all) => (all.length < limit ? least : Math.min(least, all.at(-1)?.wakeAt ?? least)),
+      now,
+    ),
     nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
   });
 }

@@ -66,9 +66,10 @@ export async function dueRows(
   const moved = rows.some(({ kind }) => kind === "lease")
     ? await moveBeaten(query, partitions, since)
     : new Map<string, Moment>();
-  const isMore = due.length >= limit || moved.size >= MOVED_MAX || isCapped(due);
   const { now, outside, wake_at: nextAt } = next;
-  return dueLook({ now, outside, rows, schedules, isMore, moved, nextAt });
+  const foundTo = foundToOf(due, limit) ?? now;
+  const isMore = due.length >= limit || moved.size >= MOVED_MAX || foundTo < now;
+  return dueLook({ now, outside, rows, schedules, isMore, moved, nextAt, foundTo });
 }
 
 interface DueColumns {
@@ -91,14 +92,17 @@ interface NextColumns {
   outside: Outside[];
 }
 
-/** Of all that was due: whether there may be more of some kind in some partition. */
-function isCapped(due: readonly { readonly kind: number; readonly partition: number }[]): boolean {
+/** Nothing is left out that is due before it; null: nothing is left out at all. */
+function foundToOf(due: readonly DueColumns[], limit: number): Moment | null {
   const counts = new Map<string, number>();
-  return due.some(({ kind, partition }) => {
+  // Earliest first: the first that comes to as many as are read of its kind and partition.
+  const capped = due.find(({ kind, partition }) => {
     const count = (counts.get(`${kind}/${partition}`) ?? 0) + 1;
     counts.set(`${kind}/${partition}`, count);
     return count >= OF_PARTITION_MAX;
   });
+  const last = due.length >= limit ? due.at(-1) : undefined;
+  return (capped ?? last)?.wake_at ?? null;
 }
 
 /** The next moments of those leases that need no look now, by `leaseOf`. */

@@ -88,9 +88,10 @@ it("leases whose agents have beaten are moved by the share, however few rows are
 });
 
 it("what is due beyond the share of its partition is looked for at once", async () => {
-  const { due, now, nextAt } = await store.dueRows([7], 500);
+  const { due, now, nextAt, foundTo } = await store.dueRows([7], 500);
   expect(due).toHaveLength(SHARE);
   expect(nextAt).toBe(now);
+  expect(foundTo).toBe(due.at(-1)?.wakeAt);
 });
 
 it("a page of the sweep reads no runs beyond it, of however many partitions", async () => {

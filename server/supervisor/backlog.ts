@@ -1,0 +1,121 @@
+// The rows that fail, where more of them do than can rest in memory (resting.ts). The timer scan
+// then leaves alone what came due long ago, and finds what comes due now as ever; and this walk
+// tries what the scan has left behind, page by page, one partition after the other.
+//
+//   off ─ a row fails, and no more of them can rest ─→ on
+//   on  : its first round reads page after page, since most of these rows have not been tried yet;
+//         each later one reads so many rows a second, and begins a minute after the last at least
+//   on  ─ a round in which less than half as many rows fail as can rest ─→ off
+import type { Moment } from "../core/attempt.ts";
+import type { DueLook } from "../store/due.ts";
+
+/** Rows of a page. */
+const PAGE_MAX = 200;
+/** From the second round on: 200 rows a second. */
+const MS_A_ROW = 5;
+const PAGE_APART_MS = 10;
+const ROUND_APART_MS = 60_000;
+/** What commits later than so long after its moment, unannounced, is found by the walk. */
+const LATE_MS_MAX = 1_000;
+
+export interface Page {
+  readonly partition: number;
+  /** null: from its earliest row on. */
+  readonly since: Moment | null;
+  readonly limit: number;
+}
+
+export type PageFound = Pick<DueLook, "now" | "due" | "schedules" | "foundTo">;
+
+export interface Backlog {
+  isOn(): boolean;
+  /** From the beginning, as it does when it was off. */
+  begin(nowMs: number): void;
+  /** A row has failed. */
+  failed(): void;
+  /** What is to be read now, of these partitions; null: nothing. `resting`: so many rows rest. */
+  next(nowMs: number, partitions: readonly number[], resting: number): Page | null;
+  read(page: Page, found: PageFound, nowMs: number): void;
+  /** Where the timer scan goes on while this is on. */
+  scanFrom(found: PageFound, isMore: boolean): Moment;
+  /** When it wants to read; null: it is off. */
+  nextAtMs(): number | null;
+}
+
+interface Round {
+  readonly isFirst: boolean;
+  readonly beganAtMs: number;
+  /** All before it are done. */
+  partition: number;
+  since: Moment | null;
+  failures: number;
+  nextAtMs: number;
+}
+
+/** `rowsMax`: how many rows can rest. */
+export function createBacklog(rowsMax: number): Backlog {
+  let round: Round | null = null;
+  const walked = createPlace(rowsMax);
+  const scanned = createPlace(rowsMax);
+
+  function begin(beganAtMs: number, isFirst: boolean): void {
+    const place = { partition: 0, since: null };
+    round = { isFirst, beganAtMs, ...place, failures: 0, nextAtMs: beganAtMs };
+  }
+
+  function end({ beganAtMs, failures }: Round, nowMs: number, resting: number): void {
+    if (Math.max(failures, resting) < rowsMax / 2) round = null;
+    else begin(Math.max(nowMs, beganAtMs + ROUND_APART_MS), false);
+  }
+
+  return Object.freeze({
+    isOn: () => round !== null,
+    begin: (nowMs: number) => begin(nowMs, true),
+    failed() {
+      if (round) round.failures++;
+    },
+    next(nowMs: number, partitions: readonly number[], resting: number) {
+      if (!round || nowMs < round.nextAtMs) return null;
+      const { partition: place, since } = round;
+      const left = partitions.filter((one) => one >= place);
+      if (left.length === 0) {
+        end(round, nowMs, resting);
+        return null;
+      }
+      const partition = left.reduce((a, b) => Math.min(a, b));
+      return { partition, since: partition === place ? since : null, limit: PAGE_MAX };
+    },
+    read({ partition }: Page, found: PageFound, nowMs: number) {
+      if (!round) return;
+      const isDone = found.foundTo >= found.now;
+      round.partition = isDone ? partition + 1 : partition;
+      round.since = isDone ? null : walked.after(found);
+      const pauseMs = round.isFirst ? 0 : Math.max(PAGE_APART_MS, rowsOf(found) * MS_A_ROW);
+      round.nextAtMs = nowMs + pauseMs;
+    },
+    scanFrom: (found: PageFound, isMore: boolean) =>
+      isMore ? scanned.after(found) : found.now - LATE_MS_MAX,
+    nextAtMs: () => round?.nextAtMs ?? null,
+  });
+}
+
+function rowsOf({ due, schedules }: PageFound): number {
+  return due.length + schedules.length;
+}
+
+/**
+ * Where the next page begins: at the moment up to which all was found, since more rows may have it.
+ * Of more rows of one moment than can rest, those that fail would be found for ever: it moves on,
+ * and the walk finds the others, partition by partition.
+ */
+function createPlace(rowsMax: number): { after(found: PageFound): Moment } {
+  let place: Moment | null = null;
+  let rowsThere = 0;
+  return {
+    after(found) {
+      rowsThere = found.foundTo === place ? rowsThere + rowsOf(found) : 0;
+      place = rowsThere > rowsMax ? found.foundTo + 1 : found.foundTo;
+      return place;
+    },
+  };
+}
