@@ -67,6 +67,8 @@ export interface HealthConfig {
   readonly overdueMs: number;
   /** So long without an owner, partitions make it degraded. */
   readonly unownedMs: number;
+  /** Longer since the last whole round of its integrity sweep began make it degraded. */
+  readonly sweepLateMs: number;
   /** How often it looks. */
   readonly lookEveryMs: number;
 }
@@ -75,6 +77,7 @@ export interface HealthConfig {
 export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
   overdueMs: 5_000,
   unownedMs: 2_000,
+  sweepLateMs: 3_600_000,
   lookEveryMs: 3_000,
 });
 
@@ -207,6 +210,10 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     ...{ flag: "sweep-every", unit: "ms", byDefault: SECOND, least: 100, most: HOUR },
     why: "the integrity sweep looks at a thousand open runs, or through ten thousand of the history, so often: a million open runs of one owner take a quarter of an hour; a round begins 30 looks after the last at the soonest. Slower costs less, and finds a broken row later",
   },
+  sweepLateMs: {
+    ...{ flag: "sweep-late", unit: "ms", byDefault: HOUR, least: MINUTE, most: 30 * DAY },
+    why: "a server whose integrity sweep has not come round for so long is degraded; for a hundred times --sweep-every, if that is longer. An hour is enough for four million open runs of one server and 36 million runs of the history: with more, give it more",
+  },
 } as const satisfies Readonly<Record<string, Setting>>);
 
 export type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
@@ -230,6 +237,7 @@ export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.fre
   "overdueMs",
   "unownedMs",
   "sweepEveryMs",
+  "sweepLateMs",
 ]);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
@@ -332,5 +340,6 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     overdueMs: value("overdueMs"),
     unownedMs: value("unownedMs"),
     sweepEveryMs: value("sweepEveryMs"),
+    sweepLateMs: value("sweepLateMs"),
   });
 }

@@ -47,6 +47,8 @@ import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /** What `npm run dashboard` builds. */
+/** Looks of the integrity sweep: a round where there is little to walk takes a third of it. */
+const LOOKS_LATE_MAX = 100;
 const DASHBOARD = fileURLToPath(new URL("../web/dist", import.meta.url));
 
 interface ProcessOptions {
@@ -251,10 +253,12 @@ async function openPlane(
   await plane.start();
   const { store, log } = rest;
   const { partitions } = plane.ownership;
-  const { overdueMs, unownedMs } = of.settings;
-  const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, ...options.health };
+  const { overdueMs, unownedMs, sweepEveryMs } = of.settings;
+  const sweepLateMs = Math.max(of.settings.sweepLateMs, LOOKS_LATE_MAX * sweepEveryMs);
+  const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, sweepLateMs, ...options.health };
+  const sweepAgeMs = plane.sweep.roundAgeMs;
   const itself = createItself({
-    ...{ store, clock: systemClock, log, partitions, config },
+    ...{ store, clock: systemClock, log, partitions, sweepAgeMs, config },
     onFailed: () => measures.failed("health"),
   });
   observePlane(metrics, { plane, measures, itself });

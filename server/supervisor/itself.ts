@@ -2,8 +2,9 @@
 // watches nothing too. By the database's clock, with one statement every few seconds, which begins
 // where the last one found nothing, and once a minute at all, whether or not that could be done.
 //
-//   ok ─→ degraded    work is overdue beyond the goal, or partitions have had no owner for 2 s
-//   degraded ─→ ok    neither is so any more
+//   ok ─→ degraded    work is overdue beyond the goal, partitions have had no owner for 2 s, or the
+//                     integrity sweep of this server has not come round for an hour
+//   degraded ─→ ok    none of it is so any more
 //
 // The beginning and the end of it are a line in the log, each with its reasons.
 import type { Logger } from "pino";
@@ -24,6 +25,8 @@ export interface ItselfOptions {
   readonly onFailed?: (() => void) | undefined;
   /** All that there are. */
   readonly partitions: () => readonly number[];
+  /** How long ago the last whole round of this server's integrity sweep began. */
+  readonly sweepAgeMs: () => number;
   readonly config: HealthConfig;
 }
 
@@ -58,7 +61,7 @@ export function createItself(options: ItselfOptions): Itself {
     unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;
-    health = healthOf(seen, unownedMs, config);
+    health = healthOf(seen, { unownedMs, sweepAgeMs: options.sweepAgeMs() }, config);
     if (before === health.status) return;
     const { status, reasons } = health;
     if (status === "degraded")
@@ -78,11 +81,17 @@ export function createItself(options: ItselfOptions): Itself {
   return Object.freeze({ ...loop, health: () => health, seen: () => seen });
 }
 
-/** `unownedMs`: for how long partitions have been seen without an owner. */
+export interface Since {
+  /** For how long partitions have been seen without an owner. */
+  readonly unownedMs: number;
+  /** How long ago the last whole round of this server's integrity sweep began. */
+  readonly sweepAgeMs: number;
+}
+
 export function healthOf(
   { now, rows, oldestAt, unowned }: Overdue,
-  unownedMs: number,
-  most: Pick<HealthConfig, "overdueMs" | "unownedMs">,
+  { unownedMs, sweepAgeMs }: Since,
+  most: Pick<HealthConfig, "overdueMs" | "unownedMs" | "sweepLateMs">,
 ): Health {
   const reasons: string[] = [];
   const counts = OVERDUE_OF.flatMap((of) => (rows[of] > 0 ? [`${rows[of]} of ${of}`] : []));
@@ -93,5 +102,12 @@ export function healthOf(
   }
   if (unownedMs >= most.unownedMs)
     reasons.push(`${unowned} partitions are without owner: start a server, or see why it hangs`);
+  if (sweepAgeMs > most.sweepLateMs) {
+    const minutes = (ms: number): number => Math.floor(ms / 60_000);
+    const allowed = `${minutes(most.sweepLateMs)} are allowed`;
+    const what = `the integrity sweep of this server has not come round for ${minutes(sweepAgeMs)} minutes, ${allowed}`;
+    const next = "see `sweep.failed` in its log, or start one more server to share the work";
+    reasons.push(`${what}: ${next}`);
+  }
   return { status: reasons.length === 0 ? "ok" : "degraded", reasons };
 }

@@ -58,7 +58,10 @@ export interface SweepOptions {
 export interface Sweep extends Loop {
   /** A whole round, at once; how many runs and schedules were doubted. */
   roundOnce(): Promise<number>;
-  /** How long ago the last whole round began, in milliseconds; or since the start. */
+  /**
+   * How long ago the last whole round began, in milliseconds; or since the start, or since it has
+   * owned a partition. A round in which a walk was given up is no whole one.
+   */
   roundAgeMs(): number;
   /** Resolves when no event of ours is under way. */
   quiet(): Promise<void>;
@@ -90,6 +93,7 @@ export function createSweep(options: SweepOptions): Sweep {
   let under: Promise<unknown> = Promise.resolve();
   /** Of the page that is next, in a row. */
   let failures = 0;
+  let isWhole = true;
 
   function failed(error: unknown, about: object): void {
     options.onFailed?.();
@@ -100,7 +104,10 @@ export function createSweep(options: SweepOptions): Sweep {
   async function look(): Promise<number> {
     const { owned } = options.owner();
     if (owned.length === 0) return 0;
-    if (place === FIRST) beganAtMs = clock.monotonicMs();
+    if (place === FIRST) {
+      beganAtMs = clock.monotonicMs();
+      isWhole = true;
+    }
     const { doubted, next } = await lookAt(place, owned);
     under = submitAll(doubted);
     await under;
@@ -108,10 +115,15 @@ export function createSweep(options: SweepOptions): Sweep {
     return doubted.length;
   }
 
+  function giveUp(): void {
+    isWhole = false;
+    moveTo(NEXT_WALK[place.walk]);
+  }
+
   function moveTo(next: Place): void {
     place = next;
     failures = 0;
-    if (next === FIRST) lastBeganAtMs = beganAtMs;
+    if (next === FIRST && isWhole) lastBeganAtMs = beganAtMs;
   }
 
   function lookAt({ walk, after }: Place, owned: readonly Owned[]): Promise<Looked> {
@@ -237,6 +249,7 @@ export function createSweep(options: SweepOptions): Sweep {
     async runOnce() {
       looks++;
       const beganMs = clock.monotonicMs();
+      if (options.owner().owned.length === 0) lastBeganAtMs = beganMs;
       if (beganMs < restsUntilMs || (place === FIRST && looks <= LOOKS_A_ROUND)) return;
       if (place === FIRST) looks = 1;
       try {
@@ -244,7 +257,7 @@ export function createSweep(options: SweepOptions): Sweep {
       } catch (error) {
         failed(error, { walk: place.walk });
         failures++;
-        if (failures >= FAILURES_MAX) moveTo(NEXT_WALK[place.walk]);
+        if (failures >= FAILURES_MAX) giveUp();
       } finally {
         const endedMs = clock.monotonicMs();
         restsUntilMs = endedMs + REST_BY_WORK * (endedMs - beganMs);
@@ -266,7 +279,8 @@ export function createSweep(options: SweepOptions): Sweep {
       while (place !== FIRST && !stopped);
       return doubted;
     },
-    roundAgeMs: () => clock.monotonicMs() - lastBeganAtMs,
+    roundAgeMs: () =>
+      options.owner().owned.length === 0 ? 0 : clock.monotonicMs() - lastBeganAtMs,
     quiet: async () => void (await under),
   });
 }

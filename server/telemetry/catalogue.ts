@@ -117,7 +117,7 @@ export const CATALOGUE = Object.freeze({
     type: "gauge",
     unit: "seconds",
     labels: [],
-    help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun.",
+    help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun; 0 while it owns none.",
     wrong: "above 3600",
   },
   drover_timers_resting: {

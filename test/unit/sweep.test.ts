@@ -1,5 +1,5 @@
 /** What the sweep has under way while partitions change hands. */
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { SupervisorActor } from "../../server/scheduler/advance.ts";
 import type { RunRef } from "../../server/store/store.ts";
 import type { Owned } from "../../server/supervisor/ownership.ts";
@@ -97,6 +97,55 @@ it.each([
   clock.advance(1);
   await sweep.runOnce();
   expect(walked).toEqual(["open", "strays", next]);
+});
+
+describe("how long ago the last whole round began", () => {
+  const HOUR_MS = 3_600_000;
+
+  it("is forgotten with each round that comes to its end", async () => {
+    const { sweep, looked, land, clock } = sweepOf([{ partition: 1, epoch: 4 }]);
+    looked();
+    land();
+    clock.advance(HOUR_MS);
+    expect(sweep.roundAgeMs()).toBe(HOUR_MS);
+    await sweep.runOnce();
+    clock.advance(500);
+    for (const _ of ["strays", "lost", "asleep"]) await sweep.runOnce();
+    expect(sweep.roundAgeMs()).toBe(500);
+  });
+
+  it("grows while one walk is given up in each round", async () => {
+    const { sweep, walked, looked, land, clock, walking } = sweepOf([{ partition: 1, epoch: 4 }]);
+    looked();
+    land();
+    walking.strays = () => Promise.reject(new Error("canceled"));
+    for (let look = 0; look < 100; look++) {
+      clock.advance(60_000);
+      await sweep.runOnce();
+    }
+    expect(walked.filter((name) => name === "asleep").length).toBeGreaterThan(1);
+    expect(sweep.roundAgeMs()).toBe(100 * 60_000);
+    walking.strays = async () => {};
+    for (let look = 0; look < 60; look++) {
+      clock.advance(1_000);
+      await sweep.runOnce();
+    }
+    expect(sweep.roundAgeMs()).toBeLessThan(60_000);
+  });
+
+  it("is none while it owns nothing, and begins with the first partition", async () => {
+    const { sweep, now, looked, land, clock } = sweepOf([]);
+    looked();
+    land();
+    for (let look = 0; look < 50; look++) {
+      clock.advance(HOUR_MS);
+      await sweep.runOnce();
+    }
+    expect(sweep.roundAgeMs()).toBe(0);
+    now.owned = [{ partition: 1, epoch: 4 }];
+    clock.advance(1_000);
+    expect(sweep.roundAgeMs()).toBe(1_000);
+  });
 });
 
 it("is quiet when all that it has sent has landed, whatever it looks at", async () => {

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS } from "../../../server/config.ts";
+import { startServer } from "../../../server/main.ts";
 import { noneOverdue, type Overdue } from "../../../server/store/overdue.ts";
 import { partitionsOf } from "../../../server/store/partition.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
@@ -21,6 +22,7 @@ let database: TestDatabase;
 let store: Store;
 let supervisor: ServerProcess;
 let itself: Itself;
+let sweepAgeMs: number;
 let lines: { event: string; reasons?: readonly string[] }[];
 
 beforeEach(async () => {
@@ -28,11 +30,13 @@ beforeEach(async () => {
   store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
   supervisor = await spawnDroverServer(database.connectionString);
   lines = [];
+  sweepAgeMs = 0;
   itself = createItself({
     store,
     clock: systemClock,
     log: pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) }),
     partitions: () => partitionsOf(0),
+    sweepAgeMs: () => sweepAgeMs,
     config: { ...HEALTH_DEFAULTS, overdueMs: 1_000 },
   });
 });
@@ -92,6 +96,16 @@ describe("a control plane whose only supervisor stands still", () => {
     expect(lines.map(({ event }) => event)).toEqual(["health.degraded", "health.ok"]);
   }, 60_000);
 
+  it("is degraded while a sweep does not come round, whatever else is well", async () => {
+    sweepAgeMs = HEALTH_DEFAULTS.sweepLateMs;
+    await itself.runOnce();
+    expect(itself.health().status).toBe("ok");
+    sweepAgeMs++;
+    await itself.runOnce();
+    expect(itself.health().status).toBe("degraded");
+    expect(lines.map(({ event }) => event)).toEqual(["health.degraded"]);
+  });
+
   it("tells it at /healthz of the server itself, with 200", async () => {
     const { status, body } = await fetch(`http://${supervisor.address}/healthz`).then(
       async (response) => ({ status: response.status, body: await response.json() }),
@@ -100,21 +114,43 @@ describe("a control plane whose only supervisor stands still", () => {
   });
 });
 
+it("asks each server for the sweep of its own", async () => {
+  const health = { sweepLateMs: -1, lookEveryMs: 100 };
+  const of = { kind: "url", url: database.connectionString } as const;
+  const log = { level: "silent" } as const;
+  const server = await startServer({ address: "127.0.0.1:0", database: of, log, health });
+  try {
+    const said = async () => (await fetch(`http://${server.address}/healthz`)).text();
+    // Of this one every sweep is late, and it is sent calls as ever.
+    await expect.poll(said, { timeout: 20_000 }).toMatch(/the integrity sweep of this server/);
+    expect((await fetch(`http://${server.address}/readyz`)).status).toBe(200);
+    const other = await fetch(`http://${supervisor.address}/healthz`);
+    expect(await other.json()).toEqual({ status: "ok", reasons: [] });
+  } finally {
+    await server.stop();
+  }
+}, 40_000);
+
 describe("the health", () => {
   const nothing: Overdue = { now: 10_000, rows: noneOverdue(), oldestAt: null, unowned: 0 };
 
+  const since = (unownedMs: number, sweepAgeMs = 0) => ({ unownedMs, sweepAgeMs });
+
   it("is ok when nothing is overdue and everything owned, or not owned for a moment only", () => {
-    expect(healthOf(nothing, 0, HEALTH_DEFAULTS)).toEqual({ status: "ok", reasons: [] });
-    expect(healthOf({ ...nothing, unowned: 3 }, 1_999, HEALTH_DEFAULTS).status).toBe("ok");
+    expect(healthOf(nothing, since(0), HEALTH_DEFAULTS)).toEqual({ status: "ok", reasons: [] });
+    expect(healthOf({ ...nothing, unowned: 3 }, since(1_999), HEALTH_DEFAULTS).status).toBe("ok");
   });
 
   it("is degraded for each reason by itself, and says it in numbers", () => {
     const late = { ...nothing, rows: { ...noneOverdue(), run: 2 }, oldestAt: 1_000 };
-    expect(healthOf(late, 0, HEALTH_DEFAULTS).reasons).toEqual([
+    expect(healthOf(late, since(0), HEALTH_DEFAULTS).reasons).toEqual([
       "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): nobody acts on it, or not fast enough",
     ]);
-    expect(healthOf({ ...nothing, unowned: 3 }, 2_000, HEALTH_DEFAULTS).reasons).toEqual([
+    expect(healthOf({ ...nothing, unowned: 3 }, since(2_000), HEALTH_DEFAULTS).reasons).toEqual([
       "3 partitions are without owner: start a server, or see why it hangs",
+    ]);
+    expect(healthOf(nothing, since(0, 2 * 3_600_000), HEALTH_DEFAULTS).reasons).toEqual([
+      "the integrity sweep of this server has not come round for 120 minutes, 60 are allowed: see `sweep.failed` in its log, or start one more server to share the work",
     ]);
   });
 });
