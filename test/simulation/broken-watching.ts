@@ -17,6 +17,15 @@ function hold(history: Broken, held: Held): void {
   );
 }
 
+function runFault(
+  history: Broken,
+  of: { at: number; target: string; did: "always-fails" | "cannot-be-made" },
+): void {
+  const { at, target, did } = of;
+  const own = { process: "driver", server: false } as const;
+  history.records.push({ kind: "fault", at, target, ...own, fault: { kind: "run", did } });
+}
+
 export const BROKEN_WATCHING: readonly BrokenHistory[] = [
   {
     promise: "G8",
@@ -32,13 +41,38 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
     break: (history) => {
       const [intervention] = runOf(history, "r1").interventions;
       const { dueAt } = must(intervention, "intervention");
-      const own = { process: "driver", server: false } as const;
-      const fault = { kind: "run", did: "always-fails" } as const;
-      history.records.push({ kind: "fault", at: dueAt - 1, target: "r2", ...own, fault });
+      runFault(history, { at: dueAt - 1, target: "r2", did: "always-fails" });
       must(intervention, "intervention").actedAt += 10_000;
     },
     says: /the watch "lease" of step "flight" of run r1 acted \d+ ms too late, while every pass of run r2 failed/,
     also: ["G8"],
+  },
+  {
+    promise: "G20",
+    what: "a row of a run that always fails was tried again at once",
+    break: (history) => {
+      const { interventions } = runOf(history, "r1");
+      const silence = must(interventions[0], "intervention");
+      const { actedAt: at } = silence;
+      runFault(history, { at, target: "r1", did: "always-fails" });
+      const saw = "its handling has failed 4 times in a row: it throws";
+      const [step, rule] = [null, "failing"] as const;
+      interventions.push({ ...silence, step, fence: 0, rule, saw, n: 1, actedAt: at + 6_000 });
+    },
+    says: /a row of run r1 was tried 4 times within 6000 ms, and 7000 ms are the least/,
+  },
+  {
+    promise: "G20",
+    what: "a step was handed out again and again, while the tasks of another run could not be made",
+    break: (history) => {
+      const { attempts } = runOf(history, "r1");
+      const attempt = must(attempts[0], "attempt");
+      runFault(history, { at: attempt.startedAt, target: "r2", did: "cannot-be-made" });
+      for (let fence = 101; fence <= 106; fence++)
+        attempts.push({ ...attempt, fence, agentId: null, outcome: { kind: "unsent" } });
+    },
+    says: /of run r1 was handed out 6 times and never sent, while the tasks of run r2 could not/,
+    also: ["G3", "G4", "G5", "G12"],
   },
   {
     promise: "G9",

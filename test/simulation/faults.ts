@@ -44,6 +44,7 @@ export const FAULT_KINDS = [
   "row held by another",
   "notification lost",
   "run always fails",
+  "task cannot be made",
   "key repeated",
   "key reused",
   "cancel with undo",
@@ -144,6 +145,8 @@ export interface Faults {
   strikes(kind: FaultKind): boolean;
   /** Whether every pass of this run throws, until the heal. One run of a seed does. */
   failsAlways(runId: string): boolean;
+  /** Whether no task of this run can be made, until the heal. So it is with one run of a seed. */
+  cannotBeMade(runId: string): boolean;
   /** `isOnce`: it may not be repeated. */
   message(to: string, isServer: boolean, isOnce: boolean): MessageFate;
   store(call: StoreCall): StoreWay;
@@ -181,12 +184,14 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "server stopped in a claim": 0.01,
   "notification lost": 1,
   "run always fails": 0.02,
+  "task cannot be made": 0.05,
   "webhook lost": 0.4,
   "webhook refused": 0.4,
   "answer to a webhook lost": 0.4,
 };
-/** What is thrown by each pass of a run that always fails. */
+/** What is thrown by each pass of a run that always fails, and where a task cannot be made. */
 export const ALWAYS_FAILS = "every pass of this run fails";
+type RunFault = "always-fails" | "cannot-be-made";
 const ABSENT_SHARE = 0.25;
 /** Of a transaction: less than a server waits for its answer. */
 export const SLOW_MS_MAX = 900;
@@ -199,7 +204,7 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     climate.set(kind, chance.happens(ABSENT_SHARE) ? 0 : worst * chance.fraction());
   }
   let calm = false;
-  let failing: string | null = null;
+  const failing = new Map<RunFault, string>();
 
   function count(kind: FaultKind): void {
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
@@ -209,6 +214,15 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     if (calm || !chance.happens(climate.get(kind) ?? 0)) return false;
     count(kind);
     return true;
+  }
+
+  function befalls(runId: string, kind: FaultKind, did: RunFault): boolean {
+    if (calm) return false;
+    if (!failing.has(did) && strikes(kind)) {
+      failing.set(did, runId);
+      recorder.fault({ kind: "run", did }, runId, false);
+    }
+    return failing.get(did) === runId;
   }
 
   function storeFate({ name: of, writes }: StoreCall): StoreFate {
@@ -232,14 +246,8 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
     },
     count,
     strikes,
-    failsAlways(runId: string): boolean {
-      if (calm || (failing !== null && failing !== runId)) return false;
-      if (failing === null && strikes("run always fails")) {
-        failing = runId;
-        recorder.fault({ kind: "run", did: "always-fails" }, runId, false);
-      }
-      return failing === runId;
-    },
+    failsAlways: (runId: string) => befalls(runId, "run always fails", "always-fails"),
+    cannotBeMade: (runId: string) => befalls(runId, "task cannot be made", "cannot-be-made"),
     message(to: string, isServer: boolean, isOnce: boolean): MessageFate {
       const usualMs = chance.between(0, 3);
       const record = (did: "lost" | "repeated" | "delayed" | "reordered") =>

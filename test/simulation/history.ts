@@ -301,8 +301,8 @@ export type ReportSeen =
 /**
  * `crash`, `pause` and `cut` last until `start`, `resume` and `join` of the same target; the
  * store's `down` until `up`; with `tail-lost` it has lost its last transactions. `stop` asks a
- * server to drain, `exit` ends that. A `jump` has the new time. The others concern one message or
- * one transaction; from `always-fails` on each pass of a run throws. `heal` ends all that.
+ * server to drain, `exit` ends that. A `jump` has the new time. From `always-fails` on each pass of
+ * a run throws, from `cannot-be-made` on making its tasks. `heal` ends all that; others are single.
  */
 export interface FaultRecord extends Happened {
   readonly kind: "fault";
@@ -321,7 +321,7 @@ export interface FaultRecord extends Happened {
       }
     /** Nobody may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }
-    | { readonly kind: "run"; readonly did: "always-fails" }
+    | { readonly kind: "run"; readonly did: "always-fails" | "cannot-be-made" }
     | { readonly kind: "heal" };
   /** The process that it happened to; of a message, its receiver; "store" and "all" as they are. */
   readonly target: string;

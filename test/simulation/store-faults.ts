@@ -11,7 +11,14 @@ import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
 import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
-import type { DueLook, RunRef, Store, TransactOptions, Tx } from "../../server/store/store.ts";
+import type {
+  DueLook,
+  RunRef,
+  Store,
+  TaskFacts,
+  TransactOptions,
+  Tx,
+} from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { faultyPartitions } from "./store-sessions.ts";
@@ -109,7 +116,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     onIncarnation: store.onIncarnation,
     ...faultyClaims(store, call),
     recordIntervention: (...of) => call("intervention", () => store.recordIntervention(...of)),
-    taskFacts: (tasks) => read("taskFacts", () => store.taskFacts(tasks)),
+    taskFacts: (tasks) => read("taskFacts", () => taskFacts(wire, tasks)),
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
       call("beat", async () => {
@@ -266,6 +273,22 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
       return heads;
     },
   };
+}
+
+/** Whoever makes a task of the facts of a run whose tasks cannot be made fails. */
+async function taskFacts(
+  { store, faults }: StoreWire,
+  tasks: Parameters<Store["taskFacts"]>[0],
+): Promise<readonly TaskFacts[]> {
+  const all = await store.taskFacts(tasks);
+  return all.map((facts) => {
+    if (!faults.cannotBeMade(facts.runId)) return facts;
+    return Object.defineProperty({ ...facts }, "changedInput", {
+      get() {
+        throw new Error(ALWAYS_FAILS);
+      },
+    });
+  });
 }
 
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;

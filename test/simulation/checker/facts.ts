@@ -162,9 +162,12 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     history,
     bounds,
     clockBackMs,
-    failing: new Set(of("fault").flatMap((one) => (one.fault.kind === "run" ? one.target : []))),
-    calls,
-    runs,
+    failing: new Set(
+      of("fault").flatMap(({ fault, target }) =>
+        fault.kind === "run" && fault.did === "always-fails" ? target : [],
+      ),
+    ),
+    ...{ calls, runs },
     reports,
     seen,
     numbers,

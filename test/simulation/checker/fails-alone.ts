@@ -1,19 +1,42 @@
-// A run whose passes always throw is alone with that: G20.
+// A run whose passes always throw, or whose tasks cannot be made, is alone with that: G20.
 
+import type { FaultRecord } from "../history.ts";
 import { type Facts, stepName } from "./facts.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
 import { dueFrom, isOfLane } from "./supervision.ts";
 import type { Finding } from "./violation.ts";
 
+/** Hand-outs of one step that were never sent, since the store was away for a moment. */
+const UNSENT_MAX = 5;
+/** The shortest rests of a row from one failure to the next, in milliseconds. */
+const RESTS_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 32_000];
+const FAILED = /^its handling has failed (\d+) times in a row/;
+
 /**
  * G20. While every pass of one run throws, each intervention in another run comes no more than
- * `besideMs` after the latest moment that G8 allows. That all of them end says G10.
+ * `besideMs` after the latest moment that G8 allows, and its rows are tried no sooner than they
+ * have rested. While the tasks of one run cannot be made, those of others are handed out. That all
+ * of them end says G10.
  */
 export function* failsAlone(facts: Facts): Iterable<Finding> {
-  const { bounds, faults, failing } = facts;
-  const begun = faults.find(({ fault }) => fault.kind === "run");
+  yield* actsInTime(facts);
+  yield* restsMeanwhile(facts);
+  yield* handsOutOthers(facts);
+}
+
+function begunOf({ faults }: Facts, did: "always-fails" | "cannot-be-made") {
+  return faults.find(({ fault }) => fault.kind === "run" && fault.did === did);
+}
+
+function healedAt({ faults, history }: Facts): FaultRecord["at"] {
+  return faults.find(({ fault }) => fault.kind === "heal")?.at ?? history.final.at;
+}
+
+function* actsInTime(facts: Facts): Iterable<Finding> {
+  const { bounds, failing } = facts;
+  const begun = begunOf(facts, "always-fails");
   if (!begun) return;
-  const healedAt = faults.find(({ fault }) => fault.kind === "heal")?.at ?? facts.history.final.at;
+  const until = healedAt(facts);
   const outages = outagesOf(facts);
   for (const run of facts.runs.values()) {
     const { runId } = run.run;
@@ -22,9 +45,44 @@ export function* failsAlone(facts: Facts): Iterable<Finding> {
       if (isOfLane(act)) continue;
       const dueAt = dueFrom(run, act);
       const lateMs = act.actedAt - latestAct(outages, bounds, dueAt);
-      if (dueAt < begun.at || dueAt > healedAt || lateMs <= bounds.besideMs) continue;
+      if (dueAt < begun.at || dueAt > until || lateMs <= bounds.besideMs) continue;
       const where = act.step === null ? `run ${runId}` : stepName(run, act.step);
       const text = `the watch "${act.rule}" of ${where} acted ${lateMs} ms too late, while every pass of run ${begun.target} failed`;
+      yield { runId, text };
+    }
+  }
+}
+
+/** A row that has failed so many times has rested so many times but one since the first failure. */
+function* restsMeanwhile(facts: Facts): Iterable<Finding> {
+  const begun = begunOf(facts, "always-fails");
+  const run = begun && facts.runs.get(begun.target);
+  // The time from one failure to the next is not known where the clock was set.
+  if (!begun || !run || facts.faults.some(({ fault }) => fault.kind === "clock")) return;
+  const { runId, interventions } = run.run;
+  for (const { rule, saw, actedAt } of interventions) {
+    const failures = Number(FAILED.exec(saw)?.[1] ?? 0);
+    if (rule !== "failing" || failures === 0) continue;
+    const leastMs = RESTS_MS.slice(0, failures - 1).reduce((sum, ms) => sum + ms, 0);
+    const tookMs = actedAt - begun.at;
+    if (tookMs >= leastMs) continue;
+    const text = `a row of run ${runId} was tried ${failures} times within ${tookMs} ms, and ${leastMs} ms are the least: it did not rest`;
+    yield { runId, text };
+  }
+}
+
+function* handsOutOthers(facts: Facts): Iterable<Finding> {
+  const begun = begunOf(facts, "cannot-be-made");
+  if (!begun) return;
+  for (const run of facts.runs.values()) {
+    const { runId, attempts } = run.run;
+    if (runId === begun.target) continue;
+    const unsent = attempts.filter(
+      ({ outcome, startedAt }) => outcome.kind === "unsent" && startedAt >= begun.at,
+    );
+    for (const [step, of] of Map.groupBy(unsent, (one) => one.step)) {
+      if (of.length <= UNSENT_MAX) continue;
+      const text = `${stepName(run, step)} was handed out ${of.length} times and never sent, while the tasks of run ${begun.target} could not be made`;
       yield { runId, text };
     }
   }

@@ -138,6 +138,20 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "one run whose passes always throw fails the events of all runs that fly with it",
   },
   {
+    name: "a task that cannot be made takes its claim with it",
+    file: "dispatch/handed-task.ts",
+    find: '    return { kind: "failed", error };',
+    replace: "    throw error;",
+    why: "one task that cannot be made keeps all tasks that are claimed with it from their agents",
+  },
+  {
+    name: "a row that failed does not rest",
+    file: "supervisor/resting.ts",
+    find: "untilMs > nowMs && (since === null || wakeAt >= since) ? [ref] : [],",
+    replace: "untilMs > nowMs && since === Number.NaN ? [ref] : [],",
+    why: "what always fails is tried by each scan, and takes the place of others",
+  },
+  {
     name: "a row that failed rests for ever",
     file: "supervisor/resting.ts",
     find: "untilMs: nowMs + restMs,",

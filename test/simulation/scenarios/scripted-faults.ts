@@ -96,6 +96,7 @@ export function createScriptedFaults(recorder: Recorder): ScriptedFaults {
       notificationsLost = lose;
     },
     failsAlways: () => false,
+    cannotBeMade: () => false,
     heal: () => undefined,
   } satisfies ScriptedFaults);
 }
