@@ -4,9 +4,13 @@
  */
 import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../../server/clock.ts";
+import { SUPERVISOR_DEFAULTS } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { RunRef } from "../../../server/store/store.ts";
-import { openPlane, type TestPlane } from "../../support/control-plane.ts";
+import { recordFailing } from "../../../server/supervisor/failing.ts";
+import { createWatches } from "../../../server/supervisor/watches.ts";
+import { openPlane, quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
@@ -70,6 +74,46 @@ describe("600 timers that always fail", () => {
         did: "lets it rest for 2 s, and nothing else waits for it",
       });
     } finally {
+      await plane.close();
+    }
+  }, 60_000);
+});
+
+describe("timers that always fail, twelve times as many as can rest", () => {
+  it("hold up no timer of another run", async () => {
+    const { store, advance, fire, ownership, ...plane } = await openQuietPlane(
+      database.connectionString,
+    );
+    const watches = createWatches({
+      ...{ store, advance, fire, clock: systemClock, log: quietLog, restingMax: BAD / 12 },
+      settings: SUPERVISOR_DEFAULTS,
+      owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
+      onFenced: () => undefined,
+      onOutside: () => undefined,
+      onFailing: (failed, rest) => {
+        if (rest.isCrowded)
+          recordFailing({ store, clock: systemClock, log: quietLog })(failed, rest);
+      },
+    });
+    try {
+      const bad = await schedule(quiet, timer("odder", 1));
+      const requests = Array.from({ length: BAD - 1 }, () => request(quiet, timer("odder", 1)));
+      await Promise.all(requests.map((one) => quiet.scheduler.schedule(one)));
+      await spoil("odder");
+      await ownership.start();
+      watches.start();
+      for (let at = 0; at < 3; at++) {
+        const run = await schedule(quiet, timer("healthy", 100));
+        await expect.poll(() => stateOf(quiet, run), { timeout: 8_000 }).toBe("COMPLETED");
+      }
+      const rules = async () =>
+        (await historyOf(quiet, bad)).interventions.map(({ rule, did }) => `${rule}: ${did}`);
+      await expect
+        .poll(rules, { timeout: 20_000 })
+        .toEqual([expect.stringMatching(/^failing: lets it rest for 300 s, or longer/)]);
+      expect(watches.resting()).toBeLessThanOrEqual(BAD / 12);
+    } finally {
+      await watches.stop();
       await plane.close();
     }
   }, 60_000);
