@@ -122,6 +122,21 @@ const leftOnce: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(12_000, 20_000) },
 ];
 
+/** The time of all tries is over while a strategy is undone: a person is asked, and says retry. */
+const leftTooLate: Maker = (chance, canary) => [
+  {
+    ...{ id: "s0", needs: [], task: "left", input: json({ canary }), onFailure: "escalate" },
+    timeouts: { ...QUICK, settleMs: 100, totalMs: chance.between(500, 1_500) },
+    ...{ retry: [{ attempts: 1 }], fallback: [{ task: "book" }] },
+    compensate: {
+      task: chance.pick(["slow-undo", UNDO_TASK]),
+      retry: [{ attempts: 6, initialMs: 1_000, jitter: 0 }],
+      timeouts: { ...QUICK, settleMs: 100 },
+      when: "attempted",
+    },
+  },
+];
+
 function hardUndo(chance: Chance): CompensateDefinition {
   return {
     task: chance.pick(["slow-undo", "slow-undo", "slow-undo", "vague-undo", POISON_TASK]),
@@ -212,7 +227,7 @@ const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, leftStrategy, pastPivot, failingBranch, inexpressible, answeredLate],
   ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
   ...[doneTwice, doneTwice, doneTwice, doneTwice, ...repeated(leftStrategy, 5), ...MAP_MAKERS],
-  ...[...repeated(leftByLateReport, 4), ...repeated(leftOnce, 6)],
+  ...[...repeated(leftByLateReport, 4), ...repeated(leftOnce, 6), ...repeated(leftTooLate, 8)],
 ];
 
 const RARE_SHARE = 0.45;

@@ -104,8 +104,13 @@ function* brokenTries(
       yield { runId, text };
     }
     const next: HandOut | undefined = handOuts[place + 1];
-    // Its run has begun the undo anew.
-    const isAnew = task === "compensate" && next?.attempt === 1 && mayBeReplanned(run, handOut);
+    // Its run has begun the undo anew, maybe before a lost try was settled: that counts there.
+    const first = handOut.settled ? 2 : 1;
+    const isAnew =
+      task === "compensate" &&
+      next !== undefined &&
+      next.attempt <= first &&
+      mayBeReplanned(run, handOut);
     const nextAt = next && next.startedAt + transactionMs;
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
@@ -114,7 +119,8 @@ function* brokenTries(
     const saidSo = said.includes("succeed") && next.attempt === 1;
     const isPassed = isGate && (handOut.end?.outcome.kind === "success" || saidSo);
     // The next one is the gate behind the next wave.
-    if (isPassed || isAnew) tally.counted = 0;
+    if (isPassed) tally.counted = 0;
+    if (isAnew) tally.counted = next.attempt - 1;
     if (isPassed || isAnew || said.length > 0) {
       // Fresh tries: numbers go on, unless it is another gate.
       tally.lostInARow = 0;

@@ -46,8 +46,12 @@ export function undoings(
   const step = run.run.steps.find((row) => row.no === no);
   // A map is undone by its items.
   const done = step?.undo.kind === "DONE" && step.items === null;
-  const said = answered(run, no, "succeed").filter(({ reason }) => reason === "undo-failed").length;
-  const undone = step?.strategies.filter(({ mark }) => mark === "UNDONE").length ?? 0;
+  const succeeded = answered(run, no, "succeed");
+  const said = succeeded.filter(({ reason }) => reason === "undo-failed").length;
+  // Whose strategy was undone, and who has done it by hand since: its mark says that it is made.
+  const again = succeeded.length - said;
+  const marked = step?.strategies.filter(({ mark }) => mark === "UNDONE").length ?? 0;
+  const undone = marked + again;
   const found: string[] = [];
   if (successes > 1 && successes > undone) found.push(`${name} was undone ${successes} times`);
   if (done && successes + said < 1) found.push(`${name} is undone, but no attempt did it`);
