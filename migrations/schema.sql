@@ -476,6 +476,25 @@ create table region (
   constraint region_id_check check (((id >= 0) and (id <= 127)))
 );
 
+create table run_count (
+  minute timestamp with time zone not null,
+  namespace_id integer not null,
+  runs integer not null,
+  event smallint not null,
+  workflow text not null,
+  constraint run_count_pkey primary key (namespace_id, minute, event, workflow)
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
+create table run_count_delta (
+  minute timestamp with time zone not null,
+  namespace_id integer not null,
+  runs integer not null,
+  event smallint not null,
+  workflow text not null
+)
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
+
 create table run_open (
   partition smallint not null,
   run_id uuid not null,
@@ -1091,6 +1110,8 @@ comment on column run.parent_id is 'The run whose step (parent_step, its id) beg
 comment on column run.parent_until is 'The deadline of the parent when it began this run.';
 comment on column run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
 comment on column run.tracestate is 'As the caller gave it.';
+comment on column run_count.event is 'As in run_count_delta.';
+comment on column run_count_delta.event is '-1: accepted. Else they ended, in this state of run.';
 comment on table run_mark is 'What a run is found by, in lists with a filter.';
 comment on column run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
 comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';

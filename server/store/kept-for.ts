@@ -8,6 +8,8 @@ export interface KeptFor {
   readonly triggeredKeptMs: number;
   /** A definition that no version of a workflow and no run has. */
   readonly definitionKeptMs: number;
+  /** How many runs were accepted and ended in a minute. */
+  readonly runCountsKeptMs: number;
 }
 
 export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
@@ -16,6 +18,7 @@ export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
   circuitEndsKeptMs: 120_000,
   triggeredKeptMs: 86_400_000,
   definitionKeptMs: 86_400_000,
+  runCountsKeptMs: 86_400_000,
 });
 
 /**

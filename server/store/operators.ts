@@ -3,7 +3,7 @@
 
 import type { Moment, TaskKind } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
-import type { RunState } from "../core/model.ts";
+import type { Activity, OpenRuns } from "./activity.ts";
 import type { HandOverWhy } from "./partition-session.ts";
 import type { Pause } from "./queues.ts";
 import type { InterventionRecord } from "./reads.ts";
@@ -205,15 +205,11 @@ export interface MigrationRecord {
   readonly appliedAt: Moment;
 }
 
-export interface ClusterRecord {
+export interface ClusterRecord extends OpenRuns {
   /** Its version. */
   readonly database: string;
   /** In their order. */
   readonly migrations: readonly MigrationRecord[];
-  /** Open runs by state; states without any are left out. */
-  readonly openRuns: ReadonlyMap<RunState["kind"], number>;
-  /** False: there are more, which were not counted. */
-  readonly allCounted: boolean;
 }
 
 /** What needs a person in a namespace; of each kind the first `ATTENTION_MAX`. */
@@ -229,7 +225,7 @@ export interface Attention {
 
 /** What stands open in all namespaces together. */
 export interface Standing {
-  readonly openRuns: ReadonlyMap<RunState["kind"], number>;
+  readonly openRuns: OpenRuns["openRuns"];
   /** Tasks that may be taken and nobody has, up to `WAITING_COUNTED_MAX` of each lane. */
   readonly waiting: number;
   /** How long the one of these waits that has waited longest, in milliseconds; 0: none waits. */
@@ -254,10 +250,8 @@ export const SUPERVISORS_MAX = 1_000;
 export const ATTENTION_MAX = 100;
 export const ESCALATIONS_COUNTED_MAX = 10_000;
 export const WAITING_COUNTED_MAX = 1_000;
-/** Of one partition: a hundred thousand in a region. */
-export const OPEN_RUNS_COUNTED_MAX = 400;
 
-export interface Operators {
+export interface Operators extends Activity {
   /** By name and session. */
   agents(namespaceId: number, page: AgentPage): Promise<readonly AgentRecord[]>;
   /** What a session holds, what it has held longest first: up to `HELD_MAX`. */

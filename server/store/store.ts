@@ -372,8 +372,8 @@ export interface Store extends Beats, SweptRows {
   /**
    * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
    * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7
-   * days ago, deleted schedules with their fires, and how many triggers stand behind runs that
-   * ended long ago (kept-for.ts). true: as many of one of them were there, and more may be.
+   * days ago, deleted schedules with their fires, old counts of runs, and how many triggers stand
+   * behind runs that ended long ago (kept-for.ts). true: of one of them there may be more.
    */
   forgetOld(rowsMax: number, kept?: Partial<KeptFor>, failures?: Failures): Promise<boolean>;
   /** Takes up to so many rows of the inbox, oldest first, for half a minute. */

@@ -1,7 +1,7 @@
 /**
  * Whatever happens to a run, the store gives back the very view that the rules have made, after
  * each act, and at the end the very history. Passes load as little as a server would. The integrity
- * sweep finds nothing in it. All from one seed.
+ * sweep finds nothing in it, and runs are counted as they ended. All from one seed.
  */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
@@ -12,6 +12,7 @@ import type { AnswerKind } from "../../server/core/history.ts";
 import { movingSide, type Step } from "../../server/core/model.ts";
 import type { Granted } from "../../server/store/store.ts";
 import { beginnings, definitions } from "../property/random-run.ts";
+import { expectCounted } from "./activity.ts";
 import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";
 import {
   beatAll,
@@ -176,6 +177,7 @@ export function describeRandomRuns(opened: Opened, count: number): void {
         }
         await expectSound(life);
         await expectHistory(life);
+        await expectCounted(opened().store, life.scheduled.namespaceId);
       }),
       { seed: SEED, numRuns: count },
     );

@@ -3,6 +3,7 @@
  * as sentences. The parts are named after what they promise about; a store is opened once for all.
  */
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
+import { describeActivity } from "./activity.ts";
 import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
 import { describeChildren } from "./children.ts";
@@ -77,6 +78,7 @@ export function describeStore(
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
     describe("operators", () => describeOperators(opened));
+    describe("activity", () => describeActivity(opened));
     describe("outbox", () => describeOutbox(opened));
     describe("triggers", () => describeTriggers(opened));
     describe("tokens", () => describeTokens(opened));

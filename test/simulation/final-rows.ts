@@ -17,6 +17,7 @@ import { keyOfEnd } from "../../server/core/trigger.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef, Store } from "../../server/store/store.ts";
 import { everyRow } from "../support/rows-to-load.ts";
+import { countedRuns, scannedRuns } from "../support/run-counts.ts";
 import { type EndTrigger, type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
@@ -117,7 +118,7 @@ export interface Ended {
 
 export interface Ending {
   readonly rows: FinalRows;
-  /** Invariants of the core that a run breaks. */
+  /** Invariants of the core that a run breaks, and counters that are not what a scan says. */
   readonly broken: readonly string[];
 }
 
@@ -129,8 +130,9 @@ export async function finalRows(
   momentOf: ReadonlyMap<string, number>,
 ): Promise<Ending> {
   const runs: FinalRun[] = [];
-  const broken: string[] = [];
-  for (const { run, namespace } of await everyRun(store, namespaces)) {
+  const all = await everyRun(store, namespaces);
+  const broken = [...(await miscounted(store, all))];
+  for (const { run, namespace } of all) {
     const partition = partitionOf(namespace.region, run.runId);
     const detail = await store.reads.runDetail(run.runId, EVERYTHING);
     if (!detail) throw new Error(`run ${run.runId} is listed and cannot be read`);
@@ -164,6 +166,22 @@ export async function finalRows(
     owners: [...witness.owners].map(([partition, owner]) => ({ partition, ...owner })),
   };
   return { rows, broken };
+}
+
+async function miscounted(
+  store: Store,
+  all: Awaited<ReturnType<typeof everyRun>>,
+): Promise<readonly string[]> {
+  const wrong: string[] = [];
+  for (const [namespace, of] of Map.groupBy(all, (one) => one.namespace)) {
+    const scanned = scannedRuns(of.map(({ run }) => run));
+    const counted = await countedRuns(store, namespace.id);
+    for (const key of new Set([...scanned.keys(), ...counted.keys()])) {
+      const [is, says] = [scanned.get(key) ?? 0, counted.get(key) ?? 0];
+      if (is !== says) wrong.push(`${namespace.name}: ${is} runs ${key}, and ${says} are counted`);
+    }
+  }
+  return wrong;
 }
 
 /** The details of a run leave out items that have ended. */

@@ -8,12 +8,8 @@ import { forgetTriggered } from "./triggers.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-export function forgetOld(
-  tables: Tables,
-  now: Moment,
-  rowsMax: number,
-  { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs }: KeptFor,
-): boolean {
+export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: KeptFor): boolean {
+  const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = kept;
   const isFree = ({ session }: { readonly session: string }) =>
     tables.lease.where("session", session).length === 0;
   const sessions = tables.agentSession
@@ -29,15 +25,17 @@ export function forgetOld(
   const deliveries = tables.delivery
     .all()
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
+  const counts = tables.runCount.all().filter(({ minute }) => minute < now - kept.runCountsKeptMs);
   for (const row of sessions.slice(0, rowsMax)) tables.agentSession.removeRow(row);
   for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
   for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
+  for (const row of counts.slice(0, rowsMax)) tables.runCount.removeRow(row);
   const triggered = forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
   const schedules = forgetSchedules(tables, rowsMax);
   forgetCircuits(tables, now, circuitEndsKeptMs);
-  const bounded = [sessions, agents, pollers, keys, deliveries, triggered];
+  const bounded = [sessions, agents, pollers, keys, deliveries, counts, triggered];
   return schedules || bounded.some(({ length }) => length >= rowsMax);
 }
 

@@ -1,6 +1,5 @@
 // What operators look at: agents, queues in full, partitions, supervisors, interventions.
 import type { Moment } from "../../core/attempt.ts";
-import type { RunState } from "../../core/model.ts";
 import type { Circuit } from "../circuits.ts";
 import {
   type AgentPage,
@@ -8,7 +7,6 @@ import {
   type AgentSeen,
   ATTENTION_MAX,
   type Attention,
-  type ClusterRecord,
   ESCALATIONS_COUNTED_MAX,
   type HandOverPage,
   type HandOverRecord,
@@ -17,7 +15,6 @@ import {
   type InterventionPage,
   type InterventionPlace,
   type ListedIntervention,
-  OPEN_RUNS_COUNTED_MAX,
   type Operators,
   type OrphanLane,
   type PartitionPage,
@@ -32,6 +29,7 @@ import {
 import { partitionsOf } from "../partition.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
+import { createActivity, openRuns } from "./activity.ts";
 import { agentsAsking } from "./agents-asking.ts";
 import { isHeld } from "./circuits.ts";
 import { overdueSince } from "./looks.ts";
@@ -54,6 +52,7 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
     world.lanes().filter((one) => one.namespaceId === namespaceId && one.queue === queue);
 
   return Object.freeze({
+    ...createActivity(tables, run),
     agents: (...of) => run(() => listAgents(tables, ...of)),
     held: (session) => run(() => heldTasks(world, session)),
     queueLooks: (namespaceId, names) =>
@@ -82,7 +81,8 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
     supervisors: () => run(() => supervisors(world)),
     interventions: (...of) => run(() => listInterventions(tables, ...of)),
     now: () => run(now),
-    cluster: (namespaceId) => run(() => cluster(tables, namespaceId)),
+    cluster: (namespaceId) =>
+      run(() => ({ database: "memory", migrations: [], ...openRuns(tables, namespaceId) })),
     attention: (namespaceId) => run(() => attention(world, namespaceId)),
     standing: () => run(() => standing(world)),
     connections: () => [],
@@ -273,20 +273,6 @@ function newestFirst(a: InterventionPlace, b: InterventionPlace): number {
   return compare(placed(b), placed(a), ["actedAt", "runId", "step", "fence", "rule", "n"]);
 }
 
-function cluster(tables: Tables, namespaceId: number | null): ClusterRecord {
-  const runs = tables.runOpen
-    .all()
-    .filter(
-      ({ runId }) => namespaceId === null || tables.run.get(runId)?.namespaceId === namespaceId,
-    );
-  const openRuns = new Map<RunState["kind"], number>();
-  for (const { run } of runs) openRuns.set(run.state.kind, (openRuns.get(run.state.kind) ?? 0) + 1);
-  const allCounted = Map.groupBy(runs, ({ partition }) => partition)
-    .values()
-    .every((of) => of.length < OPEN_RUNS_COUNTED_MAX);
-  return { database: "memory", migrations: [], openRuns, allCounted };
-}
-
 function standing(world: OperatorWorld): Standing {
   const { tables, now } = world;
   const lanes = world.lanes().filter(({ lane }) => !lanePause(world, lane));
@@ -302,7 +288,7 @@ function standing(world: OperatorWorld): Standing {
   const open = tables.circuit.all().filter((one) => isHeld(one) && isOnce(one));
   const queue = open.filter(({ agentId }) => agentId === "").length;
   return {
-    openRuns: cluster(tables, null).openRuns,
+    openRuns: openRuns(tables, null).openRuns,
     waiting: waiting.reduce((sum, of) => sum + Math.min(of, WAITING_COUNTED_MAX), 0),
     waitingMs: oldest === null ? 0 : Math.max(0, now() - oldest),
     escalations: [...asked.values()].reduce(

@@ -10,6 +10,7 @@
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
+//   run_count             how many runs were accepted and ended, by the minute
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
 //   api_token             who may call
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease, partition_history
@@ -30,6 +31,7 @@ import type {
 import { endedRun } from "../run-head.ts";
 import type { StepColumns } from "../step-row.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
+import { type ActivityTables, createTablesOfActivity } from "./activity.ts";
 import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
@@ -171,6 +173,7 @@ export interface Tables
     ScheduleTables,
     TriggerTables,
     CircuitTables,
+    ActivityTables,
     TokenTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
@@ -297,6 +300,7 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfSchedules(journal),
     ...createTablesOfTriggers(journal),
     ...createTablesOfCircuits(journal),
+    ...createTablesOfActivity(journal),
     ...createTablesOfTokens(journal),
     ...createSmallTables(journal),
   });

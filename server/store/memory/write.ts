@@ -16,6 +16,7 @@ import {
 import { type EndedTask, endedTasks } from "../ended-tasks.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { EscalationClaim, NewRun, RunHead, RunRef } from "../store.ts";
+import { countRun } from "./activity.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
 import { pinnedLane } from "./pins.ts";
 import { workflowKey } from "./queue-tables.ts";
@@ -53,9 +54,11 @@ export function insertRun({ tables, now }: Writing, begun: NewRun): void {
   const inserted = { ...row, cancelNote: null, childOf: run.parent, ended };
   tables.run.insert(inserted);
   insertTriggered(tables, begun);
+  countRun(tables, inserted, "ACCEPTED", inserted.createdAt);
   if (ended) tellOfEnd(tables, inserted);
   if (ended) setOff(tables, now, inserted, ended.run.state);
   else tables.runOpen.insert({ runId, partition, run, wakeAt });
+  if (ended) countRun(tables, inserted, ended.run.state.kind, now);
 }
 
 /** Returns the lanes of the leases that have gone and of new ready rows, and what has ended. */
@@ -106,6 +109,7 @@ function writeRun({ tables, now }: Writing, changes: RowChanges): void {
     tables.run.put({ ...row, ended: { run: { state, version, warnings }, at: now } });
     tellOfEnd(tables, row);
     setOff(tables, now, row, state);
+    countRun(tables, row, state.kind, now);
   } else {
     tables.runOpen.put({ ...open, run, wakeAt });
   }

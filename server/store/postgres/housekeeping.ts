@@ -53,6 +53,8 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       bounded("forget_deliveries", DELIVERY_KEPT_MS),
       bounded("forget_schedules"),
       bounded("forget_circuit_ends", times.circuitEndsKeptMs),
+      bounded("fold_run_counts"),
+      bounded("forget_run_counts", times.runCountsKeptMs),
       whole("forget_writers"),
       whole("forget_circuits"),
       whole("forget_outages"),

@@ -1,6 +1,7 @@
 // What operators look at, and what servers tell of the agents that call them.
 import type pg from "pg";
 import type { Moment } from "../../core/attempt.ts";
+import type { OpenRuns } from "../activity.ts";
 import {
   type AgentPage,
   type AgentPoll,
@@ -17,7 +18,6 @@ import {
   type InterventionPage,
   type ListedIntervention,
   type MigrationRecord,
-  OPEN_RUNS_COUNTED_MAX,
   type Operators,
   type OrphanLane,
   type PartitionPage,
@@ -32,7 +32,8 @@ import {
 } from "../operators.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
-import { cancels, handOverWhys, rules, runStates, taskKinds } from "./codes.ts";
+import { createActivity } from "./activity.ts";
+import { cancels, handOverWhys, rules, taskKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import type { Query } from "./transaction.ts";
@@ -41,7 +42,9 @@ export function createOperators(
   query: Query,
   { times, pools }: { readonly times: StoreTimes; readonly pools: Pools },
 ): Operators {
+  const activity = createActivity(query);
   return Object.freeze({
+    ...activity,
     agents: (...of) => listAgents(query, ...of),
     held: (session) => heldTasks(query, session),
     queueLooks: (...of) => queueLooks(query, ...of),
@@ -51,9 +54,12 @@ export function createOperators(
     supervisors: () => listNodes(query, times),
     interventions: (...of) => listInterventions(query, ...of),
     now: async () => (await databaseNow(query)).now,
-    cluster: (namespaceId) => cluster(query, namespaceId),
+    cluster: async (of) => ({ ...(await cluster(query)), ...(await activity.openRuns(of)) }),
     attention: (namespaceId) => attention(query, namespaceId, times),
-    standing: () => standing(query),
+    standing: async () => ({
+      ...(await standing(query)),
+      openRuns: (await activity.openRuns(null)).openRuns,
+    }),
     connections: () =>
       Object.entries(pools).map(([pool, { totalCount, idleCount, waitingCount }]) => {
         return { pool, busy: totalCount - idleCount, idle: idleCount, waiting: waitingCount };
@@ -311,21 +317,7 @@ async function databaseNow(query: Query): Promise<{ now: Moment; version: string
   return row;
 }
 
-type OpenRuns = Pick<ClusterRecord, "openRuns" | "allCounted">;
-
-async function openRunsOf(query: Query, namespaceId: number | null): Promise<OpenRuns> {
-  const isAll = namespaceId === null;
-  const name = isAll ? "count_open_runs" : "count_states_of";
-  const asked = [OPEN_RUNS_COUNTED_MAX, ...(isAll ? [] : [namespaceId])];
-  const states = await query<{ state: number; runs: number; more: boolean }>(name, asked);
-  return {
-    openRuns: new Map(states.map(({ state, runs }) => [runStates.name(state), runs])),
-    allCounted: states.every(({ more }) => !more),
-  };
-}
-
-async function standing(query: Query): Promise<Standing> {
-  const { openRuns } = await openRunsOf(query, null);
+async function standing(query: Query): Promise<Omit<Standing, "openRuns">> {
   const [row] = await query<{
     waiting: number;
     waiting_ms: number;
@@ -335,7 +327,6 @@ async function standing(query: Query): Promise<Standing> {
   }>("what_stands", [WAITING_COUNTED_MAX, ESCALATIONS_COUNTED_MAX]);
   if (!row) throw new Error("a look at what stands came back without its row");
   return {
-    openRuns,
     waiting: row.waiting,
     waitingMs: Math.max(0, row.waiting_ms),
     escalations: row.escalations,
@@ -343,8 +334,7 @@ async function standing(query: Query): Promise<Standing> {
   };
 }
 
-async function cluster(query: Query, namespaceId: number | null): Promise<ClusterRecord> {
-  const open = await openRunsOf(query, namespaceId);
+async function cluster(query: Query): Promise<Omit<ClusterRecord, keyof OpenRuns>> {
   const migrations = await query<{ number: number; name: string; applied_at: Moment }>(
     "applied_migrations",
     [],
@@ -355,7 +345,6 @@ async function cluster(query: Query, namespaceId: number | null): Promise<Cluste
     migrations: migrations.map(({ number, name, applied_at: appliedAt }): MigrationRecord => {
       return { number, name, appliedAt };
     }),
-    ...open,
   };
 }
 

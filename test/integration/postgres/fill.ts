@@ -24,6 +24,12 @@ const ROWS = [
      case when kind = 3 then 4 end, case when kind = 3 then 0 end, case when kind = 3 then 5 end,
      case when kind = 3 then now() end
    from made`,
+  `insert into run_count (minute, namespace_id, runs, event, workflow)
+   select date_bin('1 minute', now(), timestamptz 'epoch') - n * interval '1 minute', 1 + n % 20, 1,
+     3 + n % 5, 'w-' || n % 100
+   from made`,
+  `insert into run_count_delta (minute, namespace_id, runs, event, workflow)
+   select date_bin('1 minute', now(), timestamptz 'epoch'), 1 + n % 20, 1, 3 + n % 5, 'w' from made`,
   `insert into run_mark (namespace_id, mark, run_id)
    select 1, mark, run_id from made cross join (values ('city=Bern'), ('tier=gold')) as m (mark)`,
   `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,

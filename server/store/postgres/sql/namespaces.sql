@@ -173,14 +173,3 @@ behind as (
   delete from triggered as t where t.run_id = any ($1::uuid[])
 )
 delete from run as r where r.id = any ($1::uuid[]);
-
--- name: count_states_of
--- Up to $1 of the namespace $2. Plan: run_open_definition.
-select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
-from (
-  select c.state, row_number() over () as counted
-  from (
-    select r.state from run_open as r where r.namespace_id = $2::integer limit $1::integer
-  ) as c
-) as o
-group by o.state;

@@ -260,18 +260,6 @@ select now() as now, current_setting('server_version') as version;
 -- name: applied_migrations
 select m.number, m.name, m.applied_at from drover_migration as m order by m.number;
 
--- name: count_open_runs
--- Up to $1 of each partition: runs are spread over them evenly.
-select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
-from partition_lease as p
-cross join lateral (
-  select c.state, row_number() over () as counted
-  from (
-    select r.state from run_open as r where r.partition = p.partition limit $1::integer
-  ) as c
-) as o
-group by o.state;
-
 -- name: count_open_escalations
 -- In the order of the index that holds them alone.
 select count(*)::integer as escalations

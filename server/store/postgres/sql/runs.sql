@@ -61,7 +61,7 @@ where r.id = any ($1::uuid[]) and r.state is not null
 for key share of r;
 
 -- name: insert_runs
--- Written at the start and at the end, and not in between; with what each is found by.
+-- Written at the start and at the end, and not in between; with what each is found by. They are counted.
 with begun as (
   insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
     input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
@@ -87,7 +87,16 @@ with begun as (
       unnest($22::integer[]) as parent_fence, unnest($23::bigint[]) as parent_until,
       unnest($24::text[]) as traceparent, unnest($25::text[]) as tracestate
   ) as u
-  returning id, namespace_id, labels
+  returning id, namespace_id, workflow, created_at, labels
+),
+counted as (
+  insert into run_count_delta (minute, namespace_id, runs, event, workflow)
+  select b.minute, b.namespace_id, count(*), -1, b.workflow
+  from (
+    select date_bin('1 minute', x.created_at, timestamptz 'epoch') as minute, x.namespace_id, x.workflow
+    from begun as x
+  ) as b
+  group by b.minute, b.namespace_id, b.workflow
 )
 insert into run_mark (namespace_id, mark, run_id)
 select b.namespace_id, l.key || '=' || l.value, b.id
@@ -161,7 +170,7 @@ returning o.run_id;
 -- name: end_runs
 -- The open row goes, the outcome is written, and hooks are told: those that want each end, and the one
 -- that Schedule named; triggers that wait for the workflow have a row each. One that is not COMPLETED is
--- found by its state. Plan: run_open, run, hook by key, trigger_by_workflow.
+-- found by its state. They are counted by their end. Plan: run_open, run, hook by key, trigger_by_workflow.
 with ended as (
   select *
   from unnest($1::smallint[], $2::uuid[], $3::smallint[], $4::smallint[], $5::integer[], $6::smallint[])
@@ -186,6 +195,12 @@ marked as (
   cross join lateral (values (c.state::text), (c.state || ' ' || c.workflow)) as m (mark)
   where c.state <> 4
   on conflict do nothing
+),
+counted as (
+  insert into run_count_delta (minute, namespace_id, runs, event, workflow)
+  select date_bin('1 minute', now(), timestamptz 'epoch'), c.namespace_id, count(*), c.state, c.workflow
+  from changed as c
+  group by c.namespace_id, c.state, c.workflow
 ),
 waited as (
   insert into trigger_end (partition, namespace_id, trigger, run_id)

@@ -1,0 +1,72 @@
+// What an overview counts (sql/activity.sql).
+import type { Moment } from "../../core/attempt.ts";
+import type { Rule } from "../../core/history.ts";
+import { isEndKind } from "../../core/model.ts";
+import {
+  type Activity,
+  INTERVENTIONS_COUNTED_MAX,
+  OPEN_RUNS_COUNTED_MAX,
+  OPEN_RUNS_OF_NAMESPACE_MAX,
+  type OpenRuns,
+  type RunCount,
+} from "../activity.ts";
+import { rules, runStates } from "./codes.ts";
+import type { Query } from "./transaction.ts";
+
+/** Where another event has the code of a state. */
+const ACCEPTED = -1;
+
+export function createActivity(query: Query): Activity {
+  return {
+    openRuns: (namespaceId) => openRuns(query, namespaceId),
+    async runCounts(namespaceId, since) {
+      const rows = await query<{ minute: Moment; event: number; runs: number }>("run_counts", [
+        namespaceId,
+        since,
+      ]);
+      return rows.map(({ minute, event, runs }) => ({ minute, event: eventOf(event), runs }));
+    },
+    async unsuccessfulWorkflows(namespaceId, since, limit) {
+      const asked = [namespaceId, since, limit];
+      const rows = await query<{
+        workflow: string;
+        completed: number;
+        failed: number;
+        compensated: number;
+        cancelled: number;
+      }>("unsuccessful_workflows", asked);
+      return rows.map(({ workflow, completed, failed, compensated, cancelled }) => ({
+        workflow,
+        ends: {
+          ...{ COMPLETED: completed, FAILED: failed },
+          ...{ COMPENSATED: compensated, CANCELLED: cancelled },
+        },
+      }));
+    },
+    async countInterventions(namespaceId, since) {
+      const codes = rules.names.map((rule) => rules.code(rule));
+      const asked = [namespaceId, codes, since, INTERVENTIONS_COUNTED_MAX];
+      const rows = await query<{ rule: number; counted: number }>("count_interventions", asked);
+      return new Map(rows.map(({ rule, counted }): [Rule, number] => [rules.name(rule), counted]));
+    },
+  };
+}
+
+async function openRuns(query: Query, namespaceId: number | null): Promise<OpenRuns> {
+  type Row = { state: number; runs: number; more: boolean };
+  const rows =
+    namespaceId === null
+      ? await query<Row>("count_open_runs", [OPEN_RUNS_COUNTED_MAX])
+      : await query<Row>("count_states_of", [OPEN_RUNS_OF_NAMESPACE_MAX, namespaceId]);
+  return {
+    openRuns: new Map(rows.map(({ state, runs }) => [runStates.name(state), runs])),
+    allCounted: rows.every(({ more }) => !more),
+  };
+}
+
+function eventOf(code: number): RunCount["event"] {
+  if (code === ACCEPTED) return "ACCEPTED";
+  const state = runStates.name(code);
+  if (!isEndKind(state)) throw new Error(`runs that are ${state} are counted as ended`);
+  return state;
+}
