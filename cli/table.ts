@@ -13,10 +13,18 @@ export function printTable(
 }
 
 /** A name and what it stands for, a line each; those that stand for nothing are left out. */
-export function printPairs(output: Output, pairs: readonly (readonly [string, string])[]): void {
+type Pairs = readonly (readonly [name: string, text: string])[];
+
+export function printPairs(output: Output, pairs: Pairs): void {
+  for (const line of pairLines(pairs, (name) => output.paint("dim", name))) output.line(line);
+}
+
+/** One below the other; pairs without a text are left out. */
+export function pairLines(pairs: Pairs, paintName: (name: string) => string): readonly string[] {
   const most = Math.max(...pairs.map(([name]) => name.length));
-  for (const [name, text] of pairs)
-    if (text) output.line(`${output.paint("dim", name.padEnd(most))}  ${text}`);
+  return pairs.flatMap(([name, text]) =>
+    text ? [`${paintName(name.padEnd(most))}  ${text}`] : [],
+  );
 }
 
 export function tableLines(

@@ -3,20 +3,19 @@
  * usual end and exits with 0. A terminal is drawn anew; elsewhere each change is a line, with
  * `-o jsonl` each state. A server that is away is waited for.
  */
-import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
   type Activity,
   type WatchOverviewResponse,
   WatchOverviewResponseSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
-import { RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { lateWords } from "../activity-words.ts";
 import { type Connection, overviewsOf } from "../client.ts";
 import { exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { endAtSignals } from "../screen.ts";
-import { tableLines } from "../table.ts";
-import { clean, durationWords, phrase } from "../words.ts";
-import { concernHeaders, concerns, type Row } from "./status.ts";
+import { pairLines, tableLines } from "../table.ts";
+import { clean } from "../words.ts";
+import { activityPairs, concernHeaders, concerns, type Row } from "./status.ts";
 
 export async function watchStatus(
   connection: Connection,
@@ -57,30 +56,21 @@ function pictureOf(
 ): readonly string[] {
   const rows = rowsOf(state, output.again);
   const dim = (text: string) => output.paint("dim", text);
-  const lately = latelyWords(state?.activity);
   return [
     `${output.paint("bold", of)}${isLost ? `  ${output.paint("red", "the server has gone: trying again")}` : ""}`,
     "",
     ...(rows.length > 0 ? tableLines(concernHeaders, rows, dim) : ["nothing needs a person"]),
-    ...(lately === "" ? [] : ["", `${dim("runs of the last 30 minutes")}  ${lately}`]),
+    ...(state?.activity ? ["", ...activityLines(state.activity, dim)] : []),
   ];
+}
+
+function activityLines(of: Activity, dim: (text: string) => string): readonly string[] {
+  const pairs = [...activityPairs(of), ["interventions", lateWords(of)] as const];
+  return pairLines(pairs, dim);
 }
 
 function rowsOf(state: WatchOverviewResponse | null, again: string): readonly Row[] {
   return state?.overview ? concerns(state.overview, again) : [];
-}
-
-/** `12 completed, 3 running; what was late was found after 1.2s typically, 3.4s at most times` */
-function latelyWords(activity: Activity | undefined): string {
-  const { states = [], moreRuns = false, detectTypical, detectSlow } = activity ?? {};
-  const runs = states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`);
-  if (runs.length === 0) return "";
-  const found =
-    detectTypical && detectSlow
-      ? `; half of what was late was found within ${durationWords(durationMs(detectTypical))}, ` +
-        `95 of 100 within ${durationWords(durationMs(detectSlow))}`
-      : "";
-  return `${runs.join(", ")}${moreRuns ? ", and more" : ""}${found}`;
 }
 
 function changesOf(

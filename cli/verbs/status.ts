@@ -3,6 +3,7 @@ import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import {
+  type Activity,
   type GetClusterInfoResponse,
   GetClusterInfoResponseSchema,
   type GetOverviewResponse,
@@ -10,8 +11,9 @@ import {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Partition } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
-import { type Escalation, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Command } from "commander";
+import { latelyWords, openRunsWords, unsuccessfulWords } from "../activity-words.ts";
 import type { Connection } from "../client.ts";
 import { contextOf } from "../context.ts";
 import { cordonWords, uncordonCommand } from "../cordon-words.ts";
@@ -19,7 +21,7 @@ import { escalationName, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, clip, counted, durationWords, moment, phrase } from "../words.ts";
+import { clean, clip, counted, durationWords, moment } from "../words.ts";
 import { stateWords } from "./circuit.ts";
 import { watchStatus } from "./status-watch.ts";
 
@@ -40,7 +42,10 @@ export function addStatus(program: Command, ended: Ended): void {
         const rows = concerns(overview, output.again, asked);
         printTable(output, concernHeaders, rows);
         if (rows.length > 0) output.line("");
-        printCluster(cluster, address, output);
+        printPairs(output, [
+          ...clusterPairs(cluster, address),
+          ...runPairs(cluster, overview.activity),
+        ]);
         if (rows.length === 0) output.note(`nothing needs a person in ${clean(namespace)}`);
       } else writeAll(overview, cluster, output);
       ended(exitCodes.done);
@@ -167,17 +172,36 @@ function partitionRows(late: readonly Partition[]): readonly Row[] {
   ];
 }
 
-function printCluster(cluster: GetClusterInfoResponse, address: string, output: Output): void {
-  const { migrations, clockDifference, moreOpenRuns } = cluster;
+type Pair = readonly [name: string, text: string];
+
+function runPairs(
+  { openRuns: states, moreOpenRuns: moreRuns }: GetClusterInfoResponse,
+  of: Activity | undefined,
+): readonly Pair[] {
+  const all = openRunsWords({ states, moreRuns });
+  // A server of an earlier version says nothing of the namespace.
+  if (of === undefined) return [["open runs", all]];
+  const [open, ...lately] = activityPairs(of);
+  const others: Pair = ["of all namespaces", all];
+  return [...(open ? [open] : []), ...(all === openRunsWords(of) ? [] : [others]), ...lately];
+}
+
+/** Of the namespace. */
+export function activityPairs(of: Activity): readonly Pair[] {
+  return [
+    ["open runs", openRunsWords(of)],
+    ["last 30 minutes", latelyWords(of)],
+    ["not completed", unsuccessfulWords(of)],
+  ];
+}
+
+function clusterPairs(cluster: GetClusterInfoResponse, address: string): readonly Pair[] {
+  const { migrations, clockDifference } = cluster;
   const last = migrations.at(-1);
-  const runs = cluster.openRuns.map(
-    ({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`,
-  );
-  printPairs(output, [
+  return [
     ["server", `${clean(cluster.serverVersion)} at ${clean(address)}`],
     ["database", `PostgreSQL ${clean(cluster.databaseVersion)}`],
     ["schema", last ? `${last.number} (${clean(last.name)}), ${moment(last.appliedTime)}` : ""],
     ["clocks differ by", clockDifference ? durationWords(durationMs(clockDifference)) : ""],
-    ["open runs", `${runs.join(", ") || "none"}${moreOpenRuns ? ", and more" : ""}`],
-  ]);
+  ];
 }

@@ -1,21 +1,39 @@
-// What runs came to lately, counted: pure, over rows that were read.
+// What runs came to lately, as a message: pure, over counts and rows that were read.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
-import type { ActivitySchema, RetriedStepSchema } from "@drover/proto/drover/v1/overview_pb.ts";
+import type {
+  ActivityMinuteSchema,
+  ActivitySchema,
+  RetriedStepSchema,
+} from "@drover/proto/drover/v1/overview_pb.ts";
+import type { Moment } from "../core/attempt.ts";
+import type { Rule } from "../core/history.ts";
 import type { RunState } from "../core/model.ts";
 import { numberOf } from "../core/place.ts";
+import {
+  INTERVENTIONS_COUNTED_MAX,
+  MINUTE_MS,
+  minuteOf,
+  type OpenRuns,
+  type RunCount,
+  type WorkflowEnds,
+} from "../store/activity.ts";
 import type { ListedIntervention } from "../store/operators.ts";
-import type { InterventionRecord, RunRecord } from "../store/reads.ts";
+import type { InterventionRecord } from "../store/reads.ts";
 import { RUN_STATES } from "./convert-run.ts";
 
-export const RUNS_OF_LATE_MS = 30 * 60_000;
-export const RUNS_LOOKED_AT = 1_000;
-export const INTERVENTIONS_LOOKED_AT = 200;
-export const RETRIES_LOOKED_AT = 500;
+/** This one, and those before it. */
+const MINUTES_COUNTED = 30;
+export const INTERVENTIONS_SAMPLED = 200;
+export const RETRIES_SAMPLED = 500;
+export const WORKFLOWS_NAMED_MAX = 5;
 const RETRIED_STEPS_MAX = 5;
-
-const MINUTE_MS = 60_000;
 const SLOW_SHARE = 0.95;
+
+/** The begin of the first minute that is counted. */
+export function firstMinuteOf(now: Moment): Moment {
+  return minuteOf(now) - (MINUTES_COUNTED - 1) * MINUTE_MS;
+}
 
 /** A step of one version of a workflow, in whatever runs. */
 export interface Retried extends Pick<ListedIntervention, "workflow" | "definitionId"> {
@@ -43,57 +61,73 @@ export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retr
     .slice(0, RETRIED_STEPS_MAX);
 }
 
-type CountedRun = Pick<RunRecord, "state" | "createdAt" | "endedAt">;
-
-/** How often what had failed was tried again, and of which steps most. */
-export interface Retries {
-  readonly retries: number;
-  readonly moreRetries: boolean;
+/** What was read of these minutes. */
+export interface SeenOfLate {
+  readonly open: OpenRuns;
+  readonly counts: readonly RunCount[];
+  readonly unsuccessful: readonly WorkflowEnds[];
+  readonly interventions: ReadonlyMap<Rule, number>;
+  /** The newest, without waits for a retry. */
+  readonly sampled: readonly Pick<InterventionRecord, "dueAt" | "actedAt">[];
+  readonly retriesSampled: number;
   readonly retriedSteps: MessageInitShape<typeof RetriedStepSchema>[];
 }
 
-/** `runs` newest first, one more than are counted if there are more. */
-export function activityOf(
-  runs: readonly CountedRun[],
-  interventions: readonly Pick<InterventionRecord, "dueAt" | "actedAt">[],
-  retries: Retries,
-): MessageInitShape<typeof ActivitySchema> {
-  const counted = runs.slice(0, RUNS_LOOKED_AT);
-  const states = new Map<RunState["kind"], number>();
-  for (const { state } of counted) states.set(state, (states.get(state) ?? 0) + 1);
-  const detected = interventions
+export function activityOf(seen: SeenOfLate): MessageInitShape<typeof ActivitySchema> {
+  const { open, counts, interventions, sampled } = seen;
+  const numbers = [...interventions.values()];
+  const retries = interventions.get("backoff") ?? 0;
+  const late = sampled
     .map(({ dueAt, actedAt }) => Math.max(0, actedAt - dueAt))
     .sort((a, b) => a - b);
-  const slow = detected[Math.ceil(detected.length * SLOW_SHARE) - 1];
-  const typical = detected[Math.ceil(detected.length / 2) - 1];
+  const slow = late[Math.ceil(late.length * SLOW_SHARE) - 1];
+  const typical = late[Math.ceil(late.length / 2) - 1];
   return {
-    minutes: minutesOf(counted),
-    states: [...states]
-      .map(([state, count]) => ({ state: RUN_STATES[state], count }))
-      .sort((a, b) => a.state - b.state),
-    moreRuns: runs.length > RUNS_LOOKED_AT,
-    interventions: detected.length,
-    ...retries,
+    minutes: minutesOf(counts),
+    states: statesOf(open, counts),
+    moreRuns: !open.allCounted,
+    interventions: numbers.reduce((a, b) => a + b, 0),
+    moreInterventions: numbers.some((count) => count >= INTERVENTIONS_COUNTED_MAX),
+    retries,
+    moreRetries: retries >= INTERVENTIONS_COUNTED_MAX,
+    retriedSteps: seen.retriedSteps,
+    retriesSampled: seen.retriesSampled,
+    detectSampled: late.length,
     ...(typical === undefined ? {} : { detectTypical: durationFromMs(typical) }),
     ...(slow === undefined ? {} : { detectSlow: durationFromMs(slow) }),
+    unsuccessfulWorkflows: seen.unsuccessful.map(({ workflow, ends }) => ({
+      ...{ workflow, completed: ends.COMPLETED, failed: ends.FAILED },
+      ...{ compensated: ends.COMPENSATED, cancelled: ends.CANCELLED },
+    })),
   };
 }
 
-function minutesOf(runs: readonly CountedRun[]) {
-  const minutes = new Map<number, { accepted: number; completed: number; notCompleted: number }>();
-  const minuteOf = (at: number) => {
-    const start = Math.floor(at / MINUTE_MS) * MINUTE_MS;
-    const minute = minutes.get(start) ?? { accepted: 0, completed: 0, notCompleted: 0 };
-    minutes.set(start, minute);
-    return minute;
-  };
-  for (const { state, createdAt, endedAt } of runs) {
-    minuteOf(createdAt).accepted++;
-    if (endedAt === null) continue;
-    if (state === "COMPLETED") minuteOf(endedAt).completed++;
-    else minuteOf(endedAt).notCompleted++;
-  }
-  return [...minutes]
-    .sort(([a], [b]) => a - b)
-    .map(([start, counts]) => ({ startTime: timestampFromMs(start), ...counts }));
+/** Open runs by state, and those that ended by the state in which they did. */
+function statesOf({ openRuns }: OpenRuns, counts: readonly RunCount[]) {
+  const states = new Map<RunState["kind"], number>(openRuns);
+  for (const { event, runs } of counts)
+    if (event !== "ACCEPTED") states.set(event, (states.get(event) ?? 0) + runs);
+  return [...states]
+    .map(([state, count]) => ({ state: RUN_STATES[state], count }))
+    .sort((a, b) => a.state - b.state);
+}
+
+/** Those are the oldest first, as `counts` are. */
+function minutesOf(counts: readonly RunCount[]) {
+  return [...Map.groupBy(counts, ({ minute }) => minute)].map(
+    ([start, of]): MessageInitShape<typeof ActivityMinuteSchema> => {
+      const count = (wanted: RunCount["event"]) =>
+        of.reduce((sum, { event, runs }) => sum + (event === wanted ? runs : 0), 0);
+      const [failed, compensated, cancelled] = [
+        count("FAILED"),
+        count("COMPENSATED"),
+        count("CANCELLED"),
+      ];
+      return {
+        ...{ startTime: timestampFromMs(start), accepted: count("ACCEPTED") },
+        ...{ completed: count("COMPLETED"), failed, compensated, cancelled },
+        notCompleted: failed + compensated + cancelled,
+      };
+    },
+  );
 }

@@ -19,6 +19,7 @@ const RULES: Readonly<Record<Rule, true>> = Object.freeze({
   ...{ callback: true, deadline: true, "late-effect": true, forgotten: true, slow: true },
   ...{ "agent-circuit": true, "queue-circuit": true, integrity: true, failing: true },
 });
+export const EVERY_RULE: readonly Rule[] = Object.keys(RULES).filter(isRule);
 
 export function createInterventionCalls(
   deps: OperatorCallDeps,
@@ -58,7 +59,7 @@ function filterFrom(request: ListInterventionsRequest) {
 
 function ruleFrom(rule: string, index: number): Rule {
   if (isRule(rule)) return rule;
-  const known = Object.keys(RULES).join(", ");
+  const known = EVERY_RULE.join(", ");
   const message = `"${rule}" is no rule of this server: its rules are ${known}`;
   throw refusal("INVALID_REQUEST", [{ path: `rules[${index}]`, message }]);
 }

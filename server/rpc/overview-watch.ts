@@ -2,10 +2,9 @@
 //
 //   watcher: look → send if it is another → wait a second → look …
 //
-// Promise: however many watch a namespace, it is looked at once a second, its runs of late once in
-// five; and not at all while nobody watches.
+// Promise: however many watch a namespace, it is looked at once a second, what runs came to once
+// in five seconds; and not at all while nobody watches.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type GetOverviewResponseSchema,
   type WatchOverviewRequest,
@@ -13,28 +12,15 @@ import {
   WatchOverviewResponseSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Clock } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
-import { nameAt } from "../core/plan-at.ts";
 import { DroverError } from "../errors.ts";
-import type { Namespace, Store } from "../store/store.ts";
-import {
-  activityOf,
-  INTERVENTIONS_LOOKED_AT,
-  RETRIES_LOOKED_AT,
-  type Retries,
-  RUNS_LOOKED_AT,
-  RUNS_OF_LATE_MS,
-  retriedSteps,
-} from "./activity.ts";
-import { createPlans } from "./agents.ts";
+import type { Namespace } from "../store/store.ts";
+import { readActivity } from "./activity-look.ts";
+import type { OperatorCallDeps } from "./agents.ts";
 import { cursorOf } from "./cursor.ts";
 import type { Drain } from "./drain.ts";
-import type { Namespaces } from "./namespaces.ts";
 import { whileWaiting } from "./waits.ts";
 
-export interface OverviewWatchDeps {
-  readonly store: Pick<Store, "reads" | "operators" | "definition">;
-  readonly namespaces: Namespaces;
+export interface OverviewWatchDeps extends OperatorCallDeps {
   readonly drain: Drain;
   readonly clock: Clock;
   readonly overview: (
@@ -47,28 +33,13 @@ type Watch = (
   caller: AbortSignal,
 ) => AsyncGenerator<WatchOverviewResponse>;
 
-const ANY_INTERVENTION = { rules: null, runId: null, from: null, until: null, after: null };
-const ANY_RUN = { parent: null, states: [], workflow: null, labels: {}, createdBefore: null };
 const LOOK_AGAIN_MS = 1_000;
 const ACTIVITY_AGAIN_MS = 5_000;
 
 export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
-  const { store, namespaces, drain, clock } = deps;
+  const { namespaces, drain, clock } = deps;
 
-  const activity = sharedFor(ACTIVITY_AGAIN_MS, clock, async ({ id }: Namespace) => {
-    const now = await store.operators.now();
-    const runs = await store.reads.listRuns(id, {
-      filter: { ...ANY_RUN, createdAfter: now - RUNS_OF_LATE_MS },
-      order: "created-desc",
-      limit: RUNS_LOOKED_AT + 1,
-      after: null,
-    });
-    const interventions = await store.operators.interventions(id, {
-      ...ANY_INTERVENTION,
-      limit: INTERVENTIONS_LOOKED_AT,
-    });
-    return activityOf(runs, interventions, await retriesOf(deps, id, now - RUNS_OF_LATE_MS));
-  });
+  const activity = sharedFor(ACTIVITY_AGAIN_MS, clock, ({ id }) => readActivity(deps, id));
 
   const look = sharedFor(LOOK_AGAIN_MS, clock, async (namespace: Namespace) => {
     const overview = await deps.overview(namespace);
@@ -90,30 +61,6 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
         throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
       await whileWaiting(deps, caller, { afterMs: LOOK_AGAIN_MS }, aborted);
     }
-  };
-}
-
-/** Each wait for another try that ended has left its mark, and an index leads to those of late. */
-async function retriesOf(
-  deps: OverviewWatchDeps,
-  namespaceId: number,
-  from: Moment,
-): Promise<Retries> {
-  const waits = await deps.store.operators.interventions(namespaceId, {
-    ...{ ...ANY_INTERVENTION, rules: ["backoff"], from },
-    limit: RETRIES_LOOKED_AT + 1,
-  });
-  const counted = waits.slice(0, RETRIES_LOOKED_AT);
-  const planOf = createPlans(deps)();
-  const named = retriedSteps(counted).map(async (one) => {
-    const { workflow, retries, lastAt, lastRunId } = one;
-    const stepId = nameAt(await planOf(one), one.step);
-    return { workflow, stepId, retries, lastTime: timestampFromMs(lastAt), lastRunId };
-  });
-  return {
-    retries: counted.length,
-    moreRetries: waits.length > RETRIES_LOOKED_AT,
-    retriedSteps: await Promise.all(named),
   };
 }
 

@@ -1,15 +1,16 @@
 // The state of the whole: partitions and who watches them, what needs a person, what runs here.
 import { readFileSync } from "node:fs";
-import type { MessageInitShape } from "@bufbuild/protobuf";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import type { GetOverviewResponseSchema } from "@drover/proto/drover/v1/overview_pb.ts";
+import { ActivitySchema, GetOverviewResponseSchema } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import type { Pause } from "../store/queues.ts";
 import type { Namespace, Store } from "../store/store.ts";
+import { readActivity } from "./activity-look.ts";
 import type { OperatorCallDeps } from "./agents.ts";
 import { circuitMessage, cordonMessage } from "./circuits.ts";
 import { RUN_STATES } from "./convert-run.ts";
@@ -81,7 +82,12 @@ export function createOverviewCalls(
       return { supervisors };
     },
 
-    getOverview: async ({ namespace }) => overview(await namespaces.find(namespace)),
+    async getOverview({ namespace: name }) {
+      const namespace = await namespaces.find(name);
+      const message = create(GetOverviewResponseSchema, await overview(namespace));
+      message.activity = create(ActivitySchema, await readActivity(deps, namespace.id));
+      return message;
+    },
 
     watchOverview: (request, { signal }) => watch(request, signal),
 

@@ -1,8 +1,8 @@
 /**
- * What the overview says of steps: which are tried again and again, and which take far longer than
- * others of their kind have, the items of a map as well.
+ * What the overview says of runs, all of which it counts; of steps that are tried again and again;
+ * and of steps, the items of a map as well, that take far longer than others of their kind have.
  */
-import { type Agent, createAgent, TransientError } from "@drover/sdk";
+import { type Agent, createAgent, PermanentError, TransientError } from "@drover/sdk";
 import { afterAll, beforeAll, test } from "vitest";
 import { createClient } from "../../sdk/typescript/client.ts";
 import { silentLog } from "../support/agent-script.ts";
@@ -24,6 +24,15 @@ steps:
     retry: { attempts: 9, initial: 10ms }
 `;
 
+const FAILED = 18;
+const BATCHES = 2;
+const BATCH = 500;
+/** Its only step is skipped: it ends as soon as it begins. */
+const SWEEP = `workflow: sweep\nsteps: [{ id: floor, task: order, when: '\${false}' }]\n`;
+const SPOILED = `workflow: spoiled
+steps: [{ id: smell, task: smell, queue: shop, retry: { attempts: 1 } }]
+`;
+
 let server: TestServer;
 let agent: Agent;
 let client: ReturnType<typeof createClient>;
@@ -41,6 +50,9 @@ beforeAll(async () => {
           if (input() !== "lost") resolve();
           signal.addEventListener("abort", () => reject(signal.reason));
         }),
+      smell: async () => {
+        throw new PermanentError("spoiled", "it smells");
+      },
       order: async ({ runId }) => {
         const before = tries.get(runId) ?? 0;
         tries.set(runId, before + 1);
@@ -49,7 +61,7 @@ beforeAll(async () => {
     },
   });
   agent.start();
-  await client.registerWorkflow(SHELVES);
+  for (const text of [SHELVES, SWEEP, SPOILED]) await client.registerWorkflow(text);
 });
 afterAll(async () => {
   await closeBrowser();
@@ -63,12 +75,37 @@ async function start(shelves: readonly string[]): Promise<string> {
   return runId;
 }
 
+test("runs that failed stay in sight when a thousand younger ones complete", async (context) => {
+  const spoiled = Array.from({ length: FAILED }, () => client.schedule({ workflow: "spoiled" }));
+  for (const { runId } of await Promise.all(spoiled)) await client.waitRun(runId);
+  const runs = Array.from({ length: BATCH }, () => ({ workflow: { name: "sweep" } }));
+  for (let batch = 0; batch < BATCHES; batch++)
+    await callJson(server.address, "SchedulerService/ScheduleBatch", { runs });
+
+  const page = await keptPage(context, server.address);
+  await visit(page, "/");
+  const ended = (word: string) => page.locator(".standings li").filter({ hasText: word });
+  await ended("completed").getByText("1,000", { exact: true }).waitFor();
+  await ended("failed").getByText("18", { exact: true }).waitFor();
+  for (const word of ["undone", "cancelled"])
+    await ended(word).getByText("0", { exact: true }).waitFor();
+  const completed = page.locator(".tile").filter({ hasText: "1,000 of 1,018 runs" });
+  await completed.getByText("98.2 %", { exact: true }).waitFor();
+  await page.getByRole("img", { name: /: 18 failed, .*, 1000 completed\.$/ }).waitFor();
+  await lookAt(page, "overview-counts");
+  const line = page.getByRole("listitem").filter({ hasText: "spoiled: 18 failed" });
+  await line.getByRole("link", { name: "Look at the runs" }).click();
+  await page.waitForURL("**/runs?state=FAILED&workflow=spoiled");
+});
+
 test("steps that are tried again are counted, and lead to the run in which they were last", async (context) => {
   const runs = [await start(["a"]), await start(["b"])];
   for (const runId of runs) await client.waitRun(runId);
   const page = await keptPage(context, server.address);
   await visit(page, "/");
-  const retries = page.locator(".tile").filter({ hasText: "Retries" });
+  const retries = page.locator(".tile").filter({
+    has: page.getByRole("heading", { name: "Retries" }),
+  });
   await retries.getByText("6", { exact: true }).waitFor();
   const line = page.getByRole("listitem").filter({ hasText: "Step order of count-shelves" });
   await line.getByText("6 ×").waitFor();

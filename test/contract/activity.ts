@@ -1,7 +1,7 @@
 /** What an overview counts: exactly what a scan of the runs says, each run once. */
 import { expect, test } from "vitest";
 import type { Outcome } from "../../server/core/attempt.ts";
-import { MINUTE_MS, minuteOf } from "../../server/store/activity.ts";
+import { MINUTE_MS, minuteOf, OPEN_RUNS_COUNTED_MAX } from "../../server/store/activity.ts";
 import type { RunRecord } from "../../server/store/reads.ts";
 import type { Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
@@ -147,6 +147,17 @@ export function describeActivity(opened: Opened): void {
     );
     expect(counted.allCounted).toBe(true);
     expect(await store.operators.cluster(namespaceId)).toMatchObject(counted);
+  });
+
+  test("all open runs of a namespace are counted, more than of one partition", async () => {
+    const { store } = opened();
+    const placed = await place(store, workflow({ a: {} }));
+    const many = OPEN_RUNS_COUNTED_MAX + 1;
+    await store.transact({ name: "many" }, async (tx) => {
+      for (let n = 0; n < many; n++) await insert(tx, placed);
+    });
+    const counted = await store.operators.cluster(placed.namespaceId);
+    expect(counted).toMatchObject({ openRuns: new Map([["RUNNING", many]]), allCounted: true });
   });
 
   test("interventions are counted by their rule, from a moment on", async () => {

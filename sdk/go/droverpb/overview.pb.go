@@ -94,7 +94,9 @@ type GetOverviewResponse struct {
 	// that a person keeps open.
 	OpenCircuits []*Circuit `protobuf:"bytes,7,rep,name=open_circuits,json=openCircuits,proto3" json:"open_circuits,omitempty"`
 	// Agents, and versions of agents, that get nothing new.
-	Cordons       []*Cordon `protobuf:"bytes,8,rep,name=cordons,proto3" json:"cordons,omitempty"`
+	Cordons []*Cordon `protobuf:"bytes,8,rep,name=cordons,proto3" json:"cordons,omitempty"`
+	// What the runs of the namespace came to lately. Absent in WatchOverview, which has it beside.
+	Activity      *Activity `protobuf:"bytes,9,opt,name=activity,proto3" json:"activity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -181,6 +183,13 @@ func (x *GetOverviewResponse) GetOpenCircuits() []*Circuit {
 func (x *GetOverviewResponse) GetCordons() []*Cordon {
 	if x != nil {
 		return x.Cordons
+	}
+	return nil
+}
+
+func (x *GetOverviewResponse) GetActivity() *Activity {
+	if x != nil {
+		return x.Activity
 	}
 	return nil
 }
@@ -305,31 +314,44 @@ func (x *WatchOverviewResponse) GetCursor() string {
 	return ""
 }
 
-// What the runs of a namespace came to lately: those of the last thirty minutes, the newest 1,000 of
-// them, and the newest 200 interventions.
+// What the runs of a namespace came to in the last thirty minutes: this minute of the clock of the
+// database, and the 29 before it. Runs are counted exactly, in the minute in which they were accepted
+// and in that in which they ended, runs begun by other runs among them. A run that ended never opens
+// again: what does it again is a run of its own.
 type Activity struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Minutes of the clock of the database, the oldest first, without those before the first run.
+	// The oldest first, without minutes in which no run was accepted or ended.
 	Minutes []*ActivityMinute `protobuf:"bytes,1,rep,name=minutes,proto3" json:"minutes,omitempty"`
-	// How many of these runs are in which state; states without any are left out.
+	// Runs by state: those that are open now, however old, as GetClusterInfo counts them; and those
+	// that ended in these thirty minutes. States without any are left out.
 	States []*OpenRuns `protobuf:"bytes,2,rep,name=states,proto3" json:"states,omitempty"`
-	// There are more runs in these thirty minutes than were looked at.
+	// There are more open runs than were counted: some 100,000.
 	MoreRuns bool `protobuf:"varint,3,opt,name=more_runs,json=moreRuns,proto3" json:"more_runs,omitempty"`
-	// How long after they were due half of the interventions had acted. Absent: there was none.
+	// By how much half of the interventions were late: from the moment that was due until a supervisor
+	// acted. Waits for a retry are left out. Absent: there was none.
 	DetectTypical *durationpb.Duration `protobuf:"bytes,4,opt,name=detect_typical,json=detectTypical,proto3" json:"detect_typical,omitempty"`
-	// After how long 95 of 100 had. Absent: there was none.
+	// By how much 95 of 100 were late at most. Absent: there was none.
 	DetectSlow *durationpb.Duration `protobuf:"bytes,5,opt,name=detect_slow,json=detectSlow,proto3" json:"detect_slow,omitempty"`
-	// How many interventions these two are made of.
+	// How many interventions there were, retries among them. Of each rule up to 10,000 are counted.
 	Interventions int32 `protobuf:"varint,6,opt,name=interventions,proto3" json:"interventions,omitempty"`
-	// How often a step of the namespace, or its undoing, was tried again in these thirty minutes,
-	// once the wait after a failure was over. Counted up to 500.
+	// How often a step of the namespace, or its undoing, was tried again once the wait after a failure
+	// was over. Counted up to 10,000.
 	Retries int32 `protobuf:"varint,7,opt,name=retries,proto3" json:"retries,omitempty"`
-	// There were more than 500.
+	// There may be more than 10,000.
 	MoreRetries bool `protobuf:"varint,8,opt,name=more_retries,json=moreRetries,proto3" json:"more_retries,omitempty"`
-	// The steps that these are of, those with most first: up to five.
-	RetriedSteps  []*RetriedStep `protobuf:"bytes,9,rep,name=retried_steps,json=retriedSteps,proto3" json:"retried_steps,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The steps that the newest of these are of, those with most first: up to five.
+	RetriedSteps []*RetriedStep `protobuf:"bytes,9,rep,name=retried_steps,json=retriedSteps,proto3" json:"retried_steps,omitempty"`
+	// How many retries, the newest, retried_steps counts: up to 500.
+	RetriesSampled int32 `protobuf:"varint,10,opt,name=retries_sampled,json=retriesSampled,proto3" json:"retries_sampled,omitempty"`
+	// How many interventions, the newest, detect_typical and detect_slow are made of: up to 200.
+	DetectSampled int32 `protobuf:"varint,11,opt,name=detect_sampled,json=detectSampled,proto3" json:"detect_sampled,omitempty"`
+	// There may be more interventions than were counted.
+	MoreInterventions bool `protobuf:"varint,12,opt,name=more_interventions,json=moreInterventions,proto3" json:"more_interventions,omitempty"`
+	// Workflows of which runs FAILED, were COMPENSATED or CANCELLED, those with most such runs first:
+	// up to five.
+	UnsuccessfulWorkflows []*WorkflowActivity `protobuf:"bytes,13,rep,name=unsuccessful_workflows,json=unsuccessfulWorkflows,proto3" json:"unsuccessful_workflows,omitempty"`
+	unknownFields         protoimpl.UnknownFields
+	sizeCache             protoimpl.SizeCache
 }
 
 func (x *Activity) Reset() {
@@ -425,6 +447,116 @@ func (x *Activity) GetRetriedSteps() []*RetriedStep {
 	return nil
 }
 
+func (x *Activity) GetRetriesSampled() int32 {
+	if x != nil {
+		return x.RetriesSampled
+	}
+	return 0
+}
+
+func (x *Activity) GetDetectSampled() int32 {
+	if x != nil {
+		return x.DetectSampled
+	}
+	return 0
+}
+
+func (x *Activity) GetMoreInterventions() bool {
+	if x != nil {
+		return x.MoreInterventions
+	}
+	return false
+}
+
+func (x *Activity) GetUnsuccessfulWorkflows() []*WorkflowActivity {
+	if x != nil {
+		return x.UnsuccessfulWorkflows
+	}
+	return nil
+}
+
+// How the runs of a workflow ended.
+type WorkflowActivity struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the workflow.
+	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
+	// Runs that reached COMPLETED.
+	Completed int32 `protobuf:"varint,2,opt,name=completed,proto3" json:"completed,omitempty"`
+	// Runs that reached FAILED.
+	Failed int32 `protobuf:"varint,3,opt,name=failed,proto3" json:"failed,omitempty"`
+	// Runs that reached COMPENSATED.
+	Compensated int32 `protobuf:"varint,4,opt,name=compensated,proto3" json:"compensated,omitempty"`
+	// Runs that reached CANCELLED.
+	Cancelled     int32 `protobuf:"varint,5,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WorkflowActivity) Reset() {
+	*x = WorkflowActivity{}
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WorkflowActivity) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WorkflowActivity) ProtoMessage() {}
+
+func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WorkflowActivity.ProtoReflect.Descriptor instead.
+func (*WorkflowActivity) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *WorkflowActivity) GetWorkflow() string {
+	if x != nil {
+		return x.Workflow
+	}
+	return ""
+}
+
+func (x *WorkflowActivity) GetCompleted() int32 {
+	if x != nil {
+		return x.Completed
+	}
+	return 0
+}
+
+func (x *WorkflowActivity) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *WorkflowActivity) GetCompensated() int32 {
+	if x != nil {
+		return x.Compensated
+	}
+	return 0
+}
+
+func (x *WorkflowActivity) GetCancelled() int32 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return 0
+}
+
 // A step that was tried again, in whatever runs.
 type RetriedStep struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -444,7 +576,7 @@ type RetriedStep struct {
 
 func (x *RetriedStep) Reset() {
 	*x = RetriedStep{}
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -456,7 +588,7 @@ func (x *RetriedStep) String() string {
 func (*RetriedStep) ProtoMessage() {}
 
 func (x *RetriedStep) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -469,7 +601,7 @@ func (x *RetriedStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetriedStep.ProtoReflect.Descriptor instead.
 func (*RetriedStep) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *RetriedStep) GetWorkflow() string {
@@ -514,17 +646,23 @@ type ActivityMinute struct {
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
 	// Runs that were accepted in it.
 	Accepted int32 `protobuf:"varint,2,opt,name=accepted,proto3" json:"accepted,omitempty"`
-	// Of the runs that were looked at, those that reached COMPLETED in it.
+	// Runs that reached COMPLETED in it.
 	Completed int32 `protobuf:"varint,3,opt,name=completed,proto3" json:"completed,omitempty"`
-	// Those that reached FAILED, COMPENSATED or CANCELLED in it.
-	NotCompleted  int32 `protobuf:"varint,4,opt,name=not_completed,json=notCompleted,proto3" json:"not_completed,omitempty"`
+	// Runs that reached FAILED, COMPENSATED or CANCELLED in it.
+	NotCompleted int32 `protobuf:"varint,4,opt,name=not_completed,json=notCompleted,proto3" json:"not_completed,omitempty"`
+	// Of these, those that reached FAILED.
+	Failed int32 `protobuf:"varint,5,opt,name=failed,proto3" json:"failed,omitempty"`
+	// Of these, those that reached COMPENSATED.
+	Compensated int32 `protobuf:"varint,6,opt,name=compensated,proto3" json:"compensated,omitempty"`
+	// Of these, those that reached CANCELLED.
+	Cancelled     int32 `protobuf:"varint,7,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ActivityMinute) Reset() {
 	*x = ActivityMinute{}
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -536,7 +674,7 @@ func (x *ActivityMinute) String() string {
 func (*ActivityMinute) ProtoMessage() {}
 
 func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -549,7 +687,7 @@ func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
 func (*ActivityMinute) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
@@ -580,6 +718,27 @@ func (x *ActivityMinute) GetNotCompleted() int32 {
 	return 0
 }
 
+func (x *ActivityMinute) GetFailed() int32 {
+	if x != nil {
+		return x.Failed
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetCompensated() int32 {
+	if x != nil {
+		return x.Compensated
+	}
+	return 0
+}
+
+func (x *ActivityMinute) GetCancelled() int32 {
+	if x != nil {
+		return x.Cancelled
+	}
+	return 0
+}
+
 // Tasks that nobody asks for.
 type UnservedTask struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -599,7 +758,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -611,7 +770,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -624,7 +783,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -675,7 +834,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -687,7 +846,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -700,7 +859,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NamedPause) GetName() string {
@@ -726,7 +885,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -738,7 +897,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -751,7 +910,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 // What runs here.
@@ -775,7 +934,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +946,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +959,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -860,7 +1019,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -872,7 +1031,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -885,7 +1044,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -909,7 +1068,7 @@ func (x *AppliedMigration) GetAppliedTime() *timestamppb.Timestamp {
 	return nil
 }
 
-// Open runs of one state.
+// Runs of one state.
 type OpenRuns struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The state.
@@ -922,7 +1081,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -934,7 +1093,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -947,7 +1106,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -970,7 +1129,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\n" +
 	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
 	"\x12GetOverviewRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xde\x03\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\x8f\x04\n" +
 	"\x13GetOverviewResponse\x12)\n" +
 	"\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n" +
 	"\x0eunserved_tasks\x18\x02 \x03(\v2\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n" +
@@ -979,14 +1138,15 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\rpaused_queues\x18\x05 \x03(\v2\x15.drover.v1.NamedPauseR\fpausedQueues\x12@\n" +
 	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x127\n" +
 	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\x12+\n" +
-	"\acordons\x18\b \x03(\v2\x11.drover.v1.CordonR\acordons\"s\n" +
+	"\acordons\x18\b \x03(\v2\x11.drover.v1.CordonR\acordons\x12/\n" +
+	"\bactivity\x18\t \x01(\v2\x13.drover.v1.ActivityR\bactivity\"s\n" +
 	"\x14WatchOverviewRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05after\"\x9c\x01\n" +
 	"\x15WatchOverviewResponse\x12:\n" +
 	"\boverview\x18\x01 \x01(\v2\x1e.drover.v1.GetOverviewResponseR\boverview\x12/\n" +
 	"\bactivity\x18\x02 \x01(\v2\x13.drover.v1.ActivityR\bactivity\x12\x16\n" +
-	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xa7\x03\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"\xfa\x04\n" +
 	"\bActivity\x123\n" +
 	"\aminutes\x18\x01 \x03(\v2\x19.drover.v1.ActivityMinuteR\aminutes\x12+\n" +
 	"\x06states\x18\x02 \x03(\v2\x13.drover.v1.OpenRunsR\x06states\x12\x1b\n" +
@@ -997,19 +1157,33 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\rinterventions\x18\x06 \x01(\x05R\rinterventions\x12\x18\n" +
 	"\aretries\x18\a \x01(\x05R\aretries\x12!\n" +
 	"\fmore_retries\x18\b \x01(\bR\vmoreRetries\x12;\n" +
-	"\rretried_steps\x18\t \x03(\v2\x16.drover.v1.RetriedStepR\fretriedSteps\"\xb5\x01\n" +
+	"\rretried_steps\x18\t \x03(\v2\x16.drover.v1.RetriedStepR\fretriedSteps\x12'\n" +
+	"\x0fretries_sampled\x18\n" +
+	" \x01(\x05R\x0eretriesSampled\x12%\n" +
+	"\x0edetect_sampled\x18\v \x01(\x05R\rdetectSampled\x12-\n" +
+	"\x12more_interventions\x18\f \x01(\bR\x11moreInterventions\x12R\n" +
+	"\x16unsuccessful_workflows\x18\r \x03(\v2\x1b.drover.v1.WorkflowActivityR\x15unsuccessfulWorkflows\"\xa4\x01\n" +
+	"\x10WorkflowActivity\x12\x1a\n" +
+	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x1c\n" +
+	"\tcompleted\x18\x02 \x01(\x05R\tcompleted\x12\x16\n" +
+	"\x06failed\x18\x03 \x01(\x05R\x06failed\x12 \n" +
+	"\vcompensated\x18\x04 \x01(\x05R\vcompensated\x12\x1c\n" +
+	"\tcancelled\x18\x05 \x01(\x05R\tcancelled\"\xb5\x01\n" +
 	"\vRetriedStep\x12\x1a\n" +
 	"\bworkflow\x18\x01 \x01(\tR\bworkflow\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12\x18\n" +
 	"\aretries\x18\x03 \x01(\x05R\aretries\x127\n" +
 	"\tlast_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\x12\x1e\n" +
-	"\vlast_run_id\x18\x05 \x01(\tR\tlastRunId\"\xaa\x01\n" +
+	"\vlast_run_id\x18\x05 \x01(\tR\tlastRunId\"\x82\x02\n" +
 	"\x0eActivityMinute\x129\n" +
 	"\n" +
 	"start_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1a\n" +
 	"\baccepted\x18\x02 \x01(\x05R\baccepted\x12\x1c\n" +
 	"\tcompleted\x18\x03 \x01(\x05R\tcompleted\x12#\n" +
-	"\rnot_completed\x18\x04 \x01(\x05R\fnotCompleted\"\xd7\x01\n" +
+	"\rnot_completed\x18\x04 \x01(\x05R\fnotCompleted\x12\x16\n" +
+	"\x06failed\x18\x05 \x01(\x05R\x06failed\x12 \n" +
+	"\vcompensated\x18\x06 \x01(\x05R\vcompensated\x12\x1c\n" +
+	"\tcancelled\x18\a \x01(\x05R\tcancelled\"\xd7\x01\n" +
 	"\fUnservedTask\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12;\n" +
@@ -1054,59 +1228,62 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
 	(*WatchOverviewRequest)(nil),   // 2: drover.v1.WatchOverviewRequest
 	(*WatchOverviewResponse)(nil),  // 3: drover.v1.WatchOverviewResponse
 	(*Activity)(nil),               // 4: drover.v1.Activity
-	(*RetriedStep)(nil),            // 5: drover.v1.RetriedStep
-	(*ActivityMinute)(nil),         // 6: drover.v1.ActivityMinute
-	(*UnservedTask)(nil),           // 7: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 8: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 9: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 10: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 11: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 12: drover.v1.OpenRuns
-	(*Partition)(nil),              // 13: drover.v1.Partition
-	(*Pause)(nil),                  // 14: drover.v1.Pause
-	(*Circuit)(nil),                // 15: drover.v1.Circuit
-	(*Cordon)(nil),                 // 16: drover.v1.Cordon
-	(*durationpb.Duration)(nil),    // 17: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 18: google.protobuf.Timestamp
-	(RunState)(0),                  // 19: drover.v1.RunState
+	(*WorkflowActivity)(nil),       // 5: drover.v1.WorkflowActivity
+	(*RetriedStep)(nil),            // 6: drover.v1.RetriedStep
+	(*ActivityMinute)(nil),         // 7: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 8: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 9: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 10: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 11: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 12: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 13: drover.v1.OpenRuns
+	(*Partition)(nil),              // 14: drover.v1.Partition
+	(*Pause)(nil),                  // 15: drover.v1.Pause
+	(*Circuit)(nil),                // 16: drover.v1.Circuit
+	(*Cordon)(nil),                 // 17: drover.v1.Cordon
+	(*durationpb.Duration)(nil),    // 18: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 19: google.protobuf.Timestamp
+	(RunState)(0),                  // 20: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	7,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	13, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	14, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	8,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	8,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	15, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	16, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
-	1,  // 7: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
-	4,  // 8: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	6,  // 9: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	12, // 10: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	17, // 11: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	17, // 12: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	5,  // 13: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	18, // 14: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	18, // 15: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	18, // 16: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	18, // 17: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	14, // 18: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	17, // 19: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	11, // 20: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	12, // 21: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	18, // 22: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	19, // 23: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	8,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	14, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	15, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	9,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	9,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	16, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	17, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	4,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
+	1,  // 8: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
+	4,  // 9: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
+	7,  // 10: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	13, // 11: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	18, // 12: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	18, // 13: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	6,  // 14: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	5,  // 15: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
+	19, // 16: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	19, // 17: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	19, // 18: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	19, // 19: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	15, // 20: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	18, // 21: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	12, // 22: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	13, // 23: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	19, // 24: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	20, // 25: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	26, // [26:26] is the sub-list for method output_type
+	26, // [26:26] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1124,7 +1301,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -228,6 +228,7 @@ test("the status says what needs a person, and the command that helps", async ()
   expect(stdout).toMatch(/^agent "till" gets nothing new, said ada: slow .*agent uncordon till$/m);
   expect(stdout).toMatch(/^database +PostgreSQL \d+/m);
   expect(stdout).toMatch(/^open runs +.*1 escalated/m);
+  expect(stdout).toMatch(/^last 30 minutes +\d+ accepted; /m);
   const { openEscalations, unservedTasks, pausedQueues } = await client.operations.overview();
   expect({ openEscalations, pausedQueues }).toEqual({ openEscalations: 1, pausedQueues: ["mail"] });
   expect(unservedTasks).toMatchObject([{ queue: "nobody-s", task: "charge" }]);

@@ -101,6 +101,18 @@ test("Ctrl-C ends the following with 130 and leaves the terminal whole", async (
   expect(terminal.written().split(whole)[1]).toContain("RUNNING");
 });
 
+/** What comes of runs beside what needs a person. */
+const activity = {
+  minutes: [{ accepted: 18 }, { accepted: 1_000 }],
+  states: [
+    { state: RunState.RUNNING, count: 7 },
+    { state: RunState.ESCALATED, count: 4 },
+    { state: RunState.COMPLETED, count: 1_000 },
+    { state: RunState.FAILED, count: 18 },
+  ],
+  unsuccessfulWorkflows: [{ workflow: "send-mail", failed: 18 }],
+};
+
 test("what needs a person is drawn in place, over a lost server, until Ctrl-C, with 0", async () => {
   const seen: string[] = [];
   server.play({
@@ -108,7 +120,7 @@ test("what needs a person is drawn in place, over a lost server, until Ctrl-C, w
       seen.push(after);
       if (after === "") yield { cursor: "one", overview: { openEscalations: 2 } };
       else {
-        yield { cursor: "two", overview: {} };
+        yield { cursor: "two", overview: {}, activity };
         await Promise.race([]);
       }
     },
@@ -120,7 +132,11 @@ test("what needs a person is drawn in place, over a lost server, until Ctrl-C, w
   );
   expect(terminal.written()).toContain("2 escalations open");
   expect(terminal.written()).toContain("the server has gone: trying again");
-  expect(terminal.picture().join("\n")).not.toContain("has gone");
+  const picture = terminal.picture().join("\n");
+  expect(picture).not.toContain("has gone");
+  expect(picture).toMatch(/^open runs +7 running, 4 escalated *$/m);
+  expect(picture).toMatch(/^last 30 minutes +1018 accepted; 1000 completed, 18 failed *$/m);
+  expect(picture).toMatch(/^not completed +send-mail: 18 failed *$/m);
   expect(seen).toEqual(["", "one"]);
   terminal.type(CTRL_C);
   expect(await terminal.ended).toBe(0);

@@ -19,6 +19,7 @@ import { activityOf, retriedSteps } from "../../../server/rpc/activity.ts";
 import { createDrain } from "../../../server/rpc/drain.ts";
 import { createMount, type Handlers } from "../../../server/rpc/mount.ts";
 import { createRequestCheck } from "../../../server/rpc/request-check.ts";
+import { minuteOf, type RunCount } from "../../../server/store/activity.ts";
 import type { InterventionPage, ListedIntervention } from "../../../server/store/operators.ts";
 import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
 
@@ -129,38 +130,44 @@ test("a watch of the overview ends when the server drains", async () => {
   await expect(failed).rejects.toThrow(/about to stop/);
 });
 
-test("activity is counted by the minute, and says how fast interventions came", () => {
+test("activity has the runs of each minute, and says how late supervisors were", () => {
   const minute = 1_700_000_040_000;
-  const at = (createdAt: number, state: "RUNNING" | "COMPLETED" | "FAILED", endedAt?: number) => ({
-    ...{ state, createdAt, endedAt: endedAt ?? null },
-  });
-  const runs = [
-    at(minute + 61_000, "RUNNING"),
-    at(minute + 2_000, "FAILED", minute + 65_000),
-    at(minute + 1_000, "COMPLETED", minute + 3_000),
+  const count = (event: RunCount["event"], runs: number, at = minute) => {
+    return { event, runs, minute: at };
+  };
+  const counts = [
+    ...[count("ACCEPTED", 7), count("COMPLETED", 2), count("FAILED", 1)],
+    ...[count("COMPENSATED", 3, minute + 60_000), count("CANCELLED", 4, minute + 60_000)],
   ];
-  const interventions = Array.from({ length: 100 }, (_, n) => ({
-    dueAt: 0,
-    actedAt: (n + 1) * 10,
-  }));
-  const none = { retries: 0, moreRetries: false, retriedSteps: [] };
-  const counted = activityOf(runs, interventions, none);
-  const { minutes, states, moreRuns, detectTypical, detectSlow } = counted;
-  expect(minutes).toMatchObject([
-    { accepted: 2, completed: 1, notCompleted: 0 },
-    { accepted: 1, completed: 0, notCompleted: 1 },
+  const sampled = Array.from({ length: 100 }, (_, n) => ({ dueAt: 0, actedAt: (n + 1) * 10 }));
+  const counted = activityOf({
+    ...{ counts, sampled, unsuccessful: [], retriesSampled: 0, retriedSteps: [] },
+    open: { openRuns: new Map([["ESCALATED", 5]]), allCounted: true },
+    interventions: new Map([
+      ["lease", 100],
+      ["backoff", 10_000],
+    ]),
+  });
+  expect(counted.minutes).toMatchObject([
+    { accepted: 7, completed: 2, notCompleted: 1, failed: 1, compensated: 0, cancelled: 0 },
+    { accepted: 0, completed: 0, notCompleted: 7, failed: 0, compensated: 3, cancelled: 4 },
   ]);
-  expect(states).toMatchObject([
-    { state: RunState.RUNNING, count: 1 },
-    { state: RunState.COMPLETED, count: 1 },
+  expect(counted.states).toMatchObject([
+    { state: RunState.ESCALATED, count: 5 },
+    { state: RunState.COMPLETED, count: 2 },
     { state: RunState.FAILED, count: 1 },
+    { state: RunState.COMPENSATED, count: 3 },
+    { state: RunState.CANCELLED, count: 4 },
   ]);
-  expect(moreRuns).toBe(false);
-  expect(detectTypical).toMatchObject({ seconds: 0n, nanos: 500_000_000 });
-  expect(detectSlow).toMatchObject({ seconds: 0n, nanos: 950_000_000 });
+  expect(counted).toMatchObject({
+    ...{ moreRuns: false, interventions: 10_100, moreInterventions: true, retries: 10_000 },
+    ...{ moreRetries: true, detectSampled: 100 },
+    detectTypical: { seconds: 0n, nanos: 500_000_000 },
+    detectSlow: { seconds: 0n, nanos: 950_000_000 },
+  });
 });
 
-test("the overview counts what was tried again lately, and names the steps with most", async () => {
+test("the overview counts all retries of late, and names the steps with most of the newest", async () => {
   const known = world.store.operators;
   const retried = (step: number, n: number): ListedIntervention => ({
     ...{ runId: RUN_ID, step, fence: n, rule: "backoff", n, saw: "", did: "", node: null },
@@ -170,21 +177,25 @@ test("the overview counts what was tried again lately, and names the steps with 
   const asked: InterventionPage[] = [];
   world.store.operators = {
     ...known,
+    countInterventions: async () => new Map([["backoff", 812]]),
     interventions: async (_id, page) => {
       asked.push(page);
-      if (page.rules === null) return [];
-      return [retried(0, 1), ...Array.from({ length: 500 }, (_, n) => retried(1, n + 2))];
+      if (!page.rules?.includes("backoff")) return [];
+      return [retried(0, 1), ...Array.from({ length: 499 }, (_, n) => retried(1, n + 2))];
     },
   };
   const operator = createClient(OperatorService, transports.Connect());
   const [first] = await take<WatchOverviewResponse>(operator.watchOverview({}), 1);
-  expect(first?.activity).toMatchObject({ retries: 500, moreRetries: true });
+  expect(first?.activity).toMatchObject({ retries: 812, moreRetries: false, retriesSampled: 500 });
   expect(first?.activity?.retriedSteps).toMatchObject([
     { workflow: "book-holiday", stepId: "hotel", retries: 499, lastRunId: RUN_ID },
     { workflow: "book-holiday", stepId: "flight", retries: 1 },
   ]);
-  const now = await known.now();
-  expect(asked[1]).toMatchObject({ rules: ["backoff"], from: now - 30 * 60_000, limit: 501 });
+  const from = minuteOf(await known.now()) - 29 * 60_000;
+  expect(asked[1]).toMatchObject({ rules: ["backoff"], from, limit: 500 });
+  // How late supervisors are is not told from the ends of waits for a retry.
+  expect(asked[0]).toMatchObject({ from, limit: 200 });
+  expect(asked[0]?.rules).not.toContain("backoff");
 });
 
 test("items of a map, and tries in several runs, are tries of one step", () => {

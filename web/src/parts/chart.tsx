@@ -1,5 +1,6 @@
-// A chart of numbers over time, by uPlot: one line or column for each series, drawn on a canvas
-// with the colours of the theme, and its numbers as a table, which is what is read aloud.
+// A chart of numbers over time, by uPlot: a column for each time, of one part for each series,
+// drawn on a canvas with the colours of the theme. Below stands what each series adds up to. Its
+// numbers are a table as well, which is what is read aloud.
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { numberWords } from "../words/counts.ts";
@@ -19,6 +20,7 @@ export interface ChartProps {
   readonly label: string;
   /** Seconds of the epoch. */
   readonly times: readonly number[];
+  /** From the foot of the columns to their top. */
   readonly series: readonly Series[];
 }
 
@@ -32,9 +34,7 @@ export function Chart({ label, times, series }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
   const drawn = useRef<uPlot | null>(null);
   const names = series.map(({ name, colour }) => `${name} ${colour}`).join("|");
-  // A column of nothing is no column, not one of no height.
-  const columns = series.map(({ values }) => values.map((value) => (value === 0 ? null : value)));
-  const data: uPlot.AlignedData = [[...times], ...columns];
+  const data: uPlot.AlignedData = [[...times], ...columnsOf(series)];
   const newest = useRef(data);
   newest.current = data;
 
@@ -68,9 +68,10 @@ export function Chart({ label, times, series }: ChartProps) {
       <div ref={place} aria-hidden="true" />
       <Numbers {...{ label, times, series }} />
       <figcaption>
-        {series.map(({ name, colour }) => (
+        {series.map(({ name, colour, values }) => (
           <span key={name}>
-            <i style={{ background: `var(${colour})` }} /> {name}
+            <i style={{ background: `var(${colour})` }} />{" "}
+            {numberWords(values.reduce((sum, value) => sum + value, 0))} {name}
           </span>
         ))}
       </figcaption>
@@ -110,6 +111,19 @@ function Numbers({ label, times, series }: ChartProps) {
   );
 }
 
+/** Heights from the foot, the whole column first: each part is drawn over those above it. */
+function columnsOf(series: readonly Series[]): (number | null)[][] {
+  const tops = series.map(({ values }, part) =>
+    // A part of nothing is no part, not one of no height.
+    values.map((value, at) =>
+      value === 0
+        ? null
+        : series.slice(0, part + 1).reduce((sum, below) => sum + (below.values[at] ?? 0), 0),
+    ),
+  );
+  return tops.reverse();
+}
+
 function optionsOf(target: HTMLElement, series: readonly Series[]): uPlot.Options {
   const style = getComputedStyle(target);
   const colour = (name: string) => style.getPropertyValue(name).trim();
@@ -135,7 +149,7 @@ function optionsOf(target: HTMLElement, series: readonly Series[]): uPlot.Option
     ],
     series: [
       {},
-      ...series.map(({ name, colour: token }) => ({
+      ...series.toReversed().map(({ name, colour: token }) => ({
         label: name,
         stroke: colour(token),
         fill: colour(token),

@@ -21,7 +21,7 @@ class GetOverviewRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
 class GetOverviewResponse(_message.Message):
-    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons")
+    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons", "activity")
     OPEN_ESCALATIONS_FIELD_NUMBER: _ClassVar[int]
     UNSERVED_TASKS_FIELD_NUMBER: _ClassVar[int]
     LATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -30,6 +30,7 @@ class GetOverviewResponse(_message.Message):
     PAUSED_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
     OPEN_CIRCUITS_FIELD_NUMBER: _ClassVar[int]
     CORDONS_FIELD_NUMBER: _ClassVar[int]
+    ACTIVITY_FIELD_NUMBER: _ClassVar[int]
     open_escalations: int
     unserved_tasks: _containers.RepeatedCompositeFieldContainer[UnservedTask]
     late_partitions: _containers.RepeatedCompositeFieldContainer[_partition_pb2.Partition]
@@ -38,7 +39,8 @@ class GetOverviewResponse(_message.Message):
     paused_workflows: _containers.RepeatedCompositeFieldContainer[NamedPause]
     open_circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
     cordons: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Cordon]
-    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ...) -> None: ...
+    activity: Activity
+    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ...) -> None: ...
 
 class WatchOverviewRequest(_message.Message):
     __slots__ = ("namespace", "after")
@@ -59,7 +61,7 @@ class WatchOverviewResponse(_message.Message):
     def __init__(self, overview: _Optional[_Union[GetOverviewResponse, _Mapping]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., cursor: _Optional[str] = ...) -> None: ...
 
 class Activity(_message.Message):
-    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps")
+    __slots__ = ("minutes", "states", "more_runs", "detect_typical", "detect_slow", "interventions", "retries", "more_retries", "retried_steps", "retries_sampled", "detect_sampled", "more_interventions", "unsuccessful_workflows")
     MINUTES_FIELD_NUMBER: _ClassVar[int]
     STATES_FIELD_NUMBER: _ClassVar[int]
     MORE_RUNS_FIELD_NUMBER: _ClassVar[int]
@@ -69,6 +71,10 @@ class Activity(_message.Message):
     RETRIES_FIELD_NUMBER: _ClassVar[int]
     MORE_RETRIES_FIELD_NUMBER: _ClassVar[int]
     RETRIED_STEPS_FIELD_NUMBER: _ClassVar[int]
+    RETRIES_SAMPLED_FIELD_NUMBER: _ClassVar[int]
+    DETECT_SAMPLED_FIELD_NUMBER: _ClassVar[int]
+    MORE_INTERVENTIONS_FIELD_NUMBER: _ClassVar[int]
+    UNSUCCESSFUL_WORKFLOWS_FIELD_NUMBER: _ClassVar[int]
     minutes: _containers.RepeatedCompositeFieldContainer[ActivityMinute]
     states: _containers.RepeatedCompositeFieldContainer[OpenRuns]
     more_runs: bool
@@ -78,7 +84,25 @@ class Activity(_message.Message):
     retries: int
     more_retries: bool
     retried_steps: _containers.RepeatedCompositeFieldContainer[RetriedStep]
-    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ...) -> None: ...
+    retries_sampled: int
+    detect_sampled: int
+    more_interventions: bool
+    unsuccessful_workflows: _containers.RepeatedCompositeFieldContainer[WorkflowActivity]
+    def __init__(self, minutes: _Optional[_Iterable[_Union[ActivityMinute, _Mapping]]] = ..., states: _Optional[_Iterable[_Union[OpenRuns, _Mapping]]] = ..., more_runs: _Optional[bool] = ..., detect_typical: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., detect_slow: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., interventions: _Optional[int] = ..., retries: _Optional[int] = ..., more_retries: _Optional[bool] = ..., retried_steps: _Optional[_Iterable[_Union[RetriedStep, _Mapping]]] = ..., retries_sampled: _Optional[int] = ..., detect_sampled: _Optional[int] = ..., more_interventions: _Optional[bool] = ..., unsuccessful_workflows: _Optional[_Iterable[_Union[WorkflowActivity, _Mapping]]] = ...) -> None: ...
+
+class WorkflowActivity(_message.Message):
+    __slots__ = ("workflow", "completed", "failed", "compensated", "cancelled")
+    WORKFLOW_FIELD_NUMBER: _ClassVar[int]
+    COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    COMPENSATED_FIELD_NUMBER: _ClassVar[int]
+    CANCELLED_FIELD_NUMBER: _ClassVar[int]
+    workflow: str
+    completed: int
+    failed: int
+    compensated: int
+    cancelled: int
+    def __init__(self, workflow: _Optional[str] = ..., completed: _Optional[int] = ..., failed: _Optional[int] = ..., compensated: _Optional[int] = ..., cancelled: _Optional[int] = ...) -> None: ...
 
 class RetriedStep(_message.Message):
     __slots__ = ("workflow", "step_id", "retries", "last_time", "last_run_id")
@@ -95,16 +119,22 @@ class RetriedStep(_message.Message):
     def __init__(self, workflow: _Optional[str] = ..., step_id: _Optional[str] = ..., retries: _Optional[int] = ..., last_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_run_id: _Optional[str] = ...) -> None: ...
 
 class ActivityMinute(_message.Message):
-    __slots__ = ("start_time", "accepted", "completed", "not_completed")
+    __slots__ = ("start_time", "accepted", "completed", "not_completed", "failed", "compensated", "cancelled")
     START_TIME_FIELD_NUMBER: _ClassVar[int]
     ACCEPTED_FIELD_NUMBER: _ClassVar[int]
     COMPLETED_FIELD_NUMBER: _ClassVar[int]
     NOT_COMPLETED_FIELD_NUMBER: _ClassVar[int]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    COMPENSATED_FIELD_NUMBER: _ClassVar[int]
+    CANCELLED_FIELD_NUMBER: _ClassVar[int]
     start_time: _timestamp_pb2.Timestamp
     accepted: int
     completed: int
     not_completed: int
-    def __init__(self, start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., accepted: _Optional[int] = ..., completed: _Optional[int] = ..., not_completed: _Optional[int] = ...) -> None: ...
+    failed: int
+    compensated: int
+    cancelled: int
+    def __init__(self, start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., accepted: _Optional[int] = ..., completed: _Optional[int] = ..., not_completed: _Optional[int] = ..., failed: _Optional[int] = ..., compensated: _Optional[int] = ..., cancelled: _Optional[int] = ...) -> None: ...
 
 class UnservedTask(_message.Message):
     __slots__ = ("queue", "task", "oldest_time", "polled_time", "agent_version")

@@ -1,28 +1,42 @@
 // What the runs of the last thirty minutes came to, and how fast supervisors acted.
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Activity, ActivityMinute, RetriedStep } from "@drover/proto/drover/v1/overview_pb.ts";
+import type {
+  Activity,
+  ActivityMinute,
+  WorkflowActivity,
+} from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { useMemo } from "react";
 import { Link } from "wouter";
-import { Badge } from "../../parts/badge.tsx";
 import { Chart } from "../../parts/chart.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Ago, useNowMs } from "../../parts/time.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
-import { isFinal, runStanding, stateName } from "../../words/run-words.ts";
+import { runStanding, stateName } from "../../words/run-words.ts";
 import { durationWords } from "../../words/time-words.ts";
+import { countOf, ENDS, RunsByState } from "./runs-by-state.tsx";
 
 const MINUTES = 30;
 const MINUTE_MS = 60_000;
+/** Of a column, from its foot: what did not complete stands below, where it is seen. */
+const PARTS: readonly {
+  readonly state: RunState;
+  readonly colour: string;
+  readonly pick: (of: ActivityMinute) => number;
+}[] = [
+  { state: RunState.FAILED, colour: "--bad", pick: (of) => of.failed },
+  { state: RunState.COMPENSATED, colour: "--undo", pick: (of) => of.compensated },
+  { state: RunState.CANCELLED, colour: "--dim", pick: (of) => of.cancelled },
+  { state: RunState.COMPLETED, colour: "--ok", pick: (of) => of.completed },
+];
 
 export function ActivityPanels({ of }: { readonly of: Activity }) {
-  const total = totalOf(of);
   return (
     <>
       <ActivityTiles of={of} />
       <div className="panels-2">
-        <Panel title="Runs by the minute">
+        <Panel title="Ended runs by the minute">
           {of.minutes.length === 0 ? (
             <EmptyState
               title="No run in the last 30 minutes"
@@ -32,85 +46,137 @@ export function ActivityPanels({ of }: { readonly of: Activity }) {
             <MinutesChart of={of.minutes} />
           )}
         </Panel>
-        <Panel title="Where they stand">
-          <ul className="standings">
-            {of.states.map(({ state, count }) => (
-              <li key={state}>
-                <Badge {...runStanding(state)} />
-                <meter
-                  min={0}
-                  max={Math.max(1, total)}
-                  value={count}
-                  aria-label={`${runStanding(state).word}: ${count} of ${total}`}
-                />
-                <Link href={`/runs?state=${stateName(state)}`}>{numberWords(count)}</Link>
-              </li>
-            ))}
-          </ul>
-        </Panel>
+        <RunsByState of={of} />
       </div>
-      {of.retriedSteps.length === 0 ? null : <RetriedSteps of={of.retriedSteps} />}
+      {of.unsuccessfulWorkflows.length === 0 ? null : (
+        <UnsuccessfulWorkflows of={of.unsuccessfulWorkflows} />
+      )}
+      {of.retriedSteps.length === 0 ? null : <RetriedSteps of={of} />}
     </>
   );
 }
 
-const totalOf = ({ states }: Activity) => states.reduce((sum, { count }) => sum + count, 0);
+/** `18 failed, 2 undone` */
+function endsWords(ends: readonly (readonly [state: RunState, count: number])[]): string {
+  return ends
+    .map(([state, count]) => `${numberWords(count)} ${runStanding(state).word}`)
+    .join(", ");
+}
 
-function ActivityTiles({ of }: { readonly of: Activity }) {
-  const ended = of.states.filter(({ state }) => isFinal(state));
-  const endedCount = ended.reduce((sum, { count }) => sum + count, 0);
-  const total = totalOf(of);
-  const completed = ended.find(({ state }) => state === RunState.COMPLETED)?.count ?? 0;
-  const rate = endedCount === 0 ? "–" : `${((100 * completed) / endedCount).toFixed(1)} %`;
-  const detect = (value: Activity["detectTypical"]) =>
-    value === undefined ? "–" : durationWords(durationMs(value));
-  const of30 = of.moreRuns ? `of the newest ${numberWords(total)} runs` : "in the last 30 minutes";
+/** Not rounded up to all where some are missing. */
+function shareWords(part: number, whole: number): string {
+  return whole === 0 ? "–" : `${(Math.floor((1_000 * part) / whole) / 10).toFixed(1)} %`;
+}
+
+function RunTiles({ of }: { readonly of: Activity }) {
+  const accepted = of.minutes.reduce((sum, minute) => sum + minute.accepted, 0);
+  const completed = countOf(of, RunState.COMPLETED);
+  const others = ENDS.filter((state) => state !== RunState.COMPLETED).map(
+    (state) => [state, countOf(of, state)] as const,
+  );
+  const notCompleted = others.reduce((sum, [, count]) => sum + count, 0);
+  const ended = completed + notCompleted;
   return (
-    <div className="tiles">
-      <Tile
-        name="Runs"
-        value={`${numberWords(total)}${of.moreRuns ? "+" : ""}`}
-        note="accepted in the last 30 minutes"
-      />
+    <>
+      <Tile name="Runs" value={numberWords(accepted)} note="accepted in the last 30 minutes" />
       <Tile
         name="Completed"
-        value={rate}
-        note={`of ${counted(endedCount, "run")} that ended, ${of30}`}
+        value={shareWords(completed, ended)}
+        note={`${numberWords(completed)} of ${counted(ended, "run")} that ended in the last 30 minutes`}
       />
+      <Tile name="Not completed" value={numberWords(notCompleted)} note={endsWords(others)} />
+    </>
+  );
+}
+
+function ActivityTiles({ of }: { readonly of: Activity }) {
+  const { retries, moreRetries, interventions, moreInterventions } = of;
+  return (
+    <div className="tiles">
+      <RunTiles of={of} />
       <Tile
         name="Retries"
-        value={`${numberWords(of.retries)}${of.moreRetries ? "+" : ""}`}
+        value={`${numberWords(retries)}${moreRetries ? "+" : ""}`}
         note={
-          of.retries === 0
+          retries === 0
             ? "nothing had to be tried again"
             : "of steps in the last 30 minutes, after a failure"
         }
       />
       <Tile
         name="Time to detect"
-        value={detect(of.detectTypical)}
-        note={
-          of.interventions === 0
-            ? "supervisors had nothing to act upon"
-            : `typical; 95 of 100 within ${detect(of.detectSlow)}`
-        }
+        value={of.detectTypical ? durationWords(durationMs(of.detectTypical)) : "–"}
+        note={detectWords(of)}
       />
       <Tile
         name="Interventions"
-        value={numberWords(of.interventions)}
-        note="of supervisors, the newest 200 at most"
+        value={`${numberWords(interventions)}${moreInterventions ? "+" : ""}`}
+        note={
+          interventions === 0
+            ? "supervisors had nothing to do"
+            : `of supervisors in the last 30 minutes, ${numberWords(retries)} of them retries`
+        }
         href="/audit"
       />
     </div>
   );
 }
 
-/** Where trying again is spent; the run in which it was last shows the failures in full. */
-function RetriedSteps({ of }: { readonly of: readonly RetriedStep[] }) {
+/** Of what the time to detect is made, which may be a sample. */
+function detectWords({ detectSlow, detectSampled, interventions, retries }: Activity): string {
+  if (detectSlow === undefined) return "supervisors had nothing to act upon but retries";
+  const all = interventions - retries;
+  const which =
+    detectSampled < all
+      ? `the last ${numberWords(detectSampled)} interventions`
+      : counted(detectSampled, "intervention");
+  const slow = durationWords(durationMs(detectSlow));
+  return `half of ${which} at most, 95 of 100 within ${slow}; retries left out`;
+}
+
+/** Which workflows the runs are of that did not complete. */
+function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[] }) {
   return (
-    <Panel title="Tried again most">
+    <Panel title="Workflows with runs that did not complete">
       <ul className="retried">
-        {of.map(({ workflow, stepId, retries, lastTime, lastRunId }) => (
+        {of.map(({ workflow, completed, failed, compensated, cancelled }) => {
+          const others = [
+            [RunState.FAILED, failed],
+            [RunState.COMPENSATED, compensated],
+            [RunState.CANCELLED, cancelled],
+          ] as const;
+          const found = others.filter(([, count]) => count > 0);
+          const [[first] = [RunState.FAILED]] = found;
+          const ended = completed + failed + compensated + cancelled;
+          return (
+            <li key={workflow}>
+              <span className="number">{numberWords(ended - completed)} ×</span>
+              <span>
+                <Link href={`/workflows/${workflow}`}>{workflow}</Link>: {endsWords(found)}, of{" "}
+                {counted(ended, "run")} that ended in the last 30 minutes
+              </span>
+              <Link href={`/runs?state=${stateName(first)}&workflow=${workflow}`}>
+                Look at the runs
+              </Link>
+            </li>
+          );
+        })}
+      </ul>
+    </Panel>
+  );
+}
+
+/** Where trying again is spent; the run in which it was last shows the failures in full. */
+function RetriedSteps({ of }: { readonly of: Activity }) {
+  const { retries, retriesSampled, retriedSteps } = of;
+  const which =
+    retriesSampled < retries
+      ? `of the last ${numberWords(retriesSampled)} retries`
+      : "in the last 30 minutes";
+  return (
+    <Panel title={`Tried again most ${which}`}>
+      <ul className="retried">
+        {retriedSteps.map(({ workflow, stepId, retries, lastTime, lastRunId }) => (
           <li key={`${workflow} ${stepId} ${lastRunId}`}>
             <span className="number">{numberWords(retries)} ×</span>
             <span>
@@ -147,29 +213,26 @@ function MinutesChart({ of }: { readonly of: readonly ActivityMinute[] }) {
   return <Chart label={label} times={times} series={series} />;
 }
 
-function chartOf(minutes: readonly ActivityMinute[], lastMinute: number) {
+function chartOf(minutes: readonly ActivityMinute[], minuteHere: number) {
   const known = new Map(
     minutes.map((one) => [
       Math.floor((one.startTime ? timestampMs(one.startTime) : 0) / MINUTE_MS),
       one,
     ]),
   );
-  const shown = Array.from({ length: MINUTES }, (_, n) => lastMinute - MINUTES + 1 + n);
-  const of = (pick: (one: ActivityMinute) => number) =>
-    shown.map((minute) => {
+  // The clock of this machine may be behind that of the database.
+  const last = Math.max(minuteHere, ...known.keys());
+  const shown = Array.from({ length: MINUTES }, (_, n) => last - MINUTES + 1 + n);
+  const series = PARTS.map(({ state, colour, pick }) => ({
+    ...{ name: runStanding(state).word, colour },
+    values: shown.map((minute) => {
       const one = known.get(minute);
       return one === undefined ? 0 : pick(one);
-    });
-  const completed = of((one) => one.completed);
-  const others = of((one) => one.notCompleted);
-  const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+    }),
+  }));
+  const sums = series.map(({ name, values }) => `${values.reduce((a, b) => a + b, 0)} ${name}`);
   return {
-    times: shown.map((minute) => minute * 60),
-    // Drawn one before the other: what was not completed stands in front, at the foot.
-    series: [
-      { name: "ended", colour: "--ok", values: completed.map((one, n) => one + (others[n] ?? 0)) },
-      { name: "of these not completed", colour: "--bad", values: others },
-    ],
-    label: `Runs that ended in the last ${MINUTES} minutes: ${sum(completed)} completed, ${sum(others)} not.`,
+    ...{ series, times: shown.map((minute) => minute * 60) },
+    label: `Runs that ended in the last ${MINUTES} minutes: ${sums.join(", ")}.`,
   };
 }

@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/overview.proto.
  */
 export const file_drover_v1_overview: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQi6AIKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24iYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSK+AgoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcCKFAQoLUmV0cmllZFN0ZXASEAoId29ya2Zsb3cYASABKAkSDwoHc3RlcF9pZBgCIAEoCRIPCgdyZXRyaWVzGAMgASgFEi0KCWxhc3RfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEwoLbGFzdF9ydW5faWQYBSABKAkifAoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUipAEKDFVuc2VydmVkVGFzaxINCgVxdWV1ZRgBIAEoCRIMCgR0YXNrGAIgASgJEi8KC29sZGVzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgtwb2xsZWRfdGltZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFQoNYWdlbnRfdmVyc2lvbhgFIAEoCSI7CgpOYW1lZFBhdXNlEgwKBG5hbWUYASABKAkSHwoFcGF1c2UYAiABKAsyEC5kcm92ZXIudjEuUGF1c2UiFwoVR2V0Q2x1c3RlckluZm9SZXF1ZXN0IvABChZHZXRDbHVzdGVySW5mb1Jlc3BvbnNlEhYKDnNlcnZlcl92ZXJzaW9uGAEgASgJEhgKEGRhdGFiYXNlX3ZlcnNpb24YAiABKAkSMwoQY2xvY2tfZGlmZmVyZW5jZRgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgptaWdyYXRpb25zGAQgAygLMhsuZHJvdmVyLnYxLkFwcGxpZWRNaWdyYXRpb24SJgoJb3Blbl9ydW5zGAUgAygLMhMuZHJvdmVyLnYxLk9wZW5SdW5zEhYKDm1vcmVfb3Blbl9ydW5zGAYgASgIImIKEEFwcGxpZWRNaWdyYXRpb24SDgoGbnVtYmVyGAEgASgFEgwKBG5hbWUYAiABKAkSMAoMYXBwbGllZF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCI9CghPcGVuUnVucxIiCgVzdGF0ZRgBIAEoDjITLmRyb3Zlci52MS5SdW5TdGF0ZRINCgVjb3VudBgCIAEoBWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQijwMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkiYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSLIAwoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcBIXCg9yZXRyaWVzX3NhbXBsZWQYCiABKAUSFgoOZGV0ZWN0X3NhbXBsZWQYCyABKAUSGgoSbW9yZV9pbnRlcnZlbnRpb25zGAwgASgIEjsKFnVuc3VjY2Vzc2Z1bF93b3JrZmxvd3MYDSADKAsyGy5kcm92ZXIudjEuV29ya2Zsb3dBY3Rpdml0eSJvChBXb3JrZmxvd0FjdGl2aXR5EhAKCHdvcmtmbG93GAEgASgJEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLY29tcGVuc2F0ZWQYBCABKAUSEQoJY2FuY2VsbGVkGAUgASgFIoUBCgtSZXRyaWVkU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg8KB3JldHJpZXMYAyABKAUSLQoJbGFzdF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtsYXN0X3J1bl9pZBgFIAEoCSK0AQoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUSDgoGZmFpbGVkGAUgASgFEhMKC2NvbXBlbnNhdGVkGAYgASgFEhEKCWNhbmNlbGxlZBgHIAEoBSKkAQoMVW5zZXJ2ZWRUYXNrEg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSLwoLb2xkZXN0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAUgASgJIjsKCk5hbWVkUGF1c2USDAoEbmFtZRgBIAEoCRIfCgVwYXVzZRgCIAEoCzIQLmRyb3Zlci52MS5QYXVzZSIXChVHZXRDbHVzdGVySW5mb1JlcXVlc3Qi8AEKFkdldENsdXN0ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSGAoQZGF0YWJhc2VfdmVyc2lvbhgCIAEoCRIzChBjbG9ja19kaWZmZXJlbmNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KCm1pZ3JhdGlvbnMYBCADKAsyGy5kcm92ZXIudjEuQXBwbGllZE1pZ3JhdGlvbhImCglvcGVuX3J1bnMYBSADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSFgoObW9yZV9vcGVuX3J1bnMYBiABKAgiYgoQQXBwbGllZE1pZ3JhdGlvbhIOCgZudW1iZXIYASABKAUSDAoEbmFtZRgCIAEoCRIwCgxhcHBsaWVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KCE9wZW5SdW5zEiIKBXN0YXRlGAEgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEg0KBWNvdW50GAIgASgFYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Asks what needs a person.
@@ -111,6 +111,13 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
    * @generated from field: repeated drover.v1.Cordon cordons = 8;
    */
   cordons: Cordon[];
+
+  /**
+   * What the runs of the namespace came to lately. Absent in WatchOverview, which has it beside.
+   *
+   * @generated from field: drover.v1.Activity activity = 9;
+   */
+  activity?: Activity | undefined;
 };
 
 /**
@@ -185,75 +192,108 @@ export const WatchOverviewResponseSchema: GenMessage<WatchOverviewResponse> = /*
   messageDesc(file_drover_v1_overview, 3);
 
 /**
- * What the runs of a namespace came to lately: those of the last thirty minutes, the newest 1,000 of
- * them, and the newest 200 interventions.
+ * What the runs of a namespace came to in the last thirty minutes: this minute of the clock of the
+ * database, and the 29 before it. Runs are counted exactly, in the minute in which they were accepted
+ * and in that in which they ended, runs begun by other runs among them. A run that ended never opens
+ * again: what does it again is a run of its own.
  *
  * @generated from message drover.v1.Activity
  */
 export type Activity = Message<"drover.v1.Activity"> & {
   /**
-   * Minutes of the clock of the database, the oldest first, without those before the first run.
+   * The oldest first, without minutes in which no run was accepted or ended.
    *
    * @generated from field: repeated drover.v1.ActivityMinute minutes = 1;
    */
   minutes: ActivityMinute[];
 
   /**
-   * How many of these runs are in which state; states without any are left out.
+   * Runs by state: those that are open now, however old, as GetClusterInfo counts them; and those
+   * that ended in these thirty minutes. States without any are left out.
    *
    * @generated from field: repeated drover.v1.OpenRuns states = 2;
    */
   states: OpenRuns[];
 
   /**
-   * There are more runs in these thirty minutes than were looked at.
+   * There are more open runs than were counted: some 100,000.
    *
    * @generated from field: bool more_runs = 3;
    */
   moreRuns: boolean;
 
   /**
-   * How long after they were due half of the interventions had acted. Absent: there was none.
+   * By how much half of the interventions were late: from the moment that was due until a supervisor
+   * acted. Waits for a retry are left out. Absent: there was none.
    *
    * @generated from field: google.protobuf.Duration detect_typical = 4;
    */
   detectTypical?: Duration | undefined;
 
   /**
-   * After how long 95 of 100 had. Absent: there was none.
+   * By how much 95 of 100 were late at most. Absent: there was none.
    *
    * @generated from field: google.protobuf.Duration detect_slow = 5;
    */
   detectSlow?: Duration | undefined;
 
   /**
-   * How many interventions these two are made of.
+   * How many interventions there were, retries among them. Of each rule up to 10,000 are counted.
    *
    * @generated from field: int32 interventions = 6;
    */
   interventions: number;
 
   /**
-   * How often a step of the namespace, or its undoing, was tried again in these thirty minutes,
-   * once the wait after a failure was over. Counted up to 500.
+   * How often a step of the namespace, or its undoing, was tried again once the wait after a failure
+   * was over. Counted up to 10,000.
    *
    * @generated from field: int32 retries = 7;
    */
   retries: number;
 
   /**
-   * There were more than 500.
+   * There may be more than 10,000.
    *
    * @generated from field: bool more_retries = 8;
    */
   moreRetries: boolean;
 
   /**
-   * The steps that these are of, those with most first: up to five.
+   * The steps that the newest of these are of, those with most first: up to five.
    *
    * @generated from field: repeated drover.v1.RetriedStep retried_steps = 9;
    */
   retriedSteps: RetriedStep[];
+
+  /**
+   * How many retries, the newest, retried_steps counts: up to 500.
+   *
+   * @generated from field: int32 retries_sampled = 10;
+   */
+  retriesSampled: number;
+
+  /**
+   * How many interventions, the newest, detect_typical and detect_slow are made of: up to 200.
+   *
+   * @generated from field: int32 detect_sampled = 11;
+   */
+  detectSampled: number;
+
+  /**
+   * There may be more interventions than were counted.
+   *
+   * @generated from field: bool more_interventions = 12;
+   */
+  moreInterventions: boolean;
+
+  /**
+   * Workflows of which runs FAILED, were COMPENSATED or CANCELLED, those with most such runs first:
+   * up to five.
+   *
+   * @generated from field: repeated drover.v1.WorkflowActivity unsuccessful_workflows = 13;
+   */
+  unsuccessfulWorkflows: WorkflowActivity[];
 };
 
 /**
@@ -262,6 +302,55 @@ export type Activity = Message<"drover.v1.Activity"> & {
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
   messageDesc(file_drover_v1_overview, 4);
+
+/**
+ * How the runs of a workflow ended.
+ *
+ * @generated from message drover.v1.WorkflowActivity
+ */
+export type WorkflowActivity = Message<"drover.v1.WorkflowActivity"> & {
+  /**
+   * Name of the workflow.
+   *
+   * @generated from field: string workflow = 1;
+   */
+  workflow: string;
+
+  /**
+   * Runs that reached COMPLETED.
+   *
+   * @generated from field: int32 completed = 2;
+   */
+  completed: number;
+
+  /**
+   * Runs that reached FAILED.
+   *
+   * @generated from field: int32 failed = 3;
+   */
+  failed: number;
+
+  /**
+   * Runs that reached COMPENSATED.
+   *
+   * @generated from field: int32 compensated = 4;
+   */
+  compensated: number;
+
+  /**
+   * Runs that reached CANCELLED.
+   *
+   * @generated from field: int32 cancelled = 5;
+   */
+  cancelled: number;
+};
+
+/**
+ * Describes the message drover.v1.WorkflowActivity.
+ * Use `create(WorkflowActivitySchema)` to create a new message.
+ */
+export const WorkflowActivitySchema: GenMessage<WorkflowActivity> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 5);
 
 /**
  * A step that was tried again, in whatever runs.
@@ -310,7 +399,7 @@ export type RetriedStep = Message<"drover.v1.RetriedStep"> & {
  * Use `create(RetriedStepSchema)` to create a new message.
  */
 export const RetriedStepSchema: GenMessage<RetriedStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 5);
+  messageDesc(file_drover_v1_overview, 6);
 
 /**
  * A minute of runs.
@@ -333,18 +422,39 @@ export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
   accepted: number;
 
   /**
-   * Of the runs that were looked at, those that reached COMPLETED in it.
+   * Runs that reached COMPLETED in it.
    *
    * @generated from field: int32 completed = 3;
    */
   completed: number;
 
   /**
-   * Those that reached FAILED, COMPENSATED or CANCELLED in it.
+   * Runs that reached FAILED, COMPENSATED or CANCELLED in it.
    *
    * @generated from field: int32 not_completed = 4;
    */
   notCompleted: number;
+
+  /**
+   * Of these, those that reached FAILED.
+   *
+   * @generated from field: int32 failed = 5;
+   */
+  failed: number;
+
+  /**
+   * Of these, those that reached COMPENSATED.
+   *
+   * @generated from field: int32 compensated = 6;
+   */
+  compensated: number;
+
+  /**
+   * Of these, those that reached CANCELLED.
+   *
+   * @generated from field: int32 cancelled = 7;
+   */
+  cancelled: number;
 };
 
 /**
@@ -352,7 +462,7 @@ export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
  * Use `create(ActivityMinuteSchema)` to create a new message.
  */
 export const ActivityMinuteSchema: GenMessage<ActivityMinute> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 6);
+  messageDesc(file_drover_v1_overview, 7);
 
 /**
  * Tasks that nobody asks for.
@@ -401,7 +511,7 @@ export type UnservedTask = Message<"drover.v1.UnservedTask"> & {
  * Use `create(UnservedTaskSchema)` to create a new message.
  */
 export const UnservedTaskSchema: GenMessage<UnservedTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 7);
+  messageDesc(file_drover_v1_overview, 8);
 
 /**
  * A queue or a workflow that is paused.
@@ -429,7 +539,7 @@ export type NamedPause = Message<"drover.v1.NamedPause"> & {
  * Use `create(NamedPauseSchema)` to create a new message.
  */
 export const NamedPauseSchema: GenMessage<NamedPause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 8);
+  messageDesc(file_drover_v1_overview, 9);
 
 /**
  * Asks what runs here.
@@ -444,7 +554,7 @@ export type GetClusterInfoRequest = Message<"drover.v1.GetClusterInfoRequest"> &
  * Use `create(GetClusterInfoRequestSchema)` to create a new message.
  */
 export const GetClusterInfoRequestSchema: GenMessage<GetClusterInfoRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 9);
+  messageDesc(file_drover_v1_overview, 10);
 
 /**
  * What runs here.
@@ -500,7 +610,7 @@ export type GetClusterInfoResponse = Message<"drover.v1.GetClusterInfoResponse">
  * Use `create(GetClusterInfoResponseSchema)` to create a new message.
  */
 export const GetClusterInfoResponseSchema: GenMessage<GetClusterInfoResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 10);
+  messageDesc(file_drover_v1_overview, 11);
 
 /**
  * A step that the schema of the database has taken.
@@ -535,10 +645,10 @@ export type AppliedMigration = Message<"drover.v1.AppliedMigration"> & {
  * Use `create(AppliedMigrationSchema)` to create a new message.
  */
 export const AppliedMigrationSchema: GenMessage<AppliedMigration> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 11);
+  messageDesc(file_drover_v1_overview, 12);
 
 /**
- * Open runs of one state.
+ * Runs of one state.
  *
  * @generated from message drover.v1.OpenRuns
  */
@@ -563,5 +673,5 @@ export type OpenRuns = Message<"drover.v1.OpenRuns"> & {
  * Use `create(OpenRunsSchema)` to create a new message.
  */
 export const OpenRunsSchema: GenMessage<OpenRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 12);
+  messageDesc(file_drover_v1_overview, 13);
 

@@ -1,0 +1,44 @@
+// What the runs of a namespace came to lately, in words.
+import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
+import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
+import { isFinal } from "./run-words.ts";
+import { clean, durationWords, phrase } from "./words.ts";
+
+/** `44 running, 4 escalated` */
+export function openRunsWords({ states, moreRuns }: Pick<Activity, "states" | "moreRuns">): string {
+  const open = states.filter(({ state }) => !isFinal(state));
+  return `${statesWords(open) || "none"}${moreRuns ? ", and more" : ""}`;
+}
+
+/** `1019 accepted; 1000 completed, 18 failed` */
+export function latelyWords({ minutes, states }: Activity): string {
+  const accepted = minutes.reduce((sum, minute) => sum + minute.accepted, 0);
+  const ended = states.filter(({ state }) => isFinal(state));
+  return `${accepted} accepted; ${statesWords(ended) || "none ended"}`;
+}
+
+/** `send-mail: 18 failed, 1 cancelled; order: 2 compensated` */
+export function unsuccessfulWords({ unsuccessfulWorkflows }: Activity): string {
+  return unsuccessfulWorkflows.map(workflowWords).join("; ");
+}
+
+function workflowWords({ workflow, failed, compensated, cancelled }: WorkflowActivity): string {
+  const ends = [
+    { state: RunState.FAILED, count: failed },
+    { state: RunState.COMPENSATED, count: compensated },
+    { state: RunState.CANCELLED, count: cancelled },
+  ];
+  return `${clean(workflow)}: ${statesWords(ends.filter(({ count }) => count > 0))}`;
+}
+
+function statesWords(states: readonly { readonly state: RunState; readonly count: number }[]) {
+  return states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`).join(", ");
+}
+
+/** Empty: supervisors had nothing to do but to end waits for a retry. */
+export function lateWords({ detectTypical, detectSlow, detectSampled }: Activity): string {
+  if (!detectTypical || !detectSlow) return "";
+  const [half, most] = [detectTypical, detectSlow].map((of) => durationWords(durationMs(of)));
+  return `of the last ${detectSampled} but for retries, half were late by at most ${half}, 95 of 100 by at most ${most}`;
+}

@@ -1,0 +1,93 @@
+// What the overview counts: exactly, however many runs there are, on a real server.
+
+import { createClient as createRpcClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-node";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Activity } from "@drover/proto/drover/v1/overview_pb.ts";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { createAgent, PermanentError } from "@drover/sdk";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createClient } from "../../../sdk/typescript/client.ts";
+import { silentLog } from "../../support/agent-script.ts";
+import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
+import { callJson, listAt } from "../../support/json-call.ts";
+
+const FAILED = 18;
+const GOOD = 1_000;
+const BATCH = 500;
+/** Its only step is skipped: it ends in its first pass. */
+const GOOD_RUN = `workflow: good\nsteps: [{ id: a, task: never, when: '\${false}' }]\n`;
+const BAD_RUN = "workflow: bad\nsteps: [{ id: a, task: fail, retry: { attempts: 1 } }]\n";
+const OPEN_RUN = "workflow: open\nsteps: [{ id: a, task: never }]\n";
+
+let server: TestServer;
+let client: ReturnType<typeof createClient>;
+beforeAll(async () => {
+  server = await startDroverServer();
+  client = createClient({ address: server.address });
+  for (const text of [GOOD_RUN, BAD_RUN, OPEN_RUN]) await client.registerWorkflow(text);
+});
+afterAll(async () => {
+  client.close();
+  await server.stop();
+});
+
+async function watched(): Promise<Activity | undefined> {
+  const transport = createConnectTransport({
+    baseUrl: `http://${server.address}`,
+    httpVersion: "1.1",
+  });
+  const operator = createRpcClient(OperatorService, transport);
+  for await (const state of operator.watchOverview({})) return state.activity;
+  return undefined;
+}
+
+async function startMany(workflow: string, count: number): Promise<void> {
+  for (let begun = 0; begun < count; begun += BATCH) {
+    const runs = Array.from({ length: BATCH }, () => ({ workflow: { name: workflow } }));
+    const { body } = await callJson(server.address, "SchedulerService/ScheduleBatch", { runs });
+    expect(listAt(body, "results")).toHaveLength(BATCH);
+  }
+}
+
+test("runs that failed do not vanish behind a thousand younger ones that completed", async () => {
+  const agent = createAgent({
+    ...{ address: server.address, id: "bad-1", slots: 20, graceMs: 0, log: silentLog },
+    handlers: {
+      fail: async () => {
+        throw new PermanentError("broken", "it is broken");
+      },
+    },
+  });
+  agent.start();
+  const bad = Array.from({ length: FAILED }, () => client.schedule({ workflow: "bad" }));
+  for (const { runId } of await Promise.all(bad)) await client.waitRun(runId);
+  await agent.stop();
+  await client.schedule({ workflow: "open" });
+  await startMany("good", GOOD);
+
+  const seen = await watched();
+  expect(seen?.states).toMatchObject([
+    { state: RunState.RUNNING, count: 1 },
+    { state: RunState.COMPLETED, count: GOOD },
+    { state: RunState.FAILED, count: FAILED },
+  ]);
+  const sum = (of: "accepted" | "completed" | "failed" | "notCompleted") =>
+    seen?.minutes.reduce((total, minute) => total + minute[of], 0);
+  expect(sum("accepted")).toBe(FAILED + 1 + GOOD);
+  expect(sum("completed")).toBe(GOOD);
+  expect([sum("failed"), sum("notCompleted")]).toEqual([FAILED, FAILED]);
+  expect(seen?.unsuccessfulWorkflows).toMatchObject([
+    { workflow: "bad", completed: 0, failed: FAILED },
+  ]);
+
+  const { body } = await callJson(server.address, "OperatorService/GetOverview", {});
+  expect(listAt(body, "activity", "states")).toEqual([
+    { state: "RUN_STATE_RUNNING", count: 1 },
+    { state: "RUN_STATE_COMPLETED", count: GOOD },
+    { state: "RUN_STATE_FAILED", count: FAILED },
+  ]);
+  // What drover status says of open runs is what the overview says.
+  const { body: cluster } = await callJson(server.address, "OperatorService/GetClusterInfo", {});
+  expect(listAt(cluster, "openRuns")).toEqual([{ state: "RUN_STATE_RUNNING", count: 1 }]);
+});

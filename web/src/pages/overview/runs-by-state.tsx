@@ -1,0 +1,49 @@
+// How many runs are in which state: all that are open, and those that ended lately, by their end.
+import type { Activity, OpenRuns } from "@drover/proto/drover/v1/overview_pb.ts";
+import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
+import { Link } from "wouter";
+import { Badge } from "../../parts/badge.tsx";
+import { Panel } from "../../parts/panel.tsx";
+import { numberWords } from "../../words/counts.ts";
+import { isFinal, runStanding, stateName } from "../../words/run-words.ts";
+
+export const ENDS: readonly RunState[] = [
+  ...[RunState.COMPLETED, RunState.FAILED, RunState.COMPENSATED, RunState.CANCELLED],
+];
+
+export function countOf({ states }: Activity, state: RunState): number {
+  return states.find((one) => one.state === state)?.count ?? 0;
+}
+
+export function RunsByState({ of }: { readonly of: Activity }) {
+  const open = of.states.filter(({ state }) => !isFinal(state));
+  return (
+    <Panel title="Runs by state">
+      <h3>Open now</h3>
+      {open.length === 0 ? <p className="dim">No run is open.</p> : <Standings of={open} />}
+      {of.moreRuns ? <p className="dim">There are more, which were not counted.</p> : null}
+      <h3>Ended in the last 30 minutes</h3>
+      <Standings of={ENDS.map((state) => ({ state, count: countOf(of, state) }))} />
+    </Panel>
+  );
+}
+
+function Standings({ of }: { readonly of: readonly Pick<OpenRuns, "state" | "count">[] }) {
+  const total = of.reduce((sum, { count }) => sum + count, 0);
+  return (
+    <ul className="standings">
+      {of.map(({ state, count }) => (
+        <li key={state}>
+          <Badge {...runStanding(state)} />
+          <meter
+            min={0}
+            max={Math.max(1, total)}
+            value={count}
+            aria-label={`${runStanding(state).word}: ${count} of ${total}`}
+          />
+          <Link href={`/runs?state=${stateName(state)}`}>{numberWords(count)}</Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
