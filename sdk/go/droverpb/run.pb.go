@@ -781,7 +781,8 @@ type Run struct {
 	Version uint64 `protobuf:"varint,14,opt,name=version,proto3" json:"version,omitempty"`
 	// What CancelRun gave as reason; empty if the run was not cancelled or none was given.
 	CancelReason string `protobuf:"bytes,15,opt,name=cancel_reason,json=cancelReason,proto3" json:"cancel_reason,omitempty"`
-	// How many failures it went on after (`on_failure` CONTINUE).
+	// How many failures it went on after: of steps whose `on_failure` is CONTINUE, and one for each map
+	// of which items failed and were tolerated. GetRun says which.
 	Warnings uint32 `protobuf:"varint,16,opt,name=warnings,proto3" json:"warnings,omitempty"`
 	// When it begins. Absent unless it is PENDING, and while it waits for a slot.
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,17,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
@@ -1595,6 +1596,71 @@ func (x *Failure) GetFailureClass() FailureClass {
 	return FailureClass_FAILURE_CLASS_UNSPECIFIED
 }
 
+// A failure that a run went on after: of a step whose `on_failure` is CONTINUE, or of items of a map
+// that its `tolerate` allows.
+type RunWarning struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the step.
+	StepId string `protobuf:"bytes,1,opt,name=step_id,json=stepId,proto3" json:"step_id,omitempty"`
+	// Error code of the failure; of a map drover.items.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// What failed, in one sentence for a person.
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunWarning) Reset() {
+	*x = RunWarning{}
+	mi := &file_drover_v1_run_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunWarning) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunWarning) ProtoMessage() {}
+
+func (x *RunWarning) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_run_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunWarning.ProtoReflect.Descriptor instead.
+func (*RunWarning) Descriptor() ([]byte, []int) {
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RunWarning) GetStepId() string {
+	if x != nil {
+		return x.StepId
+	}
+	return ""
+}
+
+func (x *RunWarning) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *RunWarning) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // One hand-out of a task and how it ended.
 type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1636,7 +1702,7 @@ type Attempt struct {
 
 func (x *Attempt) Reset() {
 	*x = Attempt{}
-	mi := &file_drover_v1_run_proto_msgTypes[7]
+	mi := &file_drover_v1_run_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1648,7 +1714,7 @@ func (x *Attempt) String() string {
 func (*Attempt) ProtoMessage() {}
 
 func (x *Attempt) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[7]
+	mi := &file_drover_v1_run_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1661,7 +1727,7 @@ func (x *Attempt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
 func (*Attempt) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Attempt) GetStepId() string {
@@ -1809,7 +1875,7 @@ type Intervention struct {
 
 func (x *Intervention) Reset() {
 	*x = Intervention{}
-	mi := &file_drover_v1_run_proto_msgTypes[8]
+	mi := &file_drover_v1_run_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1821,7 +1887,7 @@ func (x *Intervention) String() string {
 func (*Intervention) ProtoMessage() {}
 
 func (x *Intervention) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[8]
+	mi := &file_drover_v1_run_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1834,7 +1900,7 @@ func (x *Intervention) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Intervention.ProtoReflect.Descriptor instead.
 func (*Intervention) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Intervention) GetRunId() string {
@@ -1977,7 +2043,7 @@ type Escalation struct {
 
 func (x *Escalation) Reset() {
 	*x = Escalation{}
-	mi := &file_drover_v1_run_proto_msgTypes[9]
+	mi := &file_drover_v1_run_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1989,7 +2055,7 @@ func (x *Escalation) String() string {
 func (*Escalation) ProtoMessage() {}
 
 func (x *Escalation) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[9]
+	mi := &file_drover_v1_run_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2002,7 +2068,7 @@ func (x *Escalation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Escalation.ProtoReflect.Descriptor instead.
 func (*Escalation) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Escalation) GetId() string {
@@ -2127,7 +2193,7 @@ type EscalationAnswer struct {
 
 func (x *EscalationAnswer) Reset() {
 	*x = EscalationAnswer{}
-	mi := &file_drover_v1_run_proto_msgTypes[10]
+	mi := &file_drover_v1_run_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2139,7 +2205,7 @@ func (x *EscalationAnswer) String() string {
 func (*EscalationAnswer) ProtoMessage() {}
 
 func (x *EscalationAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[10]
+	mi := &file_drover_v1_run_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2152,7 +2218,7 @@ func (x *EscalationAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EscalationAnswer.ProtoReflect.Descriptor instead.
 func (*EscalationAnswer) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *EscalationAnswer) GetAnswer() string {
@@ -2204,7 +2270,7 @@ type ReceivedSignal struct {
 
 func (x *ReceivedSignal) Reset() {
 	*x = ReceivedSignal{}
-	mi := &file_drover_v1_run_proto_msgTypes[11]
+	mi := &file_drover_v1_run_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2216,7 +2282,7 @@ func (x *ReceivedSignal) String() string {
 func (*ReceivedSignal) ProtoMessage() {}
 
 func (x *ReceivedSignal) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[11]
+	mi := &file_drover_v1_run_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2229,7 +2295,7 @@ func (x *ReceivedSignal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReceivedSignal.ProtoReflect.Descriptor instead.
 func (*ReceivedSignal) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ReceivedSignal) GetSeq() uint32 {
@@ -2297,7 +2363,7 @@ type Decision struct {
 
 func (x *Decision) Reset() {
 	*x = Decision{}
-	mi := &file_drover_v1_run_proto_msgTypes[12]
+	mi := &file_drover_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2375,7 @@ func (x *Decision) String() string {
 func (*Decision) ProtoMessage() {}
 
 func (x *Decision) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[12]
+	mi := &file_drover_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2388,7 @@ func (x *Decision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decision.ProtoReflect.Descriptor instead.
 func (*Decision) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Decision) GetStepId() string {
@@ -2393,7 +2459,7 @@ type EffectiveSetting struct {
 
 func (x *EffectiveSetting) Reset() {
 	*x = EffectiveSetting{}
-	mi := &file_drover_v1_run_proto_msgTypes[13]
+	mi := &file_drover_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2405,7 +2471,7 @@ func (x *EffectiveSetting) String() string {
 func (*EffectiveSetting) ProtoMessage() {}
 
 func (x *EffectiveSetting) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_run_proto_msgTypes[13]
+	mi := &file_drover_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2418,7 +2484,7 @@ func (x *EffectiveSetting) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EffectiveSetting.ProtoReflect.Descriptor instead.
 func (*EffectiveSetting) Descriptor() ([]byte, []int) {
-	return file_drover_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *EffectiveSetting) GetStepId() string {
@@ -2535,7 +2601,12 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\aFailure\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12<\n" +
-	"\rfailure_class\x18\x03 \x01(\x0e2\x17.drover.v1.FailureClassR\ffailureClass\"\xbb\x04\n" +
+	"\rfailure_class\x18\x03 \x01(\x0e2\x17.drover.v1.FailureClassR\ffailureClass\"S\n" +
+	"\n" +
+	"RunWarning\x12\x17\n" +
+	"\astep_id\x18\x01 \x01(\tR\x06stepId\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xbb\x04\n" +
 	"\aAttempt\x12\x17\n" +
 	"\astep_id\x18\x01 \x01(\tR\x06stepId\x12'\n" +
 	"\x04kind\x18\x02 \x01(\x0e2\x13.drover.v1.TaskKindR\x04kind\x12\x14\n" +
@@ -2722,7 +2793,7 @@ func file_drover_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_drover_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 10)
-var file_drover_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_drover_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_drover_v1_run_proto_goTypes = []any{
 	(RunState)(0),                 // 0: drover.v1.RunState
 	(RunReason)(0),                // 1: drover.v1.RunReason
@@ -2741,62 +2812,63 @@ var file_drover_v1_run_proto_goTypes = []any{
 	(*Step)(nil),                  // 14: drover.v1.Step
 	(*ItemCounts)(nil),            // 15: drover.v1.ItemCounts
 	(*Failure)(nil),               // 16: drover.v1.Failure
-	(*Attempt)(nil),               // 17: drover.v1.Attempt
-	(*Intervention)(nil),          // 18: drover.v1.Intervention
-	(*Escalation)(nil),            // 19: drover.v1.Escalation
-	(*EscalationAnswer)(nil),      // 20: drover.v1.EscalationAnswer
-	(*ReceivedSignal)(nil),        // 21: drover.v1.ReceivedSignal
-	(*Decision)(nil),              // 22: drover.v1.Decision
-	(*EffectiveSetting)(nil),      // 23: drover.v1.EffectiveSetting
-	nil,                           // 24: drover.v1.Run.LabelsEntry
-	(*Payload)(nil),               // 25: drover.v1.Payload
-	(*timestamppb.Timestamp)(nil), // 26: google.protobuf.Timestamp
-	(FailureClass)(0),             // 27: drover.v1.FailureClass
-	(TaskKind)(0),                 // 28: drover.v1.TaskKind
-	(*Progress)(nil),              // 29: drover.v1.Progress
+	(*RunWarning)(nil),            // 17: drover.v1.RunWarning
+	(*Attempt)(nil),               // 18: drover.v1.Attempt
+	(*Intervention)(nil),          // 19: drover.v1.Intervention
+	(*Escalation)(nil),            // 20: drover.v1.Escalation
+	(*EscalationAnswer)(nil),      // 21: drover.v1.EscalationAnswer
+	(*ReceivedSignal)(nil),        // 22: drover.v1.ReceivedSignal
+	(*Decision)(nil),              // 23: drover.v1.Decision
+	(*EffectiveSetting)(nil),      // 24: drover.v1.EffectiveSetting
+	nil,                           // 25: drover.v1.Run.LabelsEntry
+	(*Payload)(nil),               // 26: drover.v1.Payload
+	(*timestamppb.Timestamp)(nil), // 27: google.protobuf.Timestamp
+	(FailureClass)(0),             // 28: drover.v1.FailureClass
+	(TaskKind)(0),                 // 29: drover.v1.TaskKind
+	(*Progress)(nil),              // 30: drover.v1.Progress
 }
 var file_drover_v1_run_proto_depIdxs = []int32{
 	0,  // 0: drover.v1.Run.state:type_name -> drover.v1.RunState
 	1,  // 1: drover.v1.Run.reason:type_name -> drover.v1.RunReason
-	24, // 2: drover.v1.Run.labels:type_name -> drover.v1.Run.LabelsEntry
-	25, // 3: drover.v1.Run.input:type_name -> drover.v1.Payload
-	26, // 4: drover.v1.Run.created_time:type_name -> google.protobuf.Timestamp
-	26, // 5: drover.v1.Run.ended_time:type_name -> google.protobuf.Timestamp
-	26, // 6: drover.v1.Run.deadline_time:type_name -> google.protobuf.Timestamp
-	26, // 7: drover.v1.Run.start_time:type_name -> google.protobuf.Timestamp
+	25, // 2: drover.v1.Run.labels:type_name -> drover.v1.Run.LabelsEntry
+	26, // 3: drover.v1.Run.input:type_name -> drover.v1.Payload
+	27, // 4: drover.v1.Run.created_time:type_name -> google.protobuf.Timestamp
+	27, // 5: drover.v1.Run.ended_time:type_name -> google.protobuf.Timestamp
+	27, // 6: drover.v1.Run.deadline_time:type_name -> google.protobuf.Timestamp
+	27, // 7: drover.v1.Run.start_time:type_name -> google.protobuf.Timestamp
 	13, // 8: drover.v1.Run.concurrency:type_name -> drover.v1.Concurrency
 	12, // 9: drover.v1.Run.rerun_of:type_name -> drover.v1.RerunOf
 	11, // 10: drover.v1.Run.parent:type_name -> drover.v1.ParentRun
 	6,  // 11: drover.v1.Concurrency.policy:type_name -> drover.v1.ConcurrencyPolicy
 	2,  // 12: drover.v1.Step.state:type_name -> drover.v1.StepState
 	3,  // 13: drover.v1.Step.undo_state:type_name -> drover.v1.UndoState
-	26, // 14: drover.v1.Step.next_time:type_name -> google.protobuf.Timestamp
-	25, // 15: drover.v1.Step.output:type_name -> drover.v1.Payload
+	27, // 14: drover.v1.Step.next_time:type_name -> google.protobuf.Timestamp
+	26, // 15: drover.v1.Step.output:type_name -> drover.v1.Payload
 	16, // 16: drover.v1.Step.error:type_name -> drover.v1.Failure
 	5,  // 17: drover.v1.Step.kind:type_name -> drover.v1.StepKind
 	4,  // 18: drover.v1.Step.waiting_on:type_name -> drover.v1.WaitingOn
 	15, // 19: drover.v1.Step.items:type_name -> drover.v1.ItemCounts
-	26, // 20: drover.v1.Step.suspect_time:type_name -> google.protobuf.Timestamp
-	27, // 21: drover.v1.Failure.failure_class:type_name -> drover.v1.FailureClass
-	28, // 22: drover.v1.Attempt.kind:type_name -> drover.v1.TaskKind
-	26, // 23: drover.v1.Attempt.started_time:type_name -> google.protobuf.Timestamp
-	26, // 24: drover.v1.Attempt.ended_time:type_name -> google.protobuf.Timestamp
+	27, // 20: drover.v1.Step.suspect_time:type_name -> google.protobuf.Timestamp
+	28, // 21: drover.v1.Failure.failure_class:type_name -> drover.v1.FailureClass
+	29, // 22: drover.v1.Attempt.kind:type_name -> drover.v1.TaskKind
+	27, // 23: drover.v1.Attempt.started_time:type_name -> google.protobuf.Timestamp
+	27, // 24: drover.v1.Attempt.ended_time:type_name -> google.protobuf.Timestamp
 	8,  // 25: drover.v1.Attempt.outcome:type_name -> drover.v1.OutcomeKind
 	16, // 26: drover.v1.Attempt.failure:type_name -> drover.v1.Failure
-	25, // 27: drover.v1.Attempt.output:type_name -> drover.v1.Payload
+	26, // 27: drover.v1.Attempt.output:type_name -> drover.v1.Payload
 	7,  // 28: drover.v1.Attempt.source:type_name -> drover.v1.AttemptSource
-	29, // 29: drover.v1.Attempt.progress:type_name -> drover.v1.Progress
-	26, // 30: drover.v1.Intervention.due_time:type_name -> google.protobuf.Timestamp
-	26, // 31: drover.v1.Intervention.acted_time:type_name -> google.protobuf.Timestamp
-	26, // 32: drover.v1.Escalation.opened_time:type_name -> google.protobuf.Timestamp
-	26, // 33: drover.v1.Escalation.closed_time:type_name -> google.protobuf.Timestamp
-	20, // 34: drover.v1.Escalation.answer:type_name -> drover.v1.EscalationAnswer
-	26, // 35: drover.v1.Escalation.claimed_time:type_name -> google.protobuf.Timestamp
-	26, // 36: drover.v1.Escalation.deadline_time:type_name -> google.protobuf.Timestamp
-	25, // 37: drover.v1.ReceivedSignal.payload:type_name -> drover.v1.Payload
-	26, // 38: drover.v1.ReceivedSignal.received_time:type_name -> google.protobuf.Timestamp
-	25, // 39: drover.v1.Decision.form:type_name -> drover.v1.Payload
-	26, // 40: drover.v1.Decision.decided_time:type_name -> google.protobuf.Timestamp
+	30, // 29: drover.v1.Attempt.progress:type_name -> drover.v1.Progress
+	27, // 30: drover.v1.Intervention.due_time:type_name -> google.protobuf.Timestamp
+	27, // 31: drover.v1.Intervention.acted_time:type_name -> google.protobuf.Timestamp
+	27, // 32: drover.v1.Escalation.opened_time:type_name -> google.protobuf.Timestamp
+	27, // 33: drover.v1.Escalation.closed_time:type_name -> google.protobuf.Timestamp
+	21, // 34: drover.v1.Escalation.answer:type_name -> drover.v1.EscalationAnswer
+	27, // 35: drover.v1.Escalation.claimed_time:type_name -> google.protobuf.Timestamp
+	27, // 36: drover.v1.Escalation.deadline_time:type_name -> google.protobuf.Timestamp
+	26, // 37: drover.v1.ReceivedSignal.payload:type_name -> drover.v1.Payload
+	27, // 38: drover.v1.ReceivedSignal.received_time:type_name -> google.protobuf.Timestamp
+	26, // 39: drover.v1.Decision.form:type_name -> drover.v1.Payload
+	27, // 40: drover.v1.Decision.decided_time:type_name -> google.protobuf.Timestamp
 	9,  // 41: drover.v1.EffectiveSetting.source:type_name -> drover.v1.SettingSource
 	42, // [42:42] is the sub-list for method output_type
 	42, // [42:42] is the sub-list for method input_type
@@ -2822,7 +2894,7 @@ func file_drover_v1_run_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_run_proto_rawDesc), len(file_drover_v1_run_proto_rawDesc)),
 			NumEnums:      10,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1632,7 +1632,10 @@ type GetRunResponse struct {
 	// asked for.
 	Settings []*EffectiveSetting `protobuf:"bytes,8,rep,name=settings,proto3" json:"settings,omitempty"`
 	// What it goes by, also where that came with the run. Absent unless asked for.
-	Definition    *WorkflowDefinition `protobuf:"bytes,9,opt,name=definition,proto3" json:"definition,omitempty"`
+	Definition *WorkflowDefinition `protobuf:"bytes,9,opt,name=definition,proto3" json:"definition,omitempty"`
+	// The failures that the run went on after, in the order of the definition; `run.warnings` is how
+	// many.
+	Warnings      []*RunWarning `protobuf:"bytes,10,rep,name=warnings,proto3" json:"warnings,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1726,6 +1729,13 @@ func (x *GetRunResponse) GetSettings() []*EffectiveSetting {
 func (x *GetRunResponse) GetDefinition() *WorkflowDefinition {
 	if x != nil {
 		return x.Definition
+	}
+	return nil
+}
+
+func (x *GetRunResponse) GetWarnings() []*RunWarning {
+	if x != nil {
+		return x.Warnings
 	}
 	return nil
 }
@@ -3945,7 +3955,7 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x0finclude_signals\x18\x06 \x01(\bR\x0eincludeSignals\x12+\n" +
 	"\x11include_decisions\x18\a \x01(\bR\x10includeDecisions\x12)\n" +
 	"\x10include_settings\x18\b \x01(\bR\x0fincludeSettings\x12-\n" +
-	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\xe1\x03\n" +
+	"\x12include_definition\x18\t \x01(\bR\x11includeDefinition\"\x94\x04\n" +
 	"\x0eGetRunResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12%\n" +
 	"\x05steps\x18\x02 \x03(\v2\x0f.drover.v1.StepR\x05steps\x12.\n" +
@@ -3957,7 +3967,9 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\bsettings\x18\b \x03(\v2\x1b.drover.v1.EffectiveSettingR\bsettings\x12=\n" +
 	"\n" +
 	"definition\x18\t \x01(\v2\x1d.drover.v1.WorkflowDefinitionR\n" +
-	"definition\"\xc9\x02\n" +
+	"definition\x121\n" +
+	"\bwarnings\x18\n" +
+	" \x03(\v2\x15.drover.v1.RunWarningR\bwarnings\"\xc9\x02\n" +
 	"\x10ListItemsRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
@@ -4266,30 +4278,31 @@ var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(*ReceivedSignal)(nil),            // 69: drover.v1.ReceivedSignal
 	(*Decision)(nil),                  // 70: drover.v1.Decision
 	(*EffectiveSetting)(nil),          // 71: drover.v1.EffectiveSetting
-	(StepState)(0),                    // 72: drover.v1.StepState
-	(RunState)(0),                     // 73: drover.v1.RunState
-	(*durationpb.Duration)(nil),       // 74: google.protobuf.Duration
-	(*Outcome_Success)(nil),           // 75: drover.v1.Outcome.Success
-	(*Outcome_Failed)(nil),            // 76: drover.v1.Outcome.Failed
-	(*Wait)(nil),                      // 77: drover.v1.Wait
-	(*CreateScheduleRequest)(nil),     // 78: drover.v1.CreateScheduleRequest
-	(*GetScheduleRequest)(nil),        // 79: drover.v1.GetScheduleRequest
-	(*ListSchedulesRequest)(nil),      // 80: drover.v1.ListSchedulesRequest
-	(*UpdateScheduleRequest)(nil),     // 81: drover.v1.UpdateScheduleRequest
-	(*PauseScheduleRequest)(nil),      // 82: drover.v1.PauseScheduleRequest
-	(*ResumeScheduleRequest)(nil),     // 83: drover.v1.ResumeScheduleRequest
-	(*DeleteScheduleRequest)(nil),     // 84: drover.v1.DeleteScheduleRequest
-	(*BackfillScheduleRequest)(nil),   // 85: drover.v1.BackfillScheduleRequest
-	(*TriggerScheduleRequest)(nil),    // 86: drover.v1.TriggerScheduleRequest
-	(*CreateScheduleResponse)(nil),    // 87: drover.v1.CreateScheduleResponse
-	(*GetScheduleResponse)(nil),       // 88: drover.v1.GetScheduleResponse
-	(*ListSchedulesResponse)(nil),     // 89: drover.v1.ListSchedulesResponse
-	(*UpdateScheduleResponse)(nil),    // 90: drover.v1.UpdateScheduleResponse
-	(*PauseScheduleResponse)(nil),     // 91: drover.v1.PauseScheduleResponse
-	(*ResumeScheduleResponse)(nil),    // 92: drover.v1.ResumeScheduleResponse
-	(*DeleteScheduleResponse)(nil),    // 93: drover.v1.DeleteScheduleResponse
-	(*BackfillScheduleResponse)(nil),  // 94: drover.v1.BackfillScheduleResponse
-	(*TriggerScheduleResponse)(nil),   // 95: drover.v1.TriggerScheduleResponse
+	(*RunWarning)(nil),                // 72: drover.v1.RunWarning
+	(StepState)(0),                    // 73: drover.v1.StepState
+	(RunState)(0),                     // 74: drover.v1.RunState
+	(*durationpb.Duration)(nil),       // 75: google.protobuf.Duration
+	(*Outcome_Success)(nil),           // 76: drover.v1.Outcome.Success
+	(*Outcome_Failed)(nil),            // 77: drover.v1.Outcome.Failed
+	(*Wait)(nil),                      // 78: drover.v1.Wait
+	(*CreateScheduleRequest)(nil),     // 79: drover.v1.CreateScheduleRequest
+	(*GetScheduleRequest)(nil),        // 80: drover.v1.GetScheduleRequest
+	(*ListSchedulesRequest)(nil),      // 81: drover.v1.ListSchedulesRequest
+	(*UpdateScheduleRequest)(nil),     // 82: drover.v1.UpdateScheduleRequest
+	(*PauseScheduleRequest)(nil),      // 83: drover.v1.PauseScheduleRequest
+	(*ResumeScheduleRequest)(nil),     // 84: drover.v1.ResumeScheduleRequest
+	(*DeleteScheduleRequest)(nil),     // 85: drover.v1.DeleteScheduleRequest
+	(*BackfillScheduleRequest)(nil),   // 86: drover.v1.BackfillScheduleRequest
+	(*TriggerScheduleRequest)(nil),    // 87: drover.v1.TriggerScheduleRequest
+	(*CreateScheduleResponse)(nil),    // 88: drover.v1.CreateScheduleResponse
+	(*GetScheduleResponse)(nil),       // 89: drover.v1.GetScheduleResponse
+	(*ListSchedulesResponse)(nil),     // 90: drover.v1.ListSchedulesResponse
+	(*UpdateScheduleResponse)(nil),    // 91: drover.v1.UpdateScheduleResponse
+	(*PauseScheduleResponse)(nil),     // 92: drover.v1.PauseScheduleResponse
+	(*ResumeScheduleResponse)(nil),    // 93: drover.v1.ResumeScheduleResponse
+	(*DeleteScheduleResponse)(nil),    // 94: drover.v1.DeleteScheduleResponse
+	(*BackfillScheduleResponse)(nil),  // 95: drover.v1.BackfillScheduleResponse
+	(*TriggerScheduleResponse)(nil),   // 96: drover.v1.TriggerScheduleResponse
 }
 var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	55,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
@@ -4317,120 +4330,121 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	70,  // 22: drover.v1.GetRunResponse.decisions:type_name -> drover.v1.Decision
 	71,  // 23: drover.v1.GetRunResponse.settings:type_name -> drover.v1.EffectiveSetting
 	55,  // 24: drover.v1.GetRunResponse.definition:type_name -> drover.v1.WorkflowDefinition
-	20,  // 25: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
-	72,  // 26: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
-	65,  // 27: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
-	73,  // 28: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
-	54,  // 29: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
-	61,  // 30: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
-	61,  // 31: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
-	25,  // 32: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
-	0,   // 33: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
-	64,  // 34: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
-	20,  // 35: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 36: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
-	65,  // 37: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
-	20,  // 38: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
-	74,  // 39: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
-	64,  // 40: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
-	20,  // 41: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
-	1,   // 42: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
-	64,  // 43: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
-	20,  // 44: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 45: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
-	20,  // 46: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 47: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
-	20,  // 48: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
-	2,   // 49: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
-	20,  // 50: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
-	2,   // 51: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 52: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
-	25,  // 53: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
-	3,   // 54: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
-	1,   // 55: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
-	2,   // 56: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
-	60,  // 57: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
-	60,  // 58: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
-	44,  // 59: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
-	63,  // 60: drover.v1.BulkResult.status:type_name -> google.rpc.Status
-	20,  // 61: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
-	60,  // 62: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
-	20,  // 63: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 64: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
-	60,  // 65: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
-	64,  // 66: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
-	75,  // 67: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
-	76,  // 68: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
-	20,  // 69: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
-	64,  // 70: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
-	77,  // 71: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
-	77,  // 72: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
-	61,  // 73: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	5,   // 74: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 75: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 76: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 77: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 78: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 79: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 80: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 81: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 82: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 83: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 84: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 85: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 86: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 87: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 88: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 89: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 90: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 91: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 92: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 93: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 94: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	78,  // 95: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	79,  // 96: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	80,  // 97: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	81,  // 98: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	82,  // 99: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	83,  // 100: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	84,  // 101: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	85,  // 102: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	86,  // 103: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 104: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 105: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 106: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 107: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 108: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 109: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 110: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 111: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 112: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 113: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 114: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 115: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 116: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 117: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 118: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 119: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 120: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 121: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 122: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 123: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 124: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	87,  // 125: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	88,  // 126: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	89,  // 127: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	90,  // 128: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	91,  // 129: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	92,  // 130: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	93,  // 131: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	94,  // 132: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	95,  // 133: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	104, // [104:134] is the sub-list for method output_type
-	74,  // [74:104] is the sub-list for method input_type
-	74,  // [74:74] is the sub-list for extension type_name
-	74,  // [74:74] is the sub-list for extension extendee
-	0,   // [0:74] is the sub-list for field type_name
+	72,  // 25: drover.v1.GetRunResponse.warnings:type_name -> drover.v1.RunWarning
+	20,  // 26: drover.v1.ListItemsRequest.run:type_name -> drover.v1.RunRef
+	73,  // 27: drover.v1.ListItemsRequest.states:type_name -> drover.v1.StepState
+	65,  // 28: drover.v1.ListItemsResponse.items:type_name -> drover.v1.Step
+	74,  // 29: drover.v1.RunFilter.states:type_name -> drover.v1.RunState
+	54,  // 30: drover.v1.RunFilter.labels:type_name -> drover.v1.RunFilter.LabelsEntry
+	61,  // 31: drover.v1.RunFilter.created_after:type_name -> google.protobuf.Timestamp
+	61,  // 32: drover.v1.RunFilter.created_before:type_name -> google.protobuf.Timestamp
+	25,  // 33: drover.v1.ListRunsRequest.filter:type_name -> drover.v1.RunFilter
+	0,   // 34: drover.v1.ListRunsRequest.order:type_name -> drover.v1.RunOrder
+	64,  // 35: drover.v1.ListRunsResponse.runs:type_name -> drover.v1.Run
+	20,  // 36: drover.v1.WatchRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 37: drover.v1.WatchRunResponse.run:type_name -> drover.v1.Run
+	65,  // 38: drover.v1.WatchRunResponse.steps:type_name -> drover.v1.Step
+	20,  // 39: drover.v1.WaitRunRequest.run:type_name -> drover.v1.RunRef
+	75,  // 40: drover.v1.WaitRunRequest.wait:type_name -> google.protobuf.Duration
+	64,  // 41: drover.v1.WaitRunResponse.run:type_name -> drover.v1.Run
+	20,  // 42: drover.v1.CancelRunRequest.run:type_name -> drover.v1.RunRef
+	1,   // 43: drover.v1.CancelRunRequest.undo:type_name -> drover.v1.Undo
+	64,  // 44: drover.v1.CancelRunResponse.run:type_name -> drover.v1.Run
+	20,  // 45: drover.v1.PauseRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 46: drover.v1.PauseRunResponse.run:type_name -> drover.v1.Run
+	20,  // 47: drover.v1.ResumeRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 48: drover.v1.ResumeRunResponse.run:type_name -> drover.v1.Run
+	20,  // 49: drover.v1.RetryRunRequest.run:type_name -> drover.v1.RunRef
+	2,   // 50: drover.v1.RetryRunRequest.version:type_name -> drover.v1.RerunVersion
+	20,  // 51: drover.v1.RerunFromRequest.run:type_name -> drover.v1.RunRef
+	2,   // 52: drover.v1.RerunFromRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 53: drover.v1.RerunFromRequest.input:type_name -> drover.v1.Payload
+	25,  // 54: drover.v1.BulkActionRequest.filter:type_name -> drover.v1.RunFilter
+	3,   // 55: drover.v1.BulkActionRequest.kind:type_name -> drover.v1.BulkKind
+	1,   // 56: drover.v1.BulkActionRequest.undo:type_name -> drover.v1.Undo
+	2,   // 57: drover.v1.BulkActionRequest.version:type_name -> drover.v1.RerunVersion
+	60,  // 58: drover.v1.BulkActionRequest.payload:type_name -> drover.v1.Payload
+	60,  // 59: drover.v1.BulkActionRequest.input:type_name -> drover.v1.Payload
+	44,  // 60: drover.v1.BulkActionResponse.results:type_name -> drover.v1.BulkResult
+	63,  // 61: drover.v1.BulkResult.status:type_name -> google.rpc.Status
+	20,  // 62: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
+	60,  // 63: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
+	20,  // 64: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
+	4,   // 65: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
+	60,  // 66: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
+	64,  // 67: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
+	76,  // 68: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success
+	77,  // 69: drover.v1.CompleteDeferredRequest.failed:type_name -> drover.v1.Outcome.Failed
+	20,  // 70: drover.v1.ExplainRunRequest.run:type_name -> drover.v1.RunRef
+	64,  // 71: drover.v1.ExplainRunResponse.run:type_name -> drover.v1.Run
+	78,  // 72: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
+	78,  // 73: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
+	61,  // 74: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
+	5,   // 75: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 76: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 77: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 78: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 79: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 80: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 81: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 82: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	26,  // 83: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	28,  // 84: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	30,  // 85: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	51,  // 86: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	32,  // 87: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	34,  // 88: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	36,  // 89: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	38,  // 90: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	40,  // 91: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	42,  // 92: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	45,  // 93: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	47,  // 94: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	49,  // 95: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	79,  // 96: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	80,  // 97: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	81,  // 98: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	82,  // 99: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	83,  // 100: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	84,  // 101: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	85,  // 102: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	86,  // 103: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	87,  // 104: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 105: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 106: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 107: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 108: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 109: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 110: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 111: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 112: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 113: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	29,  // 114: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	31,  // 115: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	52,  // 116: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	33,  // 117: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	35,  // 118: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	37,  // 119: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	39,  // 120: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	41,  // 121: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	43,  // 122: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	46,  // 123: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	48,  // 124: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	50,  // 125: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	88,  // 126: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	89,  // 127: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	90,  // 128: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	91,  // 129: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	92,  // 130: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	93,  // 131: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	94,  // 132: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	95,  // 133: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	96,  // 134: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	105, // [105:135] is the sub-list for method output_type
+	75,  // [75:105] is the sub-list for method input_type
+	75,  // [75:75] is the sub-list for extension type_name
+	75,  // [75:75] is the sub-list for extension extendee
+	0,   // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }

@@ -347,6 +347,16 @@ class Failure(_message.Message):
     failure_class: _task_pb2.FailureClass
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., failure_class: _Optional[_Union[_task_pb2.FailureClass, str]] = ...) -> None: ...
 
+class RunWarning(_message.Message):
+    __slots__ = ("step_id", "code", "message")
+    STEP_ID_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    step_id: str
+    code: str
+    message: str
+    def __init__(self, step_id: _Optional[str] = ..., code: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+
 class Attempt(_message.Message):
     __slots__ = ("step_id", "kind", "fence", "attempt", "agent_id", "session", "started_time", "ended_time", "outcome", "failure", "output", "late", "source", "n", "progress")
     STEP_ID_FIELD_NUMBER: _ClassVar[int]

@@ -269,7 +269,7 @@ class GetRunRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., include_attempts: _Optional[bool] = ..., include_interventions: _Optional[bool] = ..., include_escalations: _Optional[bool] = ..., include_signals: _Optional[bool] = ..., include_decisions: _Optional[bool] = ..., include_settings: _Optional[bool] = ..., include_definition: _Optional[bool] = ...) -> None: ...
 
 class GetRunResponse(_message.Message):
-    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition")
+    __slots__ = ("run", "steps", "attempts", "interventions", "escalations", "signals", "decisions", "settings", "definition", "warnings")
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
@@ -279,6 +279,7 @@ class GetRunResponse(_message.Message):
     DECISIONS_FIELD_NUMBER: _ClassVar[int]
     SETTINGS_FIELD_NUMBER: _ClassVar[int]
     DEFINITION_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     run: _run_pb2.Run
     steps: _containers.RepeatedCompositeFieldContainer[_run_pb2.Step]
     attempts: _containers.RepeatedCompositeFieldContainer[_run_pb2.Attempt]
@@ -288,7 +289,8 @@ class GetRunResponse(_message.Message):
     decisions: _containers.RepeatedCompositeFieldContainer[_run_pb2.Decision]
     settings: _containers.RepeatedCompositeFieldContainer[_run_pb2.EffectiveSetting]
     definition: _workflow_pb2.WorkflowDefinition
-    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ...) -> None: ...
+    warnings: _containers.RepeatedCompositeFieldContainer[_run_pb2.RunWarning]
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_run_pb2.Step, _Mapping]]] = ..., attempts: _Optional[_Iterable[_Union[_run_pb2.Attempt, _Mapping]]] = ..., interventions: _Optional[_Iterable[_Union[_run_pb2.Intervention, _Mapping]]] = ..., escalations: _Optional[_Iterable[_Union[_run_pb2.Escalation, _Mapping]]] = ..., signals: _Optional[_Iterable[_Union[_run_pb2.ReceivedSignal, _Mapping]]] = ..., decisions: _Optional[_Iterable[_Union[_run_pb2.Decision, _Mapping]]] = ..., settings: _Optional[_Iterable[_Union[_run_pb2.EffectiveSetting, _Mapping]]] = ..., definition: _Optional[_Union[_workflow_pb2.WorkflowDefinition, _Mapping]] = ..., warnings: _Optional[_Iterable[_Union[_run_pb2.RunWarning, _Mapping]]] = ...) -> None: ...
 
 class ListItemsRequest(_message.Message):
     __slots__ = ("namespace", "run", "step_id", "page_size", "page_token", "states")
