@@ -7,6 +7,7 @@ import {
   type Intervention,
   OutcomeKindSchema,
   type ReceivedSignal,
+  type RunWarning,
   SettingSourceSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
@@ -55,6 +56,15 @@ function whoEnded({ agentId, source }: Attempt): string {
 function outcomeWords({ outcome, late, endedTime }: Attempt): string {
   if (endedTime === undefined) return "in hand";
   return `${phrase(OutcomeKindSchema, outcome)}${late ? ", too late" : ""}`;
+}
+
+/** The failures that the run went on after. */
+export function printWarnings(warnings: readonly RunWarning[], output: Output): void {
+  const rows = warnings.map(({ stepId, code, message }) => [
+    clean(stepId),
+    errorWords({ code, message }),
+  ]);
+  printTable(output, ["STEP", "WARNING"], rows);
 }
 
 export function printInterventions(interventions: readonly Intervention[], output: Output): void {

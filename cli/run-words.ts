@@ -1,5 +1,6 @@
 /** Runs and steps in words and colours, the same in lists, trees and lines. */
 import {
+  type Failure,
   type Run,
   RunReason,
   RunReasonSchema,
@@ -169,9 +170,9 @@ export function undoWords(step: Step): string {
 }
 
 /** `rate-limited: too many requests` */
-export function errorWords(error: Step["error"]): string {
+export function errorWords(error: Pick<Failure, "code" | "message"> | undefined): string {
   if (error === undefined) return "";
-  return clean(error.message === "" ? error.code : `${error.code}: ${error.message}`);
+  return clean([error.code, error.message].filter((text) => text !== "").join(": "));
 }
 
 /** `book-holiday v3`; a definition that came with the run has no version. */

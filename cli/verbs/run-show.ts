@@ -29,6 +29,7 @@ import {
   printInterventions,
   printSettings,
   printSignals,
+  printWarnings,
   textShownMax,
 } from "../run-history.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
@@ -85,6 +86,8 @@ function print(answer: GetRunResponse, output: Output): void {
   if (run) printRun(run, output);
   printSection("steps", steps.length, output);
   printSteps(steps, output);
+  printSection("warnings", answer.warnings.length, output);
+  printWarnings(answer.warnings, output);
   printSection("attempts", attempts.length, output);
   printAttempts(attempts, output);
   printSection("interventions", interventions.length, output);

@@ -33,12 +33,14 @@ import {
   type Escalation,
   type Intervention,
   type ReceivedSignal,
+  type RunWarning,
   readAttempt,
   readDecision,
   readEscalation,
   readIntervention,
   readSetting,
   readSignal,
+  readWarning,
   type Setting,
 } from "./run-history.ts";
 import { type RunName, toRef } from "./run-name.ts";
@@ -83,6 +85,8 @@ export interface GetRunSpec extends CallControl {
 export interface RunDetails {
   readonly run: Run;
   readonly steps: readonly Step[];
+  /** `run.warnings` is how many. */
+  readonly warnings: readonly RunWarning[];
   readonly attempts: readonly Attempt[];
   readonly interventions: readonly Intervention[];
   readonly escalations: readonly Escalation[];
@@ -238,6 +242,7 @@ export function createClient(options: ClientOptions): Client {
       const answer = await call(rpc.getRun, request, { signal: spec.signal });
       return {
         ...readSnapshot(answer),
+        warnings: answer.warnings.map(readWarning),
         attempts: answer.attempts.map(readAttempt),
         interventions: answer.interventions.map(readIntervention),
         escalations: answer.escalations.map(readEscalation),

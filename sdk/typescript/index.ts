@@ -127,6 +127,7 @@ export type {
   EscalationAnswer,
   Intervention,
   ReceivedSignal,
+  RunWarning,
   Setting,
 } from "./run-history.ts";
 export type { RunName } from "./run-name.ts";

@@ -84,6 +84,13 @@ export interface ReceivedSignal {
   readonly takenBy: string;
 }
 
+/** A failure that the run went on after. */
+export interface RunWarning {
+  readonly stepId: string;
+  readonly code: string;
+  readonly message: string;
+}
+
 export interface Decision {
   readonly stepId: string;
   /** As the caller stated it. */
@@ -180,6 +187,10 @@ export function readSignal(signal: wire.ReceivedSignal): ReceivedSignal {
     receivedTime: readTime(signal.receivedTime),
     takenBy: signal.takenBy,
   });
+}
+
+export function readWarning({ stepId, code, message }: wire.RunWarning): RunWarning {
+  return Object.freeze({ stepId, code, message });
 }
 
 export function readDecision(decision: wire.Decision): Decision {

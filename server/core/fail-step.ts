@@ -6,6 +6,8 @@ import { itemOf } from "./place.ts";
 import { stop } from "./saga.ts";
 
 export const TOTAL_OVER = "drover.total";
+/** A person said so. */
+export const ANSWERED = "drover.answered";
 
 export const PERMANENT = Object.freeze({
   permanent: true,

@@ -7,19 +7,20 @@
 //   READY     and so on: its gate, a task like any other, which lets the next wave begin
 
 import { fail, keepFailure } from "./fail-step.ts";
-import type { ItemOutputs, Items } from "./items.ts";
+import {
+  type ItemOutputs,
+  type Items,
+  isFailed,
+  itemsFailed,
+  type MapPlan,
+  TOO_MANY_FAILED,
+} from "./items.ts";
 import { beginStrategy, keepAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import { placeOf } from "./place.ts";
-import type { PlanWork, Share } from "./plan.ts";
 import { settleRun, startUndos } from "./saga.ts";
 import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
-
-type MapPlan = Extract<PlanWork, { kind: "map" }>;
-
-/** More of its items have failed than it tolerates. */
-const TOO_MANY_FAILED = "drover.items";
 
 /** Moves the run and its maps as far as their counters say; called at the end of each event. */
 export function settle(pass: Pass): void {
@@ -117,7 +118,7 @@ function beginItems(pass: Pass, no: number, most: number): void {
 function endMap(pass: Pass, no: number, work: MapPlan): void {
   const items = itemsOf(pass, no);
   if (isFailed(items, work)) {
-    const message = `${items.failed} of ${items.total} items failed, and ${inWords(work.tolerate)} may`;
+    const message = itemsFailed(items, work);
     keepFailure(pass, stepOf(pass, no), TOO_MANY_FAILED, message);
     fail(pass, no, { code: TOO_MANY_FAILED, message });
     return;
@@ -176,14 +177,4 @@ function waveOf(pass: Pass, no: number, { waves }: MapPlan): number {
   if (!waves) return Math.max(1, total);
   const { size } = waves;
   return Math.max(1, size.kind === "count" ? size.count : Math.ceil((total * size.percent) / 100));
-}
-
-/** It may stop before all have begun: what fails often fails for all. */
-function isFailed({ failed, total }: Items, { tolerate }: MapPlan): boolean {
-  const most = tolerate.kind === "count" ? tolerate.count : (total * tolerate.percent) / 100;
-  return failed > most;
-}
-
-function inWords(share: Share): string {
-  return share.kind === "count" ? String(share.count) : `${share.percent}%`;
 }

@@ -3,7 +3,7 @@
 import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { giveVerdict, keepFailure, PERMANENT } from "./fail-step.ts";
+import { ANSWERED, giveVerdict, keepFailure, PERMANENT } from "./fail-step.ts";
 import { beginNext, strategyUndone, undoStrategy } from "./leave-strategy.ts";
 import { beginWave, isAtGate } from "./map.ts";
 import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
@@ -128,8 +128,6 @@ function beginAgain(pass: Pass, no: number): void {
   } else if (strategy?.changed) afterSettling(pass, no, "perform");
   else beginStrategy(pass, no, strategy?.planned ?? 0);
 }
-
-const ANSWERED = "drover.answered";
 
 function answeredBy({ by, why }: Answered): string {
   return why === "" ? `${by} decided so` : `${by} decided so: ${why}`;

@@ -9,6 +9,7 @@ import { itemOf } from "./place.ts";
 import type { Plan } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import type { StoredOpen, StoredRun, StoredStep, Unopened } from "./stored.ts";
+import { goesOnAfter } from "./warnings.ts";
 
 /** Who watches the run waits for a greater version than any it has had: one a millisecond. */
 const VERSION_MAX = 2 ** 30;
@@ -28,7 +29,7 @@ export function reopened(
   const run = {
     ...{ ...counters, keyed, parent, escalations },
     version: Math.min(VERSION_MAX, Math.max(1, Math.round(now - createdAt))),
-    warnings: rows.filter((row) => isContinued(plan, row)).length,
+    warnings: rows.filter((row) => goesOnAfter(planStepAt(plan, row.no), row)).length,
     pivoted: rows.some(
       ({ no, forward }) => planStepAt(plan, no)?.pivot === true && forward === "SUCCEEDED",
     ),
@@ -106,19 +107,12 @@ function hasBegun({ step, ready, lease, due }: StoredRun["places"][number]): boo
 
 const KEPT: ReadonlySet<string> = new Set(["BLOCKED", "SUCCEEDED", "SKIPPED"]);
 
-/** The run goes on after its failure. */
-function isContinued(plan: Plan, { no, forward, items }: StoredStep): boolean {
-  if (itemOf(no) > 0) return false;
-  if (items !== null && items.failed > 0) return forward === "SUCCEEDED";
-  return forward === "FAILED" && planStepAt(plan, no)?.onFailure === "continue";
-}
-
 /** Only a verdict leaves a step so. */
 function isGivenUp(plan: Plan, row: StoredStep): boolean {
   if (itemOf(row.no) > 0) return false;
   const planned = planStepAt(plan, row.no);
   if (planned?.always) return false;
-  return row.forward === "CANCELLED" || (row.forward === "FAILED" && !isContinued(plan, row));
+  return row.forward === "CANCELLED" || (row.forward === "FAILED" && !goesOnAfter(planned, row));
 }
 
 function endOf(rows: readonly StoredStep[], failed: boolean): End {

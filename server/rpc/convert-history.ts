@@ -11,11 +11,14 @@ import {
   InterventionSchema,
   type ReceivedSignal,
   ReceivedSignalSchema,
+  type RunWarning,
+  RunWarningSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { answersNow, askedWork } from "../core/answers.ts";
 import type { AnswerKind } from "../core/history.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt, planStepAt } from "../core/plan-at.ts";
+import { warningsOf } from "../core/warnings.ts";
 import type {
   AttemptRecord,
   DecisionRecord,
@@ -110,4 +113,11 @@ export function decisionMessage(record: DecisionRecord, plan: Plan): Decision {
     ...payloadField("form", record.form),
     decidedTime: timestampFromMs(record.at),
   });
+}
+
+/** Made of the steps and their attempts, so these are needed whatever the request includes. */
+export function warningMessages(detail: RunDetail, plan: Plan): RunWarning[] {
+  return warningsOf(plan, detail).map(({ step, code, message }) =>
+    create(RunWarningSchema, { stepId: nameAt(plan, step), code, message }),
+  );
 }

@@ -21,6 +21,7 @@ import {
   escalationMessage,
   interventionMessage,
   signalMessage,
+  warningMessages,
 } from "./convert-history.ts";
 import { runMessage, stepMessages } from "./convert-run.ts";
 import type { DefinitionCheck } from "./definition-source.ts";
@@ -151,6 +152,7 @@ async function getRun(
     decisions: wanted.includeDecisions
       ? newest(detail.decisions).map((record) => decisionMessage(record, plan))
       : [],
+    warnings: warningMessages(detail, plan),
     settings: wanted.includeSettings ? effectiveSettings(definition, plan) : [],
     ...(wanted.includeDefinition ? { definition: definitionMessage(definition) } : {}),
   };

@@ -133,11 +133,22 @@ class Setting:
 
 
 @dataclass(frozen=True)
+class RunWarning:
+    """A failure that the run went on after."""
+
+    step_id: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True)
 class RunDetails:
     """A run with its steps, and what else was asked for."""
 
     run: Run
     steps: tuple[Step, ...]
+    warnings: tuple[RunWarning, ...]
+    """`run.warnings` is how many."""
     attempts: tuple[Attempt, ...]
     interventions: tuple[Intervention, ...]
     escalations: tuple[Escalation, ...]

@@ -17,6 +17,7 @@ import drover.clients
 from drover import rpc
 from drover.aes import AesGcmCodec
 from drover.gathering import Gathering
+from drover.history import RunWarning
 from drover.payloads import json_payload
 from drover.reading import to_time
 from drover.runs import Key
@@ -168,8 +169,10 @@ async def test_get_run_reads_names_times_and_payloads(
     )
     output = json_payload({"seat": "12A"})
     step = StepMessage(id="flight", state=run_pb2.STEP_STATE_SUCCEEDED, output=output)
-    call.answer(run=run, steps=[step])
+    warning = run_pb2.RunWarning(step_id="mail", code="no-ink", message="dry")
+    call.answer(run=run, steps=[step], warnings=[warning])
     details = await asked
+    assert details.warnings == (RunWarning("mail", "no-ink", "dry"),)
     assert (details.run.state, details.run.reason, details.run.ended) == ("COMPLETED", "DONE", True)
     assert (details.run.created_time, details.run.ended_time) == (moment, None)
     (read,) = details.steps

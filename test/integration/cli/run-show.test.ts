@@ -317,16 +317,20 @@ describe("show", () => {
     expect(stdout).toContain("slots      of customer-17: 2 at a time, else cancel oldest\n");
   });
 
-  test("names the command that lists the items of a map, also when the run has ended", async () => {
+  test("names its warnings, and the command that lists the items of a map", async () => {
     const items = { total: 3, begun: 3, open: 0, succeeded: 2, failed: 1 };
     const map = { id: "deploy", kind: StepKind.MAP, state: StepState.SUCCEEDED, items };
     const end = create(GetRunResponseSchema, {
       run: { runId: "r4", workflow: "roll-out", state: RunState.COMPLETED, warnings: 1 },
       steps: [map],
+      warnings: [{ stepId: "deploy", code: "drover.items", message: "1 of 3 items failed" }],
     });
     server.play({ getRun: () => end });
     const { stdout, stderr } = await run("show", "r4");
     expect(stdout).toContain("deploy  map   SUCCEEDED  3 of 3 items have ended, 1 failed\n");
+    expect(stdout).toContain(
+      "\nwarnings\nSTEP    WARNING\ndeploy  drover.items: 1 of 3 items failed\n",
+    );
     expect(stderr).toBe("  next: drover run items r4 deploy\n");
   });
 

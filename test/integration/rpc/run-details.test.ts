@@ -50,13 +50,13 @@ let grpc: GrpcClient;
 beforeAll(async () => {
   world = await startWorld();
   grpc = grpcClient(world.port);
-  world.store.definition = async () => definition;
 });
 afterAll(async () => {
   grpc.close();
   await world.close();
 });
 beforeEach(() => {
+  world.store.definition = async () => definition;
   world.reads.runDetail = async () => runDetail();
 });
 
@@ -219,6 +219,22 @@ describe("GetRun", () => {
       StepState.BLOCKED,
     ]);
     expect(answer?.steps[0]?.undoState).toBe(UndoState.NONE);
+  });
+
+  test("names the failures that the run went on after, whatever was asked for", async () => {
+    const mail = { id: "mail", needs: [], task: "mail", onFailure: "continue" } as const;
+    world.store.definition = async () => ({ ...definition, steps: [mail] });
+    world.reads.runDetail = async () =>
+      runDetail({
+        run: runRecord({ state: "COMPENSATED", reason: "STEP_FAILED", warnings: 1 }),
+        steps: new Map([step(0, { kind: "FAILED" })]),
+        attempts: [attempt({})],
+      });
+    const { answer } = await grpc.unary(getRun, { run });
+    expect(answer?.warnings).toMatchObject([
+      { stepId: "mail", code: "drover.lost", message: "silent" },
+    ]);
+    expect(answer?.attempts).toEqual([]);
   });
 
   test("shows signals and decisions when asked, with names that nobody has verified", async () => {

@@ -180,11 +180,13 @@ test("getRun reads names, times and payloads", async () => {
   });
   const step = { id: "flight", state: StepState.SUCCEEDED, output: json({ seat: "12A" }) };
   const run = { ...aRun(4n, RunState.COMPLETED), reason: RunReason.DONE };
-  call.answer({ run, steps: [create(StepSchema, step)] });
-  const { run: read, steps } = await details;
+  const warning = { stepId: "mail", code: "no-ink", message: "dry" };
+  call.answer({ run, steps: [create(StepSchema, step)], warnings: [warning] });
+  const { run: read, steps, warnings } = await details;
   expect(read).toMatchObject({ state: "COMPLETED", reason: "DONE", ended: true, input: undefined });
   expect(read.createdTime).toEqual(new Date(5_000));
   expect(steps[0]).toMatchObject({ state: "SUCCEEDED", output: { seat: "12A" }, error: null });
+  expect(warnings).toEqual([warning]);
 });
 
 test("listRuns sends filter and order, and returns a page", async () => {
