@@ -95,6 +95,7 @@ const nextByReason: Readonly<Record<string, string>> = {
   RUN_STATE: "drover run show RUN says where the run stands",
   STEP_NOT_FOUND: "drover run show RUN lists its steps with their kinds",
   DECISION_REFUSED: "drover run show RUN says what was decided, and what the step waits for",
+  SIGNAL_UNKNOWN: "drover run why RUN says which signal it waits for",
   SIGNAL_LIMIT: "drover run show RUN lists the signals that it keeps",
   CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",
   AGENT_NOT_FOUND: "drover agent list",

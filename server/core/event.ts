@@ -156,6 +156,8 @@ export type Answer =
   /** The run has no escalation of this number, or no step of this kind. */
   | { readonly kind: "no-such-question" }
   | { readonly kind: "refused"; readonly run: RunState["kind"]; readonly why: string }
+  /** No step of the run takes a signal of this name, so it would be kept for nothing. */
+  | { readonly kind: "no-such-signal"; readonly name: string; readonly takes: readonly string[] }
   /** The run keeps as many signals as it may. */
   | { readonly kind: "full"; readonly limit: number };
 

@@ -1,12 +1,13 @@
 // The outside world speaks to a run: a signal by name, or an approver's word on a step.
-// A signal that comes early is kept, and taken by the first step that waits for its name.
+// A signal that comes early is kept, and taken by the first step that waits for its name. One that
+// no step of the run takes is refused: a mistyped name would be kept for ever while its run waits.
 import type { Answer, RunEvent } from "./event.ts";
 import { fail, keepFailure } from "./fail-step.ts";
 import { isEnded } from "./model.ts";
 import { keepAnswer, succeed, takeSignal } from "./open.ts";
 import { emit, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import type { Payload } from "./payload.ts";
-import type { PlanWork } from "./plan.ts";
+import type { Plan, PlanWork } from "./plan.ts";
 
 /** A run keeps so many signals at most. */
 export const SIGNALS_MAX = 1_000;
@@ -22,6 +23,8 @@ export function onSignal(pass: Pass, event: Extract<RunEvent, { kind: "signal" }
       run: state.kind,
       why: "it has ended, and nothing waits for a signal",
     };
+  const takes = signalNames(pass.plan);
+  if (!takes.includes(event.name)) return { kind: "no-such-signal", name: event.name, takes };
   const seq = pass.view.signals.length + 1;
   if (seq > SIGNALS_MAX) return { kind: "full", limit: SIGNALS_MAX };
   const { id, name, payload } = event;
@@ -34,6 +37,11 @@ export function onSignal(pass: Pass, event: Extract<RunEvent, { kind: "signal" }
   });
   if (waiting) takeSignal(pass, waiting.no, name);
   return DONE;
+}
+
+/** The signals that steps of the plan take, each once. They are written in it: none is computed. */
+export function signalNames({ steps }: Plan): readonly string[] {
+  return [...new Set(steps.flatMap(({ work }) => (work.kind === "signal" ? [work.name] : [])))];
 }
 
 /** An approver approves or rejects. The first rejection decides; approvals are counted. */

@@ -233,6 +233,7 @@ function resultAnswer(answer: Advanced, token: TaskToken): ResultAnswer {
     case "refused":
     case "fenced":
     case "full":
+    case "no-such-signal":
     case "no-such-question":
       throw new Error(`a report was answered ${answer.kind}`);
   }

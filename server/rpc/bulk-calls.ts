@@ -164,6 +164,7 @@ const OF_ONE: readonly DroverError["reason"][] = [
   "STEP_NOT_FOUND",
   "INVALID_REQUEST",
   "SIGNAL_LIMIT",
+  "SIGNAL_UNKNOWN",
   "CONCURRENCY_LIMIT",
 ];
 

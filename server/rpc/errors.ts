@@ -84,6 +84,7 @@ const REASONS: Readonly<Record<Reason, ReasonRow>> = Object.freeze({
   TRIGGER_NOT_FOUND: resource(Code.NOT_FOUND, "trigger"),
   MAPPING_FAILED: plain(Code.INVALID_ARGUMENT),
   AGENT_NOT_FOUND: resource(Code.NOT_FOUND, "agent"),
+  SIGNAL_UNKNOWN: plain(Code.INVALID_ARGUMENT),
   SIGNAL_LIMIT: { code: Code.RESOURCE_EXHAUSTED, extra: { kind: "quota" } },
   SCHEDULE_NOT_FOUND: resource(Code.NOT_FOUND, "schedule"),
   SCHEDULE_EXISTS: resource(Code.ALREADY_EXISTS, "schedule"),

@@ -13,6 +13,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Answer } from "../core/event.ts";
+import { nearestWord } from "../core/nearest-word.ts";
 import type { Plan } from "../core/plan.ts";
 import { type CallbackToken, parseCallbackToken } from "../dispatch/token.ts";
 import { DroverError, type Reason } from "../errors.ts";
@@ -39,6 +40,7 @@ interface Command {
 
 /** Until there are identities, whoever starts a run may say by this label who asked for it. */
 const REQUESTER_LABEL = "requester";
+const NAMES_SHOWN_MAX = 8;
 const WITH_BODIES = { bodies: true };
 
 export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDeps) {
@@ -144,6 +146,10 @@ export function accepted(
       );
     case "refused":
       return fail(words.refused, answer.why, { state: answer.run });
+    case "no-such-signal":
+      return fail("SIGNAL_UNKNOWN", unknownSignal(runId, answer), {
+        takes: answer.takes.join(","),
+      });
     case "full":
       return fail(
         "SIGNAL_LIMIT",
@@ -159,12 +165,24 @@ export function accepted(
   }
 }
 
+/** A sender of another run's signal learns so, too: a mistyped name is only the likeliest. */
+function unknownSignal(
+  runId: string,
+  { name, takes }: Extract<Answer, { kind: "no-such-signal" }>,
+): string {
+  const none = `The run "${runId}" has no step that takes the signal "${name}"`;
+  if (takes.length === 0) return `${none}, or any other: is it the right run?`;
+  const near = nearestWord(name, takes);
+  const meant = near === null ? "" : ` Did you mean "${near}"?`;
+  return `${none}; it takes: ${takes.slice(0, NAMES_SHOWN_MAX).join(", ")}.${meant}`;
+}
+
 function approvalNo(plan: Plan, stepId: string): number {
   const step = plan.steps.find(({ id }) => id === stepId);
   if (step?.work.kind === "approval") return step.no;
   const approvals = plan.steps.filter(({ work }) => work.kind === "approval").map(({ id }) => id);
   const what = step ? `The step "${stepId}" is no approval` : `There is no step "${stepId}"`;
-  const hint = approvals.length === 0 ? "none" : approvals.slice(0, 8).join(", ");
+  const hint = approvals.length === 0 ? "none" : approvals.slice(0, NAMES_SHOWN_MAX).join(", ");
   const message = `${what}: the approvals of this run are ${hint}.`;
   throw new DroverError("STEP_NOT_FOUND", message, { metadata: { name: stepId } });
 }

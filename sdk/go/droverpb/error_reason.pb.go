@@ -109,6 +109,9 @@ const (
 	// RESOURCE_EXHAUSTED, without RetryInfo. The run keeps as many signals as it may, 1,000; metadata
 	// has `limit`. Send it to another run.
 	ErrorReason_ERROR_REASON_SIGNAL_LIMIT ErrorReason = 27
+	// INVALID_ARGUMENT. No step of the run takes a signal of this name, and nothing was stored. Metadata
+	// has `takes`: the names that its steps take, with commas between. Send one of them.
+	ErrorReason_ERROR_REASON_SIGNAL_UNKNOWN ErrorReason = 63
 	// NOT_FOUND. The namespace has no hook of this name. Put it first, or name another.
 	ErrorReason_ERROR_REASON_HOOK_NOT_FOUND ErrorReason = 31
 	// FAILED_PRECONDITION. Another person has the escalation; metadata has `claimed_by`. Ask him, or
@@ -184,6 +187,7 @@ var (
 		25: "ERROR_REASON_ANSWER_NOT_ALLOWED",
 		26: "ERROR_REASON_DECISION_REFUSED",
 		27: "ERROR_REASON_SIGNAL_LIMIT",
+		63: "ERROR_REASON_SIGNAL_UNKNOWN",
 		31: "ERROR_REASON_HOOK_NOT_FOUND",
 		32: "ERROR_REASON_ESCALATION_CLAIMED",
 		28: "ERROR_REASON_CONCURRENCY_LIMIT",
@@ -228,6 +232,7 @@ var (
 		"ERROR_REASON_ANSWER_NOT_ALLOWED":   25,
 		"ERROR_REASON_DECISION_REFUSED":     26,
 		"ERROR_REASON_SIGNAL_LIMIT":         27,
+		"ERROR_REASON_SIGNAL_UNKNOWN":       63,
 		"ERROR_REASON_HOOK_NOT_FOUND":       31,
 		"ERROR_REASON_ESCALATION_CLAIMED":   32,
 		"ERROR_REASON_CONCURRENCY_LIMIT":    28,
@@ -276,7 +281,7 @@ var File_drover_v1_error_reason_proto protoreflect.FileDescriptor
 
 const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\n" +
-	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\x90\v\n" +
+	"\x1cdrover/v1/error_reason.proto\x12\tdrover.v1*\xb1\v\n" +
 	"\vErrorReason\x12\x1c\n" +
 	"\x18ERROR_REASON_UNSPECIFIED\x10\x00\x12 \n" +
 	"\x1cERROR_REASON_INVALID_REQUEST\x10\x01\x12#\n" +
@@ -307,6 +312,7 @@ const file_drover_v1_error_reason_proto_rawDesc = "" +
 	"\x1fERROR_REASON_ANSWER_NOT_ALLOWED\x10\x19\x12!\n" +
 	"\x1dERROR_REASON_DECISION_REFUSED\x10\x1a\x12\x1d\n" +
 	"\x19ERROR_REASON_SIGNAL_LIMIT\x10\x1b\x12\x1f\n" +
+	"\x1bERROR_REASON_SIGNAL_UNKNOWN\x10?\x12\x1f\n" +
 	"\x1bERROR_REASON_HOOK_NOT_FOUND\x10\x1f\x12#\n" +
 	"\x1fERROR_REASON_ESCALATION_CLAIMED\x10 \x12\"\n" +
 	"\x1eERROR_REASON_CONCURRENCY_LIMIT\x10\x1c\x12\x1f\n" +

@@ -147,8 +147,8 @@ type SchedulerServiceClient interface {
 	BulkAction(ctx context.Context, in *BulkActionRequest, opts ...grpc.CallOption) (*BulkActionResponse, error)
 	// Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits
 	// for its name, and kept until one does; what no step took is shown with the run. Idempotent by
-	// `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_LIMIT,
-	// PAYLOAD_TOO_LARGE.
+	// `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_UNKNOWN (no step of it
+	// takes a signal of this name), SIGNAL_LIMIT, PAYLOAD_TOO_LARGE.
 	Signal(ctx context.Context, in *SignalRequest, opts ...grpc.CallOption) (*SignalResponse, error)
 	// Says what an approver decides. Idempotent: the same decision of the same approver again is OK
 	// without change. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, DECISION_REFUSED, PAYLOAD_TOO_LARGE.
@@ -588,8 +588,8 @@ type SchedulerServiceServer interface {
 	BulkAction(context.Context, *BulkActionRequest) (*BulkActionResponse, error)
 	// Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits
 	// for its name, and kept until one does; what no step took is shown with the run. Idempotent by
-	// `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_LIMIT,
-	// PAYLOAD_TOO_LARGE.
+	// `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_UNKNOWN (no step of it
+	// takes a signal of this name), SIGNAL_LIMIT, PAYLOAD_TOO_LARGE.
 	Signal(context.Context, *SignalRequest) (*SignalResponse, error)
 	// Says what an approver decides. Idempotent: the same decision of the same approver again is OK
 	// without change. Errors: RUN_NOT_FOUND, STEP_NOT_FOUND, DECISION_REFUSED, PAYLOAD_TOO_LARGE.

@@ -113,12 +113,15 @@ it("a call that was cut in the middle is finished by its repeat", async () => {
   expect(await signalsOf(runs)).toEqual([once, once, once]);
 });
 
-it("a run that has ended, or keeps as many signals as it may, is refused by itself", async () => {
+it("a run that has ended, takes no such signal, or keeps as many as it may is refused by itself", async () => {
   const [open, ended, full] = await waiting("refused", 3);
   if (!open || !ended || !full) throw new Error("three runs were started");
   await plane.scheduler.tell(ended, { kind: "cancel", undo: true, note: "" });
+  const steps = [{ id: "paid", needs: [], kind: "signal", name: "payment" }] as const;
+  const labels = { of: "refused" };
+  const other = await schedule(plane, { workflow: "other", steps }, { labels });
   const many = Array.from({ length: SIGNALS_MAX }, (_, n) =>
-    plane.scheduler.tell(full, { kind: "signal", id: `${n}`, name: "other", payload: null }),
+    plane.scheduler.tell(full, { kind: "signal", id: `${n}`, name: "sent", payload: null }),
   );
   await Promise.all(many);
   const states = [RunState.RUNNING, RunState.CANCELLED];
@@ -129,8 +132,9 @@ it("a run that has ended, or keeps as many signals as it may, is refused by itse
   );
   expect(reasons.get(open.runId)).toBe("");
   expect(reasons.get(ended.runId)).toBe("RUN_STATE");
+  expect(reasons.get(other.runId)).toBe("SIGNAL_UNKNOWN");
   expect(reasons.get(full.runId)).toBe("SIGNAL_LIMIT");
-  expect(await signalsOf([open, ended])).toEqual([once, []]);
+  expect(await signalsOf([open, ended, other])).toEqual([once, [], []]);
 });
 
 it("another count than was expected signals nobody", async () => {

@@ -115,6 +115,21 @@ describe("Signal", () => {
     expect(told).toEqual([]);
   });
 
+  test.each<[string, readonly string[], string]>([
+    ["payments", ["go", "payment"], 'it takes: go, payment. Did you mean "payment"?'],
+    ["stop", ["payment"], "it takes: payment."],
+    ["payments", [], "or any other: is it the right run?"],
+  ])("%s, where its steps take %j, is SIGNAL_UNKNOWN", async (name, takes, words) => {
+    answer = { kind: "no-such-signal", name, takes };
+    expect(await grpc.unary(signal, { ...request, name })).toMatchObject({
+      code: 3,
+      reason: "SIGNAL_UNKNOWN",
+      message: expect.stringContaining(`no step that takes the signal "${name}"`),
+      metadata: { takes: takes.join(",") },
+    });
+    expect((await grpc.unary(signal, { ...request, name })).message).toContain(words);
+  });
+
   test("beyond what a run keeps is SIGNAL_LIMIT, which no repeat helps", async () => {
     answer = { kind: "full", limit: 1_000 };
     expect(await grpc.unary(signal, request)).toMatchObject({

@@ -42,6 +42,7 @@ interface Played {
 
 const compensate = { task: "undo" };
 const approval: StepOptions = { kind: "approval", approvers: [] };
+const signal = { kind: "signal", name: "go" } as const;
 const once: StepOptions = { effects: "once" };
 
 /** Steps of every kind, each in a state of its own; the first can be undone. */
@@ -54,7 +55,7 @@ function busy(more: { timeoutMs?: number } = {}): Played {
         deferred: {},
         due: {},
         ready: {},
-        signal: { kind: "signal", name: "go" },
+        signal,
         approval: { kind: "approval", approvers: [], need: 2 },
         asked: { onFailure: "escalate" },
         last: { needs: ["leased"] },
@@ -89,6 +90,7 @@ function stopping(): Played {
       due: verifiable,
       asked: once,
       approval,
+      signal,
     }),
   );
   succeed(world, "done");
@@ -111,6 +113,7 @@ function compensating(): Played {
       asked: { compensate },
       deferred: {},
       approval,
+      signal,
       bad: {},
     }),
   );
@@ -135,7 +138,7 @@ function finishing(): Played {
       ready: always,
       due: always,
       asked: always,
-      signal: { ...always, kind: "signal", name: "go" },
+      signal: { ...always, ...signal },
       approval: { ...always, kind: "approval", approvers: [] },
     }),
   );
@@ -150,7 +153,10 @@ function finishing(): Played {
 
 function askedInRunning(): Played {
   const world = createWorld(
-    workflow({ approval, done: { compensate }, a: { compensate }, b: { needs: ["a"] } }),
+    workflow({
+      ...{ approval, done: { compensate }, a: { compensate } },
+      signal: { ...signal, needs: ["a"] },
+    }),
   );
   world.decide("approval", "bob", true);
   succeed(world, "done");
@@ -159,7 +165,7 @@ function askedInRunning(): Played {
 
 function askedInStopping(): Played {
   const world = createWorld(
-    workflow({ approval, done: { compensate }, a: once, b: { needs: ["a"] }, c: {} }),
+    workflow({ approval, signal, done: { compensate }, a: once, b: { needs: ["a"] }, c: {} }),
   );
   succeed(world, "done");
   const held = world.claim("a");
@@ -170,7 +176,10 @@ function askedInStopping(): Played {
 
 function askedInCompensating(): Played {
   const world = createWorld(
-    workflow({ approval, done: { compensate }, a: { compensate, needs: ["done"] }, b: {}, c: {} }),
+    workflow({
+      ...{ approval, signal, done: { compensate }, a: { compensate, needs: ["done"] } },
+      ...{ b: {}, c: {} },
+    }),
   );
   succeed(world, "done", "a");
   const called = world.claim("b");
@@ -180,7 +189,8 @@ function askedInCompensating(): Played {
 }
 
 function askedInFinishing(): Played {
-  const world = createWorld(workflow({ approval, a: { always: true } }));
+  const world = createWorld(workflow({ approval, signal, a: { always: true } }));
+  world.signal("go", "early");
   world.decide("approval", "bob", true);
   return { world, held: poison(world, "a") };
 }
@@ -200,7 +210,7 @@ function ended(end: (world: World) => void): Played {
 
 /** It is to start later: whatever is said about a task of it is about none. */
 function pending(): Played {
-  const definition = workflow({ approval, signal: { kind: "signal", name: "go" } });
+  const definition = workflow({ approval, signal });
   const world = createWorld(definition, undefined, { startAt: START + 60_000 });
   const nobody = { secret: "nobody's", session: "s9", grantedAt: world.now() };
   return { world, held: { step: 0, task: "perform", fence: 1, attempt: 1, ...nobody } };

@@ -120,10 +120,28 @@ describe("a signal step", () => {
   });
 
   test("is not ended by a signal of another name", () => {
-    const world = worldOf({ a: go });
+    const world = worldOf({ a: go, b: { kind: "signal", name: "stop", needs: ["a"] } });
     expect(world.signal("stop")).toEqual({ kind: "done" });
     expect(kindOf(world, "a")).toBe("WAITING");
   });
+
+  test.each<[string, Readonly<Record<string, StepOptions>>, readonly string[]]>([
+    [
+      "none of its steps takes",
+      { a: go, b: { kind: "signal", name: "stop" }, c: go },
+      ["go", "stop"],
+    ],
+    ["it takes none", { a: { kind: "wait", forMs: 60_000 } }, []],
+  ])(
+    "refuses a signal where %s, keeps nothing of it, and says what is taken",
+    (_, steps, takes) => {
+      const world = worldOf(steps);
+      const before = world.effects.length;
+      expect(world.signal("gos")).toEqual({ kind: "no-such-signal", name: "gos", takes });
+      expect(world.effects.slice(before)).toEqual([]);
+      expect(world.view().signals).toEqual([]);
+    },
+  );
 
   test("that is reached after its signal came takes it at once", () => {
     const world = worldOf({ a: {}, b: { ...go, needs: ["a"] }, c: { needs: ["b"] } });
@@ -139,6 +157,7 @@ describe("a signal step", () => {
       b: { ...go, needs: ["a"] },
       c: { ...go, needs: ["b"] },
       d: { ...go, needs: ["c"] },
+      e: { kind: "signal", name: "stop", needs: ["d"] },
     });
     world.signal("go", "first");
     world.signal("stop", "other");
@@ -221,7 +240,7 @@ describe("a signal", () => {
   });
 
   test("is refused where the run keeps as many as it may", () => {
-    const world = worldOf({ a: {} });
+    const world = worldOf({ a: {}, b: { kind: "signal", name: "go", needs: ["a"] } });
     for (let seq = 1; seq <= SIGNALS_MAX; seq += 100)
       world.pass(
         Array.from({ length: 100 }, (_, more) => ({

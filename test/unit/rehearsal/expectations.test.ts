@@ -101,6 +101,14 @@ describe("a scenario that could not be played as it was written", () => {
     ]);
   });
 
+  test("a signal that no step of the workflow takes", async () => {
+    expect(await troublesOf("events: [{ at: 0s, signal: { name: payments } }]")).toEqual([
+      expect.stringMatching(
+        /^scenarios\[0\]\.events\[0\] was refused: .*takes the signal "payments"/,
+      ),
+    ]);
+  });
+
   test("an agent that nobody asked", async () => {
     expect(await troublesOf("agents: { undo-a: hang }")).toEqual([
       'agents."undo-a" was never asked for: no such task was handed out',

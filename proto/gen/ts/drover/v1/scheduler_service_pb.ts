@@ -2490,8 +2490,8 @@ export const SchedulerService: GenService<{
   /**
    * Sends an event to a run, for a step of the kind `signal`. It is taken at once if a step waits
    * for its name, and kept until one does; what no step took is shown with the run. Idempotent by
-   * `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_LIMIT,
-   * PAYLOAD_TOO_LARGE.
+   * `signal_id`. Errors: RUN_NOT_FOUND, RUN_STATE (the run has ended), SIGNAL_UNKNOWN (no step of it
+   * takes a signal of this name), SIGNAL_LIMIT, PAYLOAD_TOO_LARGE.
    *
    * @generated from rpc drover.v1.SchedulerService.Signal
    */
