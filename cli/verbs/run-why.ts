@@ -47,6 +47,7 @@ function print(answer: ExplainRunResponse, output: Output): void {
     steps.map((step) => rowOf(step, answer)),
   );
   for (const { sentence } of steps) if (sentence !== wait.sentence) output.line(clean(sentence));
+  for (const { sentence } of answer.untakenSignals) output.line(clean(sentence));
   const actions = [...steps.flatMap((step) => step.actions), ...wait.actions];
   const children = steps.flatMap(({ detail }) => (detail.case === "child" ? detail.value : []));
   const said = new Set([

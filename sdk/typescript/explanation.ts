@@ -25,6 +25,16 @@ export interface RunExplanation {
   readonly steps: readonly RunWait[];
   /** By the clock of the database, as every moment here. */
   readonly now: Date | null;
+  /** The newest 10 that came and that no step has taken. */
+  readonly untakenSignals: readonly UntakenSignal[];
+}
+
+export interface UntakenSignal {
+  readonly name: string;
+  readonly id: string;
+  readonly receivedTime: Date | null;
+  /** For a person: which step takes it later, or that none does. */
+  readonly sentence: string;
 }
 
 export interface RunWait {
@@ -128,6 +138,9 @@ export function readExplanation(answer: ExplainRunResponse): RunExplanation {
     wait: readWait(wait),
     steps: answer.steps.map(readWait),
     now: readTime(answer.now),
+    untakenSignals: answer.untakenSignals.map(({ name, signalId, receivedTime, sentence }) =>
+      Object.freeze({ name, id: signalId, receivedTime: readTime(receivedTime), sentence }),
+    ),
   });
 }
 

@@ -28,6 +28,7 @@ import type {
 import type { CancelCause } from "../core/model.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
+import { untakenSignals } from "../core/untaken-signals.ts";
 import { childRunId } from "../store/child-run.ts";
 import type { RunDetail, RunSigns } from "../store/reads.ts";
 import { laneCircuitMessage } from "./circuits.ts";
@@ -121,6 +122,11 @@ export function explainMessage(
       }),
     ),
     now: timestampFromMs(now),
+    untakenSignals: untakenSignals(plan, detail, now).map(({ id, at, ...said }) => ({
+      ...said,
+      signalId: id,
+      receivedTime: timestampFromMs(at),
+    })),
   };
 }
 

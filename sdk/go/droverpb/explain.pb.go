@@ -1369,6 +1369,80 @@ func (x *Tried) GetLastEndedTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// A signal that came, and that no step has taken.
+type UntakenSignal struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the signal.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The caller's own name for it.
+	SignalId string `protobuf:"bytes,2,opt,name=signal_id,json=signalId,proto3" json:"signal_id,omitempty"`
+	// When it came.
+	ReceivedTime *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=received_time,json=receivedTime,proto3" json:"received_time,omitempty"`
+	// Which step takes it later, or that none does, for a person. Its words may change from version to
+	// version.
+	Sentence      string `protobuf:"bytes,4,opt,name=sentence,proto3" json:"sentence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UntakenSignal) Reset() {
+	*x = UntakenSignal{}
+	mi := &file_drover_v1_explain_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UntakenSignal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UntakenSignal) ProtoMessage() {}
+
+func (x *UntakenSignal) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_explain_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UntakenSignal.ProtoReflect.Descriptor instead.
+func (*UntakenSignal) Descriptor() ([]byte, []int) {
+	return file_drover_v1_explain_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *UntakenSignal) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *UntakenSignal) GetSignalId() string {
+	if x != nil {
+		return x.SignalId
+	}
+	return ""
+}
+
+func (x *UntakenSignal) GetReceivedTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ReceivedTime
+	}
+	return nil
+}
+
+func (x *UntakenSignal) GetSentence() string {
+	if x != nil {
+		return x.Sentence
+	}
+	return ""
+}
+
 // Something that can be done.
 type PersonAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1399,7 +1473,7 @@ type PersonAction struct {
 
 func (x *PersonAction) Reset() {
 	*x = PersonAction{}
-	mi := &file_drover_v1_explain_proto_msgTypes[8]
+	mi := &file_drover_v1_explain_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1411,7 +1485,7 @@ func (x *PersonAction) String() string {
 func (*PersonAction) ProtoMessage() {}
 
 func (x *PersonAction) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_explain_proto_msgTypes[8]
+	mi := &file_drover_v1_explain_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1424,7 +1498,7 @@ func (x *PersonAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PersonAction.ProtoReflect.Descriptor instead.
 func (*PersonAction) Descriptor() ([]byte, []int) {
-	return file_drover_v1_explain_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_explain_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PersonAction) GetKind() ActionKind {
@@ -1578,7 +1652,12 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\flast_failure\x18\b \x01(\v2\x12.drover.v1.FailureR\vlastFailure\x12\"\n" +
 	"\rlast_agent_id\x18\t \x01(\tR\vlastAgentId\x12B\n" +
 	"\x0flast_ended_time\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\rlastEndedTime\"\xbb\x02\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\rlastEndedTime\"\x9d\x01\n" +
+	"\rUntakenSignal\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
+	"\tsignal_id\x18\x02 \x01(\tR\bsignalId\x12?\n" +
+	"\rreceived_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\freceivedTime\x12\x1a\n" +
+	"\bsentence\x18\x04 \x01(\tR\bsentence\"\xbb\x02\n" +
 	"\fPersonAction\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.drover.v1.ActionKindR\x04kind\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12#\n" +
@@ -1678,7 +1757,7 @@ func file_drover_v1_explain_proto_rawDescGZIP() []byte {
 }
 
 var file_drover_v1_explain_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_drover_v1_explain_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_drover_v1_explain_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_drover_v1_explain_proto_goTypes = []any{
 	(WaitKind)(0),                 // 0: drover.v1.WaitKind
 	(NextKind)(0),                 // 1: drover.v1.NextKind
@@ -1693,48 +1772,50 @@ var file_drover_v1_explain_proto_goTypes = []any{
 	(*ApprovalWait)(nil),          // 10: drover.v1.ApprovalWait
 	(*EscalationWait)(nil),        // 11: drover.v1.EscalationWait
 	(*Tried)(nil),                 // 12: drover.v1.Tried
-	(*PersonAction)(nil),          // 13: drover.v1.PersonAction
-	(*timestamppb.Timestamp)(nil), // 14: google.protobuf.Timestamp
-	(TaskKind)(0),                 // 15: drover.v1.TaskKind
-	(*Circuit)(nil),               // 16: drover.v1.Circuit
-	(*Pause)(nil),                 // 17: drover.v1.Pause
-	(*Progress)(nil),              // 18: drover.v1.Progress
-	(OutcomeKind)(0),              // 19: drover.v1.OutcomeKind
-	(*Failure)(nil),               // 20: drover.v1.Failure
+	(*UntakenSignal)(nil),         // 13: drover.v1.UntakenSignal
+	(*PersonAction)(nil),          // 14: drover.v1.PersonAction
+	(*timestamppb.Timestamp)(nil), // 15: google.protobuf.Timestamp
+	(TaskKind)(0),                 // 16: drover.v1.TaskKind
+	(*Circuit)(nil),               // 17: drover.v1.Circuit
+	(*Pause)(nil),                 // 18: drover.v1.Pause
+	(*Progress)(nil),              // 19: drover.v1.Progress
+	(OutcomeKind)(0),              // 20: drover.v1.OutcomeKind
+	(*Failure)(nil),               // 21: drover.v1.Failure
 }
 var file_drover_v1_explain_proto_depIdxs = []int32{
 	0,  // 0: drover.v1.Wait.waiting_for:type_name -> drover.v1.WaitKind
-	14, // 1: drover.v1.Wait.since_time:type_name -> google.protobuf.Timestamp
+	15, // 1: drover.v1.Wait.since_time:type_name -> google.protobuf.Timestamp
 	1,  // 2: drover.v1.Wait.next:type_name -> drover.v1.NextKind
-	14, // 3: drover.v1.Wait.next_time:type_name -> google.protobuf.Timestamp
+	15, // 3: drover.v1.Wait.next_time:type_name -> google.protobuf.Timestamp
 	12, // 4: drover.v1.Wait.tried:type_name -> drover.v1.Tried
-	13, // 5: drover.v1.Wait.actions:type_name -> drover.v1.PersonAction
-	15, // 6: drover.v1.Wait.task_kind:type_name -> drover.v1.TaskKind
+	14, // 5: drover.v1.Wait.actions:type_name -> drover.v1.PersonAction
+	16, // 6: drover.v1.Wait.task_kind:type_name -> drover.v1.TaskKind
 	7,  // 7: drover.v1.Wait.lane:type_name -> drover.v1.LaneWait
 	9,  // 8: drover.v1.Wait.agent:type_name -> drover.v1.AgentWait
 	10, // 9: drover.v1.Wait.approval:type_name -> drover.v1.ApprovalWait
 	11, // 10: drover.v1.Wait.escalation:type_name -> drover.v1.EscalationWait
 	6,  // 11: drover.v1.Wait.child:type_name -> drover.v1.ChildWait
 	8,  // 12: drover.v1.Wait.pause:type_name -> drover.v1.PauseWait
-	16, // 13: drover.v1.Wait.circuit:type_name -> drover.v1.Circuit
-	14, // 14: drover.v1.LaneWait.last_poll_time:type_name -> google.protobuf.Timestamp
+	17, // 13: drover.v1.Wait.circuit:type_name -> drover.v1.Circuit
+	15, // 14: drover.v1.LaneWait.last_poll_time:type_name -> google.protobuf.Timestamp
 	3,  // 15: drover.v1.PauseWait.of:type_name -> drover.v1.PausedThing
-	17, // 16: drover.v1.PauseWait.pause:type_name -> drover.v1.Pause
-	14, // 17: drover.v1.AgentWait.last_beat_time:type_name -> google.protobuf.Timestamp
-	18, // 18: drover.v1.AgentWait.progress:type_name -> drover.v1.Progress
-	14, // 19: drover.v1.AgentWait.progress_time:type_name -> google.protobuf.Timestamp
-	14, // 20: drover.v1.AgentWait.attempt_end_time:type_name -> google.protobuf.Timestamp
+	18, // 16: drover.v1.PauseWait.pause:type_name -> drover.v1.Pause
+	15, // 17: drover.v1.AgentWait.last_beat_time:type_name -> google.protobuf.Timestamp
+	19, // 18: drover.v1.AgentWait.progress:type_name -> drover.v1.Progress
+	15, // 19: drover.v1.AgentWait.progress_time:type_name -> google.protobuf.Timestamp
+	15, // 20: drover.v1.AgentWait.attempt_end_time:type_name -> google.protobuf.Timestamp
 	4,  // 21: drover.v1.AgentWait.stop_cause:type_name -> drover.v1.StopCause
-	14, // 22: drover.v1.AgentWait.suspect_time:type_name -> google.protobuf.Timestamp
-	19, // 23: drover.v1.Tried.last_outcome:type_name -> drover.v1.OutcomeKind
-	20, // 24: drover.v1.Tried.last_failure:type_name -> drover.v1.Failure
-	14, // 25: drover.v1.Tried.last_ended_time:type_name -> google.protobuf.Timestamp
-	2,  // 26: drover.v1.PersonAction.kind:type_name -> drover.v1.ActionKind
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	15, // 22: drover.v1.AgentWait.suspect_time:type_name -> google.protobuf.Timestamp
+	20, // 23: drover.v1.Tried.last_outcome:type_name -> drover.v1.OutcomeKind
+	21, // 24: drover.v1.Tried.last_failure:type_name -> drover.v1.Failure
+	15, // 25: drover.v1.Tried.last_ended_time:type_name -> google.protobuf.Timestamp
+	15, // 26: drover.v1.UntakenSignal.received_time:type_name -> google.protobuf.Timestamp
+	2,  // 27: drover.v1.PersonAction.kind:type_name -> drover.v1.ActionKind
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_explain_proto_init() }
@@ -1762,7 +1843,7 @@ func file_drover_v1_explain_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_explain_proto_rawDesc), len(file_drover_v1_explain_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -3794,9 +3794,11 @@ type ExplainRunResponse struct {
 	// Each step that moves or waits, in the order of the definition. Empty once the run has ended.
 	Steps []*Wait `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
 	// The moment of the look, which `since_time` and `next_time` are to be held against.
-	Now           *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Now *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=now,proto3" json:"now,omitempty"`
+	// Signals that came and that no step has taken: the newest 10, in the order in which they came.
+	UntakenSignals []*UntakenSignal `protobuf:"bytes,5,rep,name=untaken_signals,json=untakenSignals,proto3" json:"untaken_signals,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExplainRunResponse) Reset() {
@@ -3853,6 +3855,13 @@ func (x *ExplainRunResponse) GetSteps() []*Wait {
 func (x *ExplainRunResponse) GetNow() *timestamppb.Timestamp {
 	if x != nil {
 		return x.Now
+	}
+	return nil
+}
+
+func (x *ExplainRunResponse) GetUntakenSignals() []*UntakenSignal {
+	if x != nil {
+		return x.UntakenSignals
 	}
 	return nil
 }
@@ -4124,12 +4133,13 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\brepeated\x18\x01 \x01(\bR\brepeated\"~\n" +
 	"\x11ExplainRunRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
-	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\"\xb0\x01\n" +
+	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\"\xf3\x01\n" +
 	"\x12ExplainRunResponse\x12 \n" +
 	"\x03run\x18\x01 \x01(\v2\x0e.drover.v1.RunR\x03run\x12#\n" +
 	"\x04wait\x18\x02 \x01(\v2\x0f.drover.v1.WaitR\x04wait\x12%\n" +
 	"\x05steps\x18\x03 \x03(\v2\x0f.drover.v1.WaitR\x05steps\x12,\n" +
-	"\x03now\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x03now*\\\n" +
+	"\x03now\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12A\n" +
+	"\x0funtaken_signals\x18\x05 \x03(\v2\x18.drover.v1.UntakenSignalR\x0euntakenSignals*\\\n" +
 	"\bRunOrder\x12\x19\n" +
 	"\x15RUN_ORDER_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RUN_ORDER_CREATED_DESC\x10\x01\x12\x19\n" +
@@ -4285,24 +4295,25 @@ var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(*Outcome_Success)(nil),           // 76: drover.v1.Outcome.Success
 	(*Outcome_Failed)(nil),            // 77: drover.v1.Outcome.Failed
 	(*Wait)(nil),                      // 78: drover.v1.Wait
-	(*CreateScheduleRequest)(nil),     // 79: drover.v1.CreateScheduleRequest
-	(*GetScheduleRequest)(nil),        // 80: drover.v1.GetScheduleRequest
-	(*ListSchedulesRequest)(nil),      // 81: drover.v1.ListSchedulesRequest
-	(*UpdateScheduleRequest)(nil),     // 82: drover.v1.UpdateScheduleRequest
-	(*PauseScheduleRequest)(nil),      // 83: drover.v1.PauseScheduleRequest
-	(*ResumeScheduleRequest)(nil),     // 84: drover.v1.ResumeScheduleRequest
-	(*DeleteScheduleRequest)(nil),     // 85: drover.v1.DeleteScheduleRequest
-	(*BackfillScheduleRequest)(nil),   // 86: drover.v1.BackfillScheduleRequest
-	(*TriggerScheduleRequest)(nil),    // 87: drover.v1.TriggerScheduleRequest
-	(*CreateScheduleResponse)(nil),    // 88: drover.v1.CreateScheduleResponse
-	(*GetScheduleResponse)(nil),       // 89: drover.v1.GetScheduleResponse
-	(*ListSchedulesResponse)(nil),     // 90: drover.v1.ListSchedulesResponse
-	(*UpdateScheduleResponse)(nil),    // 91: drover.v1.UpdateScheduleResponse
-	(*PauseScheduleResponse)(nil),     // 92: drover.v1.PauseScheduleResponse
-	(*ResumeScheduleResponse)(nil),    // 93: drover.v1.ResumeScheduleResponse
-	(*DeleteScheduleResponse)(nil),    // 94: drover.v1.DeleteScheduleResponse
-	(*BackfillScheduleResponse)(nil),  // 95: drover.v1.BackfillScheduleResponse
-	(*TriggerScheduleResponse)(nil),   // 96: drover.v1.TriggerScheduleResponse
+	(*UntakenSignal)(nil),             // 79: drover.v1.UntakenSignal
+	(*CreateScheduleRequest)(nil),     // 80: drover.v1.CreateScheduleRequest
+	(*GetScheduleRequest)(nil),        // 81: drover.v1.GetScheduleRequest
+	(*ListSchedulesRequest)(nil),      // 82: drover.v1.ListSchedulesRequest
+	(*UpdateScheduleRequest)(nil),     // 83: drover.v1.UpdateScheduleRequest
+	(*PauseScheduleRequest)(nil),      // 84: drover.v1.PauseScheduleRequest
+	(*ResumeScheduleRequest)(nil),     // 85: drover.v1.ResumeScheduleRequest
+	(*DeleteScheduleRequest)(nil),     // 86: drover.v1.DeleteScheduleRequest
+	(*BackfillScheduleRequest)(nil),   // 87: drover.v1.BackfillScheduleRequest
+	(*TriggerScheduleRequest)(nil),    // 88: drover.v1.TriggerScheduleRequest
+	(*CreateScheduleResponse)(nil),    // 89: drover.v1.CreateScheduleResponse
+	(*GetScheduleResponse)(nil),       // 90: drover.v1.GetScheduleResponse
+	(*ListSchedulesResponse)(nil),     // 91: drover.v1.ListSchedulesResponse
+	(*UpdateScheduleResponse)(nil),    // 92: drover.v1.UpdateScheduleResponse
+	(*PauseScheduleResponse)(nil),     // 93: drover.v1.PauseScheduleResponse
+	(*ResumeScheduleResponse)(nil),    // 94: drover.v1.ResumeScheduleResponse
+	(*DeleteScheduleResponse)(nil),    // 95: drover.v1.DeleteScheduleResponse
+	(*BackfillScheduleResponse)(nil),  // 96: drover.v1.BackfillScheduleResponse
+	(*TriggerScheduleResponse)(nil),   // 97: drover.v1.TriggerScheduleResponse
 }
 var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	55,  // 0: drover.v1.RegisterWorkflowRequest.definition:type_name -> drover.v1.WorkflowDefinition
@@ -4380,71 +4391,72 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	78,  // 72: drover.v1.ExplainRunResponse.wait:type_name -> drover.v1.Wait
 	78,  // 73: drover.v1.ExplainRunResponse.steps:type_name -> drover.v1.Wait
 	61,  // 74: drover.v1.ExplainRunResponse.now:type_name -> google.protobuf.Timestamp
-	5,   // 75: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
-	7,   // 76: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
-	9,   // 77: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
-	11,  // 78: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
-	14,  // 79: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
-	17,  // 80: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
-	21,  // 81: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
-	23,  // 82: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
-	26,  // 83: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
-	28,  // 84: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
-	30,  // 85: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
-	51,  // 86: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
-	32,  // 87: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
-	34,  // 88: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
-	36,  // 89: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
-	38,  // 90: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
-	40,  // 91: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
-	42,  // 92: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
-	45,  // 93: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
-	47,  // 94: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
-	49,  // 95: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
-	79,  // 96: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
-	80,  // 97: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
-	81,  // 98: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
-	82,  // 99: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
-	83,  // 100: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
-	84,  // 101: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
-	85,  // 102: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
-	86,  // 103: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
-	87,  // 104: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
-	6,   // 105: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
-	8,   // 106: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
-	10,  // 107: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
-	12,  // 108: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
-	16,  // 109: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
-	18,  // 110: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
-	22,  // 111: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
-	24,  // 112: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
-	27,  // 113: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
-	29,  // 114: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
-	31,  // 115: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
-	52,  // 116: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
-	33,  // 117: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
-	35,  // 118: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
-	37,  // 119: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
-	39,  // 120: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
-	41,  // 121: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
-	43,  // 122: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
-	46,  // 123: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
-	48,  // 124: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
-	50,  // 125: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
-	88,  // 126: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
-	89,  // 127: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
-	90,  // 128: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
-	91,  // 129: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
-	92,  // 130: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
-	93,  // 131: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
-	94,  // 132: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
-	95,  // 133: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
-	96,  // 134: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
-	105, // [105:135] is the sub-list for method output_type
-	75,  // [75:105] is the sub-list for method input_type
-	75,  // [75:75] is the sub-list for extension type_name
-	75,  // [75:75] is the sub-list for extension extendee
-	0,   // [0:75] is the sub-list for field type_name
+	79,  // 75: drover.v1.ExplainRunResponse.untaken_signals:type_name -> drover.v1.UntakenSignal
+	5,   // 76: drover.v1.SchedulerService.RegisterWorkflow:input_type -> drover.v1.RegisterWorkflowRequest
+	7,   // 77: drover.v1.SchedulerService.SetDefaultVersion:input_type -> drover.v1.SetDefaultVersionRequest
+	9,   // 78: drover.v1.SchedulerService.GetWorkflow:input_type -> drover.v1.GetWorkflowRequest
+	11,  // 79: drover.v1.SchedulerService.ListWorkflows:input_type -> drover.v1.ListWorkflowsRequest
+	14,  // 80: drover.v1.SchedulerService.Schedule:input_type -> drover.v1.ScheduleRequest
+	17,  // 81: drover.v1.SchedulerService.ScheduleBatch:input_type -> drover.v1.ScheduleBatchRequest
+	21,  // 82: drover.v1.SchedulerService.GetRun:input_type -> drover.v1.GetRunRequest
+	23,  // 83: drover.v1.SchedulerService.ListItems:input_type -> drover.v1.ListItemsRequest
+	26,  // 84: drover.v1.SchedulerService.ListRuns:input_type -> drover.v1.ListRunsRequest
+	28,  // 85: drover.v1.SchedulerService.WatchRun:input_type -> drover.v1.WatchRunRequest
+	30,  // 86: drover.v1.SchedulerService.WaitRun:input_type -> drover.v1.WaitRunRequest
+	51,  // 87: drover.v1.SchedulerService.ExplainRun:input_type -> drover.v1.ExplainRunRequest
+	32,  // 88: drover.v1.SchedulerService.CancelRun:input_type -> drover.v1.CancelRunRequest
+	34,  // 89: drover.v1.SchedulerService.PauseRun:input_type -> drover.v1.PauseRunRequest
+	36,  // 90: drover.v1.SchedulerService.ResumeRun:input_type -> drover.v1.ResumeRunRequest
+	38,  // 91: drover.v1.SchedulerService.RetryRun:input_type -> drover.v1.RetryRunRequest
+	40,  // 92: drover.v1.SchedulerService.RerunFrom:input_type -> drover.v1.RerunFromRequest
+	42,  // 93: drover.v1.SchedulerService.BulkAction:input_type -> drover.v1.BulkActionRequest
+	45,  // 94: drover.v1.SchedulerService.Signal:input_type -> drover.v1.SignalRequest
+	47,  // 95: drover.v1.SchedulerService.Decide:input_type -> drover.v1.DecideRequest
+	49,  // 96: drover.v1.SchedulerService.CompleteDeferred:input_type -> drover.v1.CompleteDeferredRequest
+	80,  // 97: drover.v1.SchedulerService.CreateSchedule:input_type -> drover.v1.CreateScheduleRequest
+	81,  // 98: drover.v1.SchedulerService.GetSchedule:input_type -> drover.v1.GetScheduleRequest
+	82,  // 99: drover.v1.SchedulerService.ListSchedules:input_type -> drover.v1.ListSchedulesRequest
+	83,  // 100: drover.v1.SchedulerService.UpdateSchedule:input_type -> drover.v1.UpdateScheduleRequest
+	84,  // 101: drover.v1.SchedulerService.PauseSchedule:input_type -> drover.v1.PauseScheduleRequest
+	85,  // 102: drover.v1.SchedulerService.ResumeSchedule:input_type -> drover.v1.ResumeScheduleRequest
+	86,  // 103: drover.v1.SchedulerService.DeleteSchedule:input_type -> drover.v1.DeleteScheduleRequest
+	87,  // 104: drover.v1.SchedulerService.BackfillSchedule:input_type -> drover.v1.BackfillScheduleRequest
+	88,  // 105: drover.v1.SchedulerService.TriggerSchedule:input_type -> drover.v1.TriggerScheduleRequest
+	6,   // 106: drover.v1.SchedulerService.RegisterWorkflow:output_type -> drover.v1.RegisterWorkflowResponse
+	8,   // 107: drover.v1.SchedulerService.SetDefaultVersion:output_type -> drover.v1.SetDefaultVersionResponse
+	10,  // 108: drover.v1.SchedulerService.GetWorkflow:output_type -> drover.v1.GetWorkflowResponse
+	12,  // 109: drover.v1.SchedulerService.ListWorkflows:output_type -> drover.v1.ListWorkflowsResponse
+	16,  // 110: drover.v1.SchedulerService.Schedule:output_type -> drover.v1.ScheduleResponse
+	18,  // 111: drover.v1.SchedulerService.ScheduleBatch:output_type -> drover.v1.ScheduleBatchResponse
+	22,  // 112: drover.v1.SchedulerService.GetRun:output_type -> drover.v1.GetRunResponse
+	24,  // 113: drover.v1.SchedulerService.ListItems:output_type -> drover.v1.ListItemsResponse
+	27,  // 114: drover.v1.SchedulerService.ListRuns:output_type -> drover.v1.ListRunsResponse
+	29,  // 115: drover.v1.SchedulerService.WatchRun:output_type -> drover.v1.WatchRunResponse
+	31,  // 116: drover.v1.SchedulerService.WaitRun:output_type -> drover.v1.WaitRunResponse
+	52,  // 117: drover.v1.SchedulerService.ExplainRun:output_type -> drover.v1.ExplainRunResponse
+	33,  // 118: drover.v1.SchedulerService.CancelRun:output_type -> drover.v1.CancelRunResponse
+	35,  // 119: drover.v1.SchedulerService.PauseRun:output_type -> drover.v1.PauseRunResponse
+	37,  // 120: drover.v1.SchedulerService.ResumeRun:output_type -> drover.v1.ResumeRunResponse
+	39,  // 121: drover.v1.SchedulerService.RetryRun:output_type -> drover.v1.RetryRunResponse
+	41,  // 122: drover.v1.SchedulerService.RerunFrom:output_type -> drover.v1.RerunFromResponse
+	43,  // 123: drover.v1.SchedulerService.BulkAction:output_type -> drover.v1.BulkActionResponse
+	46,  // 124: drover.v1.SchedulerService.Signal:output_type -> drover.v1.SignalResponse
+	48,  // 125: drover.v1.SchedulerService.Decide:output_type -> drover.v1.DecideResponse
+	50,  // 126: drover.v1.SchedulerService.CompleteDeferred:output_type -> drover.v1.CompleteDeferredResponse
+	89,  // 127: drover.v1.SchedulerService.CreateSchedule:output_type -> drover.v1.CreateScheduleResponse
+	90,  // 128: drover.v1.SchedulerService.GetSchedule:output_type -> drover.v1.GetScheduleResponse
+	91,  // 129: drover.v1.SchedulerService.ListSchedules:output_type -> drover.v1.ListSchedulesResponse
+	92,  // 130: drover.v1.SchedulerService.UpdateSchedule:output_type -> drover.v1.UpdateScheduleResponse
+	93,  // 131: drover.v1.SchedulerService.PauseSchedule:output_type -> drover.v1.PauseScheduleResponse
+	94,  // 132: drover.v1.SchedulerService.ResumeSchedule:output_type -> drover.v1.ResumeScheduleResponse
+	95,  // 133: drover.v1.SchedulerService.DeleteSchedule:output_type -> drover.v1.DeleteScheduleResponse
+	96,  // 134: drover.v1.SchedulerService.BackfillSchedule:output_type -> drover.v1.BackfillScheduleResponse
+	97,  // 135: drover.v1.SchedulerService.TriggerSchedule:output_type -> drover.v1.TriggerScheduleResponse
+	106, // [106:136] is the sub-list for method output_type
+	76,  // [76:106] is the sub-list for method input_type
+	76,  // [76:76] is the sub-list for extension type_name
+	76,  // [76:76] is the sub-list for extension extendee
+	0,   // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_scheduler_service_proto_init() }

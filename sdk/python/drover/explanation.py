@@ -139,6 +139,17 @@ class RunWait:
 
 
 @dataclass(frozen=True)
+class UntakenSignal:
+    """A signal that came, and that no step has taken."""
+
+    name: str
+    signal_id: str
+    received_time: datetime | None
+    sentence: str
+    """For a person: which step takes it later, or that none does."""
+
+
+@dataclass(frozen=True)
 class RunExplanation:
     """Why a run is not moving."""
 
@@ -149,3 +160,5 @@ class RunExplanation:
     """Each step that moves or waits, in the order of the definition."""
     now: datetime | None
     """By the clock of the database, as every moment here."""
+    untaken_signals: tuple[UntakenSignal, ...]
+    """The newest 10."""

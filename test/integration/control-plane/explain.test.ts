@@ -47,12 +47,12 @@ async function explain(runId: string) {
     run: { ref: { case: "runId", value: runId } },
   });
   if (!answer?.wait) throw new Error(`run ${runId} is not explained`);
-  const { run, wait, steps, now } = answer;
+  const { run, wait, steps, now, untakenSignals } = answer;
   for (const { sinceTime, sentence } of [wait, ...steps]) {
     expect(sentence).toMatch(/^\S.*\.$/);
     expect(sinceTime && timestampMs(sinceTime)).toBeLessThanOrEqual(now ? timestampMs(now) : 0);
   }
-  return { run, wait, steps };
+  return { run, wait, steps, untakenSignals };
 }
 
 async function take(task: string): Promise<string> {
@@ -158,6 +158,24 @@ test("a signal is waited for: its name, and what happens if it does not come", a
   });
   await client.signal(runId, "paid");
   expect(await explain(runId)).toMatchObject({ wait: { waitingFor: WaitKind.ENDED }, steps: [] });
+});
+
+test("a signal that no step has taken is told of, with the step that takes it later", async () => {
+  const task = newTask();
+  const runId = await schedule(
+    { id: "a", task },
+    { id: "b", needs: ["a"], signal: { name: "paid" } },
+  );
+  await client.signal(runId, "paid", { id: "p1" });
+  expect((await explain(runId)).untakenSignals).toMatchObject([
+    {
+      ...{ name: "paid", signalId: "p1" },
+      sentence: expect.stringMatching(/^The signal "paid" came .* ago, and "b" takes it as soon/),
+    },
+  ]);
+  await expect(client.signal(runId, "payd")).rejects.toMatchObject({ reason: "SIGNAL_UNKNOWN" });
+  await report(await take(task), { case: "success", value: {} });
+  expect((await explain(runId)).untakenSignals).toEqual([]);
 });
 
 test("a person is asked: the question and the answers that it takes", async () => {

@@ -299,6 +299,18 @@ class Tried(_message.Message):
     last_ended_time: _timestamp_pb2.Timestamp
     def __init__(self, attempts: _Optional[int] = ..., lost: _Optional[int] = ..., handed_out: _Optional[int] = ..., verifies: _Optional[int] = ..., strategy: _Optional[int] = ..., strategies: _Optional[int] = ..., last_outcome: _Optional[_Union[_run_pb2.OutcomeKind, str]] = ..., last_failure: _Optional[_Union[_run_pb2.Failure, _Mapping]] = ..., last_agent_id: _Optional[str] = ..., last_ended_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
+class UntakenSignal(_message.Message):
+    __slots__ = ("name", "signal_id", "received_time", "sentence")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIGNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    RECEIVED_TIME_FIELD_NUMBER: _ClassVar[int]
+    SENTENCE_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    signal_id: str
+    received_time: _timestamp_pb2.Timestamp
+    sentence: str
+    def __init__(self, name: _Optional[str] = ..., signal_id: _Optional[str] = ..., received_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sentence: _Optional[str] = ...) -> None: ...
+
 class PersonAction(_message.Message):
     __slots__ = ("kind", "step_id", "escalation_id", "choices", "signal_name", "queue", "task", "approvers", "workflow", "agent_version")
     KIND_FIELD_NUMBER: _ClassVar[int]

@@ -620,13 +620,15 @@ class ExplainRunRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ...) -> None: ...
 
 class ExplainRunResponse(_message.Message):
-    __slots__ = ("run", "wait", "steps", "now")
+    __slots__ = ("run", "wait", "steps", "now", "untaken_signals")
     RUN_FIELD_NUMBER: _ClassVar[int]
     WAIT_FIELD_NUMBER: _ClassVar[int]
     STEPS_FIELD_NUMBER: _ClassVar[int]
     NOW_FIELD_NUMBER: _ClassVar[int]
+    UNTAKEN_SIGNALS_FIELD_NUMBER: _ClassVar[int]
     run: _run_pb2.Run
     wait: _explain_pb2.Wait
     steps: _containers.RepeatedCompositeFieldContainer[_explain_pb2.Wait]
     now: _timestamp_pb2.Timestamp
-    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., wait: _Optional[_Union[_explain_pb2.Wait, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_explain_pb2.Wait, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    untaken_signals: _containers.RepeatedCompositeFieldContainer[_explain_pb2.UntakenSignal]
+    def __init__(self, run: _Optional[_Union[_run_pb2.Run, _Mapping]] = ..., wait: _Optional[_Union[_explain_pb2.Wait, _Mapping]] = ..., steps: _Optional[_Iterable[_Union[_explain_pb2.Wait, _Mapping]]] = ..., now: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., untaken_signals: _Optional[_Iterable[_Union[_explain_pb2.UntakenSignal, _Mapping]]] = ...) -> None: ...

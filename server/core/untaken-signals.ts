@@ -1,0 +1,67 @@
+// The signals of a run that no step has taken, and whether one still may: whoever asks why a run is
+// not moving learns that what it waits for may have come under another name, or too often.
+import type { Moment } from "./attempt.ts";
+import type { RunState, Step } from "./model.ts";
+import { nearestWord } from "./nearest-word.ts";
+import { signalNames } from "./on-signal.ts";
+import { inWords } from "./pass.ts";
+import type { Plan } from "./plan.ts";
+import { type ShownStep, shownStep } from "./shown.ts";
+
+export interface SeenSignal {
+  readonly id: string;
+  readonly name: string;
+  readonly at: Moment;
+  /** null: no step has taken it. */
+  readonly takenBy: number | null;
+}
+
+export interface SignalledRun {
+  readonly state: RunState;
+  readonly steps: ReadonlyMap<number, Step>;
+  readonly signals: readonly SeenSignal[];
+}
+
+/** One signal and what there is to say about it; `sentence` is for a person. */
+export interface UntakenSignal extends Pick<SeenSignal, "id" | "name" | "at"> {
+  readonly sentence: string;
+}
+
+const EXPLAINED_MAX = 10;
+const FINAL: ReadonlySet<ShownStep["state"]> = new Set([
+  "SUCCEEDED",
+  "FAILED",
+  "SKIPPED",
+  "CANCELLED",
+]);
+
+/** The newest ones, in the order in which they came. */
+export function untakenSignals(
+  plan: Plan,
+  seen: SignalledRun,
+  now: Moment,
+): readonly UntakenSignal[] {
+  return seen.signals
+    .filter(({ takenBy }) => takenBy === null)
+    .slice(-EXPLAINED_MAX)
+    .map(({ id, name, at }) => {
+      const came = `The signal "${name}" came ${inWords(Math.max(0, now - at))} ago`;
+      return { id, name, at, sentence: `${came}, and ${fateOf(plan, seen, name)}.` };
+    });
+}
+
+function fateOf(plan: Plan, { state, steps }: SignalledRun, name: string): string {
+  const takers = plan.steps.filter(({ work }) => work.kind === "signal" && work.name === name);
+  if (takers.length === 0) return `no step takes a signal of this name${meantBy(plan, name)}`;
+  const next = takers.find(
+    ({ no, always }) => !FINAL.has(shownStep(steps.get(no), state, always).state),
+  );
+  if (next) return `"${next.id}" takes it as soon as it waits for one`;
+  return "no step takes it any more";
+}
+
+/** A server that did not refuse such names yet has kept it. */
+function meantBy(plan: Plan, name: string): string {
+  const near = nearestWord(name, signalNames(plan));
+  return near === null ? "" : ` (its sender may have meant "${near}")`;
+}
