@@ -356,7 +356,11 @@ function defaultTables(): string[] {
           words(timeouts.settleMs),
           "from the end of a lost lease to what could meet it: `heartbeat`, and at least 5 s",
         ],
-        ["`total`", words(timeouts.totalMs), "all tries of a step from its first READY"],
+        [
+          "`total`",
+          words(timeouts.totalMs),
+          "all tries of a step from its first READY; longer where `pickup`, `attempt` and `callback` of the step are",
+        ],
         ["`stall`", "off", "progress that stands still while the agent beats"],
         ["`callback`", words(timeouts.callbackMs), "from *deferred* to the callback"],
         [

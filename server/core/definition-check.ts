@@ -19,7 +19,7 @@ export function definitionProblems(definition: Definition): readonly DefinitionP
   return [
     ...graphProblems(definition),
     ...inputSchemaProblem(definition),
-    ...definition.steps.flatMap((step, no) => stepProblems(step, `steps[${no}]`)),
+    ...definition.steps.flatMap((step, no) => stepProblems(step, `steps[${no}]`, definition)),
   ];
 }
 

@@ -382,8 +382,15 @@ function planTask(
   };
 }
 
-function timeoutsOf(said: Partial<Timeouts> | undefined): Timeouts {
+function timeoutsOf(said: Partial<Timeouts> = {}): Timeouts {
   const timeouts = { ...TIMEOUTS_DEFAULT, ...said };
-  const settleMs = said?.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
-  return { ...timeouts, settleMs };
+  const settleMs = said.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
+  return { ...timeouts, settleMs, totalMs: totalOf(said) };
+}
+
+/** Unless a step says otherwise, one try may take all of the times that the step gives it. */
+export function totalOf(said: Partial<Timeouts>): number {
+  const attemptMs = said.attemptMs ?? TIMEOUTS_DEFAULT.attemptMs;
+  const oneTryMs = (said.pickupMs ?? 0) + attemptMs + (said.callbackMs ?? 0);
+  return said.totalMs ?? Math.max(TIMEOUTS_DEFAULT.totalMs, oneTryMs);
 }

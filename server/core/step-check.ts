@@ -3,10 +3,11 @@
 // charge.
 
 import { CHILD_CODES } from "./child.ts";
-import type { RunWork, StepDefinition, StepRules } from "./definition.ts";
+import type { Definition, RunWork, StepDefinition, StepRules } from "./definition.ts";
 import type { DefinitionProblem } from "./definition-check.ts";
 import { nearestWord } from "./nearest-word.ts";
 import type { Payload } from "./payload.ts";
+import { timeProblems } from "./times-check.ts";
 
 /** Codes that the engine itself makes, without `drover.`. */
 export const ENGINE_CODES: readonly string[] = Object.freeze([
@@ -53,8 +54,12 @@ const INSTEAD: Readonly<Record<"wait" | "signal" | "approval" | "run", string>> 
   approval: "say how long with `within`, and what then with `on_expiry`",
 });
 
-/** `at`: the path of the step, as `steps[2]`. */
-export function stepProblems(step: StepDefinition, at: string): readonly DefinitionProblem[] {
+/** `at`: the path of the step in its definition, as `steps[2]`. */
+export function stepProblems(
+  step: StepDefinition,
+  at: string,
+  definition: Definition,
+): readonly DefinitionProblem[] {
   return [
     ...kindProblems(step),
     ...joinProblem(step),
@@ -65,6 +70,7 @@ export function stepProblems(step: StepDefinition, at: string): readonly Definit
     ...alwaysProblems(step),
     ...codeProblems(step),
     ...schemaProblem(step.outputSchema, "output_schema"),
+    ...timeProblems(step, definition),
   ].map(({ path, message }) => ({
     path: path === "" ? at : `${at}.${path}`,
     message: `step "${step.id}" ${message}`,

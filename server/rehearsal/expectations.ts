@@ -1,4 +1,5 @@
 // What was expected of a scenario, beside what came: each difference in one sentence.
+import { durationText } from "../core/duration-text.ts";
 import type { Rehearsed } from "./rehearse.ts";
 import type { Range, Scenario } from "./scenario.ts";
 import { hasAtLeast } from "./scenario-file.ts";
@@ -106,23 +107,4 @@ function listText(items: readonly string[]): string {
 
 function setText(items: readonly string[]): string {
   return listText([...items].sort());
-}
-
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-  ["ms", 1],
-] as const;
-
-/** As a scenario writes it: `1h30m`, `4s1ms`. */
-export function durationText(ms: number): string {
-  let left = ms;
-  const parts = UNITS.flatMap(([unit, lengthMs]) => {
-    const count = Math.floor(left / lengthMs);
-    left -= count * lengthMs;
-    return count > 0 ? `${count}${unit}` : [];
-  });
-  return parts.length === 0 ? "0s" : parts.join("");
 }

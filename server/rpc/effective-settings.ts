@@ -10,6 +10,7 @@ import type {
   Timeouts,
   VerifyDefinition,
 } from "../core/definition.ts";
+import { durationText } from "../core/duration-text.ts";
 import type { Plan, PlanStep, PlanTask, Share } from "../core/plan.ts";
 
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
@@ -20,7 +21,7 @@ export function effectiveSettings(
   definition: Definition,
   plan: Plan,
 ): MessageInitShape<typeof EffectiveSettingSchema>[] {
-  const ofRun = [setting("timeout", definition.timeoutMs, time(plan.timeoutMs))];
+  const ofRun = [setting("timeout", definition.timeoutMs, durationText(plan.timeoutMs))];
   return [
     ...ofRun.map((one) => ({ ...one, stepId: "" })),
     ...definition.steps.flatMap((step, no) => {
@@ -42,7 +43,11 @@ function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {
     setting("run_if", step.runIf, planned.runIf),
     // Without a word of the definition the failure itself decides.
     setting("on_failure", step.onFailure, planned.onFailure ?? "compensate or fail"),
-    setting("escalation.remind", step.escalation?.remindMs, time(planned.escalation.remindMs)),
+    setting(
+      "escalation.remind",
+      step.escalation?.remindMs,
+      durationText(planned.escalation.remindMs),
+    ),
     setting(
       "escalation.deadline",
       step.escalation?.deadlineMs,
@@ -61,7 +66,7 @@ function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {
 }
 
 function deadlineWords(deadline: PlanStep["escalation"]["deadline"]): string {
-  return deadline === null ? "off" : `${time(deadline.afterMs)}, then ${deadline.answer}`;
+  return deadline === null ? "off" : `${durationText(deadline.afterMs)}, then ${deadline.answer}`;
 }
 
 function workSettings(
@@ -92,14 +97,14 @@ function workSettings(
         ...(work.strategies[0]?.retry ?? []).flatMap((policy, index) =>
           retrySettings(`retry[${index}].`, step.retry?.[index] ?? {}, policy),
         ),
-        setting("timeouts.total", step.timeouts?.totalMs, time(timeouts.totalMs)),
+        setting("timeouts.total", step.timeouts?.totalMs, durationText(timeouts.totalMs)),
       ];
     case "wait":
       return [];
     case "signal": {
       const said = step.kind === "signal" ? step : null;
       return [
-        setting("signal.within", said?.withinMs, time(work.withinMs)),
+        setting("signal.within", said?.withinMs, durationText(work.withinMs)),
         setting("signal.on_expiry", said?.onExpiry, work.onExpiry),
       ];
     }
@@ -108,7 +113,7 @@ function workSettings(
       return [
         setting("approval.need", said?.need, String(work.need)),
         setting("approval.not_requester", said?.notRequester, String(work.notRequester)),
-        setting("approval.within", said?.withinMs, time(work.withinMs)),
+        setting("approval.within", said?.withinMs, durationText(work.withinMs)),
         setting("approval.on_expiry", said?.onExpiry, work.onExpiry),
       ];
     }
@@ -137,9 +142,9 @@ function retrySettings(at: string, said: Partial<RetryPolicy>, policy: RetryPoli
   return [
     setting(`${at}on`, said.on, policy.on.join(", ") || "every code"),
     setting(`${at}attempts`, said.attempts, String(policy.attempts)),
-    setting(`${at}initial`, said.initialMs, time(policy.initialMs)),
+    setting(`${at}initial`, said.initialMs, durationText(policy.initialMs)),
     setting(`${at}factor`, said.factor, String(policy.factor)),
-    setting(`${at}max`, said.maxMs, time(policy.maxMs)),
+    setting(`${at}max`, said.maxMs, durationText(policy.maxMs)),
     setting(`${at}jitter`, said.jitter, String(policy.jitter)),
   ];
 }
@@ -157,25 +162,6 @@ function timeoutSettings(at: string, said: Partial<Timeouts>, timeouts: Timeouts
   ] as const;
   return names.map(([field, name]) => {
     const ms = timeouts[name];
-    return setting(`${at}${field}`, said[name], ms === null ? "off" : time(ms));
+    return setting(`${at}${field}`, said[name], ms === null ? "off" : durationText(ms));
   });
-}
-
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["m", 60_000],
-  ["s", 1_000],
-  ["ms", 1],
-] as const;
-
-/** 5404000 ms as 1h30m4s. */
-function time(ms: number): string {
-  let left = Math.round(ms);
-  const parts = UNITS.map(([unit, length]) => {
-    const count = Math.floor(left / length);
-    left -= count * length;
-    return count > 0 ? `${count}${unit}` : "";
-  });
-  return parts.join("") || "0s";
 }

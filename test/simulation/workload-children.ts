@@ -18,6 +18,7 @@ import {
   runInput,
   waitingWork,
 } from "./workload.ts";
+import { fitted } from "./workload-times.ts";
 
 type Maker = (chance: Chance, canary: string, children: readonly string[]) => StepDefinition[];
 type Child = Partial<StepRules> & RunWork;
@@ -129,5 +130,5 @@ export function lastOfFamily(chance: Chance, canary: string): Omit<Definition, "
   };
   const fails = chance.happens(0.7) ? [{ ...failing("s1"), needs: ["s0"] }] : [];
   const waits = chance.happens(0.3) ? [{ id: "s2", needs: [], ...waitingWork(chance) }] : [];
-  return { timeoutMs: chance.between(5_000, 40_000), steps: [book, ...fails, ...waits] };
+  return fitted({ timeoutMs: chance.between(5_000, 40_000), steps: [book, ...fails, ...waits] });
 }

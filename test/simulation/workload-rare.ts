@@ -22,6 +22,7 @@ import {
 } from "./workload.ts";
 import { CHILD_MAKERS } from "./workload-children.ts";
 import { MAP_MAKERS } from "./workload-maps.ts";
+import { fitted } from "./workload-times.ts";
 import { usualDefinition } from "./workload-usual.ts";
 
 type Maker = (chance: Chance, canary: string) => readonly StepDefinition[];
@@ -239,9 +240,11 @@ export function randomDefinition(
   canary: string,
   children: readonly string[],
 ): Definition {
-  return chance.happens(RARE_SHARE)
-    ? rareDefinition(chance, canary, children)
-    : usualDefinition(chance, canary, children);
+  return fitted(
+    chance.happens(RARE_SHARE)
+      ? rareDefinition(chance, canary, children)
+      : usualDefinition(chance, canary, children),
+  );
 }
 
 function rareDefinition(chance: Chance, canary: string, children: readonly string[]): Definition {

@@ -507,7 +507,9 @@ type WorkflowDefinition struct {
 	Workflow string `protobuf:"bytes,1,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// Longest time that a run may take, from its creation to the end of its forward steps. When it
 	// has passed, the run is given the verdict TIMED_OUT and is undone where it can be; undoing
-	// itself is not bounded by it. 1 ms to 3,650 days. Default 7 days.
+	// itself is not bounded by it. 1 ms to 3,650 days. Default 7 days. A `wait`, or the `within` of a
+	// signal or an approval, may not be longer; where it is not given, no time of a step may be longer
+	// than the default.
 	Timeout *durationpb.Duration `protobuf:"bytes,2,opt,name=timeout,proto3" json:"timeout,omitempty"`
 	// The steps, 1 to 500. Their order means nothing to the engine; it is kept for people.
 	Steps []*StepDefinition `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
@@ -1800,7 +1802,9 @@ type Timeouts struct {
 	Stall *durationpb.Duration `protobuf:"bytes,4,opt,name=stall,proto3" json:"stall,omitempty"`
 	// Longest time of the step over all its attempts, waits, verifies and fallbacks, from the moment
 	// when it first was ready; it stands still while the run is PAUSED or ESCALATED. When it has
-	// passed, the step fails with the code drover.total. At least 1 ms. Default 24 hours.
+	// passed, the step fails with the code drover.total. At least 1 ms. Default 24 hours, and longer
+	// where one try may take longer by the `pickup`, `attempt` and `callback` that the step gives. One
+	// that is given may not be shorter than any of these.
 	Total *durationpb.Duration `protobuf:"bytes,5,opt,name=total,proto3" json:"total,omitempty"`
 	// How long an agent has to stop and to report once it has heard *cancel*. 0 or more. Default 10
 	// s.

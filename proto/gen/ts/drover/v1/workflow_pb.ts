@@ -46,7 +46,9 @@ export type WorkflowDefinition = Message<"drover.v1.WorkflowDefinition"> & {
   /**
    * Longest time that a run may take, from its creation to the end of its forward steps. When it
    * has passed, the run is given the verdict TIMED_OUT and is undone where it can be; undoing
-   * itself is not bounded by it. 1 ms to 3,650 days. Default 7 days.
+   * itself is not bounded by it. 1 ms to 3,650 days. Default 7 days. A `wait`, or the `within` of a
+   * signal or an approval, may not be longer; where it is not given, no time of a step may be longer
+   * than the default.
    *
    * @generated from field: google.protobuf.Duration timeout = 2;
    */
@@ -824,7 +826,9 @@ export type Timeouts = Message<"drover.v1.Timeouts"> & {
   /**
    * Longest time of the step over all its attempts, waits, verifies and fallbacks, from the moment
    * when it first was ready; it stands still while the run is PAUSED or ESCALATED. When it has
-   * passed, the step fails with the code drover.total. At least 1 ms. Default 24 hours.
+   * passed, the step fails with the code drover.total. At least 1 ms. Default 24 hours, and longer
+   * where one try may take longer by the `pickup`, `attempt` and `callback` that the step gives. One
+   * that is given may not be shorter than any of these.
    *
    * @generated from field: google.protobuf.Duration total = 5;
    */
