@@ -11,15 +11,14 @@ import {
   SettingSourceSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKindSchema } from "@drover/proto/drover/v1/task_pb.ts";
+import type { Texts } from "./cut-texts.ts";
 import type { Output } from "./output.ts";
 import { progressWords } from "./progress-words.ts";
 import { errorWords } from "./run-words.ts";
 import { printTable } from "./table.ts";
-import { between, clean, clip, moment, payloadWords, phrase, statedName } from "./words.ts";
+import { between, clean, moment, phrase, statedName, wholePayload } from "./words.ts";
 
-export const textShownMax = 100;
-
-export function printAttempts(attempts: readonly Attempt[], output: Output): void {
+export function printAttempts(attempts: readonly Attempt[], texts: Texts, output: Output): void {
   const headers = [
     "STARTED",
     "STEP",
@@ -42,7 +41,7 @@ export function printAttempts(attempts: readonly Attempt[], output: Output): voi
     between(attempt.startedTime, attempt.endedTime),
     progressWords(attempt.progress),
     outcomeWords(attempt),
-    clip(errorWords(attempt.failure), textShownMax),
+    texts.error(errorWords(attempt.failure)),
   ]);
   printTable(output, headers, rows);
 }
@@ -81,34 +80,42 @@ export function printInterventions(interventions: readonly Intervention[], outpu
   printTable(output, headers, rows);
 }
 
-export function printSignals(signals: readonly ReceivedSignal[], output: Output): void {
+export function printSignals(
+  signals: readonly ReceivedSignal[],
+  texts: Texts,
+  output: Output,
+): void {
   const rows = signals.map((signal) => [
     moment(signal.receivedTime),
     clean(signal.name),
     clean(signal.signalId),
     clean(signal.takenBy) || "nobody",
-    clip(payloadWords(signal.payload), textShownMax),
+    texts.text(wholePayload(signal.payload)),
   ]);
   printTable(output, ["CAME", "SIGNAL", "ID", "TAKEN BY", "PAYLOAD"], rows);
 }
 
-export function printDecisions(decisions: readonly Decision[], output: Output): void {
+export function printDecisions(decisions: readonly Decision[], texts: Texts, output: Output): void {
   const rows = decisions.map((decision) => [
     moment(decision.decidedTime),
     clean(decision.stepId),
     statedName(decision.approver, decision.approverVerified),
     decision.approved ? "approved" : "rejected",
-    clip(clean(decision.comment), textShownMax),
-    clip(payloadWords(decision.form), textShownMax),
+    texts.text(clean(decision.comment)),
+    texts.text(wholePayload(decision.form)),
   ]);
   printTable(output, ["DECIDED", "STEP", "APPROVER", "VERDICT", "COMMENT", "FORM"], rows);
 }
 
-export function printSettings(settings: readonly EffectiveSetting[], output: Output): void {
+export function printSettings(
+  settings: readonly EffectiveSetting[],
+  texts: Texts,
+  output: Output,
+): void {
   const rows = settings.map(({ stepId, field, value, source }) => [
     clean(stepId) || "the run",
     clean(field),
-    clip(clean(value), textShownMax),
+    texts.text(clean(value)),
     phrase(SettingSourceSchema, source),
   ]);
   printTable(output, ["STEP", "SETTING", "VALUE", "FROM"], rows);

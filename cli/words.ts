@@ -72,9 +72,13 @@ export function clip(text: string, lengthMax: number): string {
 const payloadShownMax = 200;
 
 export function payloadWords(payload: Payload | undefined): string {
+  return clip(wholePayload(payload), payloadShownMax);
+}
+
+export function wholePayload(payload: Payload | undefined): string {
   if (payload === undefined) return "";
   const { body, contentType } = payload;
-  if (body.case === "json") return clip(clean(body.value), payloadShownMax);
+  if (body.case === "json") return clean(body.value);
   if (body.case === "data") return `${body.value.length} bytes of ${clean(contentType) || "data"}`;
   return "";
 }

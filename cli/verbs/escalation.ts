@@ -12,6 +12,7 @@ import type { RunRef } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
+import { cutTexts, type Texts } from "../cut-texts.ts";
 import {
   answerMeanings,
   claimedWords,
@@ -24,11 +25,11 @@ import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
-import { printAttempts, textShownMax } from "../run-history.ts";
+import { printAttempts } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
 import { errorWords, runVerdict, tellRun } from "../run-words.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, clip, moment, payloadWords } from "../words.ts";
+import { clean, moment, wholePayload } from "../words.ts";
 
 interface ListOptions {
   readonly all?: boolean;
@@ -59,13 +60,14 @@ export function addEscalationVerbs(escalation: Command, ended: Ended): void {
     .command("show")
     .description("show one with what led to it, and the answers that it takes")
     .argument("<escalation>", named)
-    .action(async (name: string, _options: unknown, command: Command) => {
+    .option("--full", "long messages, input and output in full")
+    .action(async (name: string, options: { readonly full?: boolean }, command: Command) => {
       const { output, connect } = contextOf(command);
       const { run, escalationId } = escalationRefOf(name);
       const { operator, namespace } = connect();
       const answer = await operator.getEscalation({ namespace, run, escalationId });
       output.data(GetEscalationResponseSchema, answer);
-      if (output.format === "table") print(answer, output);
+      if (output.format === "table") print(answer, cutTexts(options), output);
       ended(exitCodes.done);
     });
   addClaim(escalation, ended);
@@ -171,6 +173,7 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
   writeList(output, [ListEscalationsResponseSchema, answer], [EscalationSchema, escalations]);
   if (output.format === "table") {
     const headers = ["ESCALATION", "WORKFLOW", "STEP", "REASON", "OPENED", "CLOSED", "MESSAGE"];
+    const texts = cutTexts();
     const rows = escalations.map((one) => [
       escalationName(one),
       clean(one.workflow),
@@ -178,7 +181,7 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
       clean(one.reason),
       moment(one.openedTime),
       moment(one.closedTime),
-      clip(clean(one.message), textShownMax),
+      texts.text(clean(one.message)),
     ]);
     printTable(output, headers, rows);
   }
@@ -188,7 +191,7 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
   noteMore(answer, limit, output);
 }
 
-function print(answer: GetEscalationResponse, output: Output): void {
+function print(answer: GetEscalationResponse, texts: Texts, output: Output): void {
   const { escalation, run, step, attempts, effectKey } = answer;
   if (escalation === undefined) return;
   const { answers } = escalation;
@@ -201,15 +204,16 @@ function print(answer: GetEscalationResponse, output: Output): void {
     ["step", subjectWords(escalation)],
     ["error", errorWords(step?.error)],
     ["key", clean(effectKey)],
-    ["run input", payloadWords(run?.input)],
-    ["output", payloadWords(step?.output)],
+    ["run input", texts.payload(wholePayload(run?.input))],
+    ["output", texts.payload(wholePayload(step?.output))],
     ["opened", moment(escalation.openedTime)],
     ["deadline", moment(escalation.deadlineTime)],
     ["claimed", claimedWords(escalation)],
     ["closed", closedWords(escalation)],
   ]);
   if (attempts.length > 0) output.line(`\n${output.paint("bold", "attempts")}`);
-  printAttempts(attempts, output);
+  printAttempts(attempts, texts, output);
+  if (texts.cut) output.next(`drover escalation show ${escalationName(escalation)} --full`);
   if (answers.length === 0) return;
   output.line(`\n${output.paint("bold", "answers")}`);
   const rows = answers.map((one) => [clean(one), answerMeanings[one] ?? ""]);

@@ -8,6 +8,7 @@ import {
 import type { Command } from "commander";
 import type { Connection } from "../client.ts";
 import { contextOf, wholeNumber } from "../context.ts";
+import { cutTexts } from "../cut-texts.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { noteMore, readPages, stateOption, writeList } from "../lists.ts";
 import { runRefOf } from "../run-ref.ts";
@@ -18,6 +19,7 @@ const itemsMax = 10_000;
 interface ItemsOptions {
   readonly state?: readonly StepState[];
   readonly limit: number;
+  readonly full?: boolean;
 }
 
 export function addRunItems(run: Command, ended: Ended): void {
@@ -27,12 +29,14 @@ export function addRunItems(run: Command, ended: Ended): void {
     .argument("<run>", "id of the run, or key:NAME")
     .argument("<step>", "id of the map")
     .addOption(stateOption("only items in this state", StepState))
+    .option("--full", "long messages and outputs in full")
     .option("--limit <n>", "most items to list", wholeNumber(1, itemsMax), 50)
     .action(async (name: string, stepId: string, options: ItemsOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const answer = await listItems(connect(), name, stepId, options);
       writeList(output, [ListItemsResponseSchema, answer], [StepSchema, answer.items]);
-      if (output.format === "table" && answer.items.length > 0) printSteps(answer.items, output);
+      if (output.format === "table" && answer.items.length > 0)
+        printSteps(answer.items, cutTexts(options), output);
       if (answer.items.length === 0)
         output.note(options.state ? "no item is in such a state" : "no item has begun");
       noteMore(answer, options.limit, output);

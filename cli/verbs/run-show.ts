@@ -20,6 +20,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
+import { cutTexts, type Texts } from "../cut-texts.ts";
 import { closedWords, escalationName, resolveCommand, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
@@ -30,7 +31,6 @@ import {
   printSettings,
   printSignals,
   printWarnings,
-  textShownMax,
 } from "../run-history.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import {
@@ -43,25 +43,18 @@ import {
   workflowWords,
 } from "../run-words.ts";
 import { printPairs, printTable } from "../table.ts";
-import {
-  between,
-  clean,
-  clip,
-  labelWords,
-  moment,
-  payloadWords,
-  phrase,
-  timeOfDay,
-} from "../words.ts";
+import { between, clean, labelWords, moment, phrase, timeOfDay, wholePayload } from "../words.ts";
 
 interface ShowOptions extends RunRefOptions {
   readonly settings?: boolean;
+  readonly full?: boolean;
 }
 
 export function addRunShow(run: Command, ended: Ended): void {
   addRunRef(run.command("show"))
     .description("show a run: steps, attempts, interventions, signals, decisions, escalations")
     .option("--settings", "also every setting with the value that holds, and where it comes from")
+    .option("--full", "long messages, inputs and outputs in full")
     .action(async (name: string | undefined, options: ShowOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const { scheduler, namespace } = connect();
@@ -76,31 +69,33 @@ export function addRunShow(run: Command, ended: Ended): void {
         includeSettings: options.settings ?? false,
       });
       output.data(GetRunResponseSchema, answer);
-      if (output.format === "table") print(answer, output);
+      if (output.format === "table") print(answer, cutTexts(options), output);
       ended(exitCodes.done);
     });
 }
 
-function print(answer: GetRunResponse, output: Output): void {
+function print(answer: GetRunResponse, texts: Texts, output: Output): void {
   const { run, steps, attempts, interventions, signals, decisions, settings } = answer;
-  if (run) printRun(run, output);
+  if (run) printRun(run, texts, output);
   printSection("steps", steps.length, output);
-  printSteps(steps, output);
+  printSteps(steps, texts, output);
   printSection("warnings", answer.warnings.length, output);
   printWarnings(answer.warnings, output);
   printSection("attempts", attempts.length, output);
-  printAttempts(attempts, output);
+  printAttempts(attempts, texts, output);
   printSection("interventions", interventions.length, output);
   printInterventions(interventions, output);
   printSection("signals", signals.length, output);
-  printSignals(signals, output);
+  printSignals(signals, texts, output);
   printSection("decisions", decisions.length, output);
-  printDecisions(decisions, output);
+  printDecisions(decisions, texts, output);
   printSection("settings", settings.length, output);
-  printSettings(settings, output);
+  printSettings(settings, texts, output);
   printSection("escalations", answer.escalations.length, output);
   for (const escalation of answer.escalations) printEscalation(escalation, output);
-  if (run) for (const command of nextCommands(run, steps)) output.note(`  next: ${command}`);
+  if (!run) return;
+  if (texts.cut) output.note(`  next: drover run show ${clean(run.runId)} --full`);
+  for (const command of nextCommands(run, steps)) output.note(`  next: ${command}`);
 }
 
 /** Who is waited for comes first; items are listed apart; what has not ended can be followed. */
@@ -133,7 +128,7 @@ function printSection(title: string, count: number, output: Output): void {
   if (count > 0) output.line(`\n${output.paint("bold", title)}`);
 }
 
-function printRun(run: Run, output: Output): void {
+function printRun(run: Run, texts: Texts, output: Output): void {
   const took = between(run.createdTime, run.endedTime);
   printPairs(output, [
     ["run", clean(run.runId)],
@@ -148,7 +143,7 @@ function printRun(run: Run, output: Output): void {
     ["deadline", moment(run.deadlineTime)],
     ["ended", run.endedTime ? `${moment(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
-    ["input", payloadWords(run.input)],
+    ["input", texts.payload(wholePayload(run.input))],
   ]);
 }
 
@@ -159,7 +154,7 @@ function slotWords({ concurrency }: Run): string {
   return `of ${clean(key)}: ${limit} at a time, else ${phrase(ConcurrencyPolicySchema, policy)}`;
 }
 
-export function printSteps(steps: readonly Step[], output: Output): void {
+export function printSteps(steps: readonly Step[], texts: Texts, output: Output): void {
   const headers = [
     "STEP",
     "KIND",
@@ -184,7 +179,7 @@ export function printSteps(steps: readonly Step[], output: Output): void {
     clean(step.agentId),
     step.state === StepState.WAITING ? "" : timeOfDay(step.nextTime),
     mannerWords(step).join(", "),
-    clip(payloadWords(step.output) || errorWords(step.error), textShownMax),
+    texts.text(wholePayload(step.output)) || texts.error(errorWords(step.error)),
   ]);
   printTable(output, headers, rows);
 }

@@ -334,6 +334,26 @@ describe("show", () => {
     expect(stderr).toBe("  next: drover run items r4 deploy\n");
   });
 
+  test("shows errors in whole sentences, and all of what is long with --full", async () => {
+    const cause = `the output was refused: ${"x".repeat(140)}, over the limit`;
+    const long = { stepId: "a", failure: { code: "drover.output", message: "y".repeat(600) } };
+    const value = JSON.stringify("z".repeat(300));
+    const end = create(GetRunResponseSchema, {
+      run: { runId: "r5", state: RunState.FAILED, input: { body: { case: "json", value } } },
+      steps: [{ id: "a", state: StepState.FAILED, error: { code: "no", message: cause } }],
+      attempts: [{ ...long, startedTime: at("12:00:00"), endedTime: at("12:00:01") }],
+    });
+    server.play({ getRun: () => end });
+    const short = await run("show", "r5");
+    expect(short.stdout).toContain(`no: ${cause}\n`);
+    expect(short.stdout).not.toContain("y".repeat(500));
+    expect(short.stderr).toBe("  next: drover run show r5 --full\n");
+    const { stdout, stderr } = await run("show", "r5", "--full");
+    for (const text of [value, cause, `drover.output: ${"y".repeat(600)}\n`])
+      expect(stdout).toContain(text);
+    expect(stderr).toBe("");
+  });
+
   test("an unknown run exits with 4", async () => {
     server.play({
       getRun() {
