@@ -32,7 +32,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   ],
   "workflow list": ["drover workflow list"],
   "workflow graph": [
-    "drover workflow graph holiday.yaml > holiday.svg",
+    "drover workflow graph holiday.yaml --out holiday.svg",
     "drover workflow graph book-holiday@3 --format dot | dot -Tpng > holiday.png",
     "drover workflow graph book-holiday --format mermaid",
   ],
@@ -59,7 +59,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
   "run show": ["drover run show key:order-17", "drover run show key:order-17 --settings"],
   "run items": ["drover run items key:release-4 deploy --state failed"],
   "run why": ["drover run why key:order-17"],
-  "run graph": ["drover run graph key:order-17 > order-17.svg"],
+  "run graph": ["drover run graph key:order-17 --out order-17.svg"],
   "run watch": ["drover run watch key:order-17", "drover run watch --key order-17 -o jsonl"],
   "run signal": [`drover run signal key:order-17 paid --payload '{"euros":120}' --id payment-9`],
   "run decide": [

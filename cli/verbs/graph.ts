@@ -2,6 +2,7 @@
  * `drover workflow graph` draws a workflow, from a file without a server or as registered;
  * `drover run graph` a run, each step with where it stands.
  */
+import { writeFileSync } from "node:fs";
 import type { Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
@@ -17,6 +18,7 @@ import { definitionOfFile, isFile } from "../workflow-file.ts";
 
 interface GraphOptions {
   readonly format: GraphFormat;
+  readonly out?: string;
 }
 
 export function addWorkflowGraph(workflow: Command, ended: Ended): void {
@@ -25,13 +27,14 @@ export function addWorkflowGraph(workflow: Command, ended: Ended): void {
     .description("draw a workflow: a file, which needs no server, or one that is registered")
     .argument("<workflow>", "a file in YAML or JSON, - for a pipe, NAME, or NAME@VERSION")
     .addOption(formatOption())
-    .action(async (named: string, { format }: GraphOptions, command: Command) => {
+    .addOption(outOption())
+    .action(async (named: string, options: GraphOptions, command: Command) => {
       const context = contextOf(command);
       const { workflowGraph } = await import("../graph/workflow-graph.ts");
       const { definition, version } = isFile(named)
         ? { definition: await definitionOfFile(named), version: 0 }
         : await registered(named, context.connect());
-      await write(workflowGraph(definition, version, null), format, context);
+      await write(workflowGraph(definition, version, null), options, context);
       ended(exitCodes.done);
     });
 }
@@ -40,10 +43,11 @@ export function addRunGraph(run: Command, ended: Ended): void {
   addRunRef(run.command("graph"))
     .description("draw a run: its steps, and where each of them stands")
     .addOption(formatOption())
+    .addOption(outOption())
     .action(
       async (name: string | undefined, options: RunRefOptions & GraphOptions, command: Command) => {
         const context = contextOf(command);
-        await write(await drawRun(name, options, context.connect()), options.format, context);
+        await write(await drawRun(name, options, context.connect()), options, context);
         ended(exitCodes.done);
       },
     );
@@ -56,6 +60,10 @@ function formatOption(): Option {
   )
     .choices(graphFormats)
     .default("svg");
+}
+
+function outOption(): Option {
+  return new Option("--out <file>", "write the drawing to this file");
 }
 
 /** In words, and so without colours. */
@@ -89,15 +97,28 @@ function definedIn(workflow: Workflow | undefined, named: string) {
 }
 
 /** With `-o` the nodes and edges themselves, for programs. */
-async function write(graph: WorkflowGraph, format: GraphFormat, { output }: Context) {
-  if (output.format !== "table") {
+async function write(
+  graph: WorkflowGraph,
+  { format, out }: GraphOptions,
+  { output }: Context,
+): Promise<void> {
+  if (out === undefined && output.format !== "table") {
     output.value(JSON.parse(JSON.stringify(graph)));
     return;
   }
+  // Pages of markup are of no use to whoever reads a terminal.
+  if (out === undefined && format === "svg" && output.screen)
+    throw usageFailure(
+      "an SVG is for a browser, and this is a terminal",
+      "the same with --out graph.svg, or --format mermaid",
+    );
   const { graphText } = await import("../graph/formats.ts");
-  output.line(graphText(graph, format).trimEnd());
-  if (format === "svg" && output.screen)
-    output.note("  next: the same with > graph.svg, for a browser");
+  const text = graphText(graph, format).trimEnd();
+  if (out === undefined) output.line(text);
+  else {
+    writeFileSync(out, `${text}\n`);
+    output.note(`${clean(out)} is written`);
+  }
   const { MERMAID_EDGES_MAX, mermaidEdges } = await import("../graph/mermaid.ts");
   if (format === "mermaid" && mermaidEdges(graph) > MERMAID_EDGES_MAX)
     output.note(

@@ -1,5 +1,5 @@
 // drover workflow graph and run graph: from a file, by name and version, and of a run.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RunState, StepState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -33,6 +33,13 @@ describe("a workflow", () => {
     const drawn = await server.drover(["workflow", "graph", "w.yaml"], { cwd: folder, env });
     expect({ code: drawn.code, stderr: drawn.stderr }).toEqual({ code: 0, stderr: "" });
     expect(drawn.stdout).toMatch(/^<svg [\s\S]*task book[\s\S]*<\/svg>\n$/);
+  });
+
+  test("is written to a file with --out", async () => {
+    const args = ["workflow", "graph", "w.yaml", "--out", "w.svg"];
+    const { stdout, stderr } = await server.drover(args, { cwd: folder });
+    expect({ stdout, stderr }).toEqual({ stdout: "", stderr: "w.svg is written\n" });
+    expect(readFileSync(join(folder, "w.svg"), "utf8")).toMatch(/^<svg [\s\S]*<\/svg>\n$/);
   });
 
   test("that is wrong is refused with its place", async () => {

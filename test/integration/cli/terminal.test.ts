@@ -141,3 +141,18 @@ test("what needs a person is drawn in place, over a lost server, until Ctrl-C, w
   terminal.type(CTRL_C);
   expect(await terminal.ended).toBe(0);
 });
+
+test("a drawing for a browser is not written to a terminal, and says where it can go", async () => {
+  const definition = {
+    workflow: "w",
+    steps: [{ id: "a", kind: { case: "task" as const, value: { name: "book" } } }],
+  };
+  server.play({
+    getWorkflow: () => ({ workflow: { name: "w", version: 1, definition } }),
+  });
+  const terminal = await onTerminal("workflow", "graph", "w");
+  expect(await terminal.ended).toBe(2);
+  expect(terminal.written()).toContain("an SVG is for a browser, and this is a terminal");
+  expect(terminal.written()).toContain("next: the same with --out graph.svg");
+  expect(terminal.written()).not.toContain("<svg");
+});
