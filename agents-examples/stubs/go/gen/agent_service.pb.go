@@ -401,9 +401,10 @@ type HeartbeatRequest struct {
 	// States that this call lists all that the agent holds: the number of a poll such that each poll
 	// of the session up to it has ended (answered, or lost), and that every task of theirs which the
 	// agent still holds is in `reports`. A lease that was granted to one of these polls and is not
-	// listed has been forgotten: its attempt ends as unknown (`drover.lost`), and counts. A poll that
-	// is under way is never among them, so it does not matter when this call arrives, where, or how
-	// often. What `lost_polls` names is given back instead. Name it as soon as a poll was answered and
+	// listed has been forgotten: its attempt ends as unknown (`drover.lost`), as if its agent had fallen
+	// silent. It counts as a loss, three of which in a row ask a person, and not as an attempt of a
+	// retry policy; for 2 s the task is kept for another session. A poll that is under way is never
+	// among them, so it does not matter when this call arrives, where, or how often. What `lost_polls` names is given back instead. Name it as soon as a poll was answered and
 	// its tasks are listed; 0, where the tasks are split over several calls: nothing is stated.
 	ListsAllTo    uint64 `protobuf:"varint,5,opt,name=lists_all_to,json=listsAllTo,proto3" json:"lists_all_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
