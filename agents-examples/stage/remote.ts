@@ -53,8 +53,8 @@ export function createRemote({ url, timeoutMs = 2_000 }: RemoteOptions): Remote 
 function meaning({ status, headers }: Response, answer: Body): Error {
   const message = String(answer.message ?? `answered ${status}`);
   if (status === 429 || status === 503) {
-    const retryAfterMs = Number(headers.get("retry-after-ms") ?? 1_000);
-    return new TransientError("rate-limited", message, { retryAfterMs });
+    const retryAfter = Number(headers.get("retry-after-ms") ?? 1_000);
+    return new TransientError("rate-limited", message, { retryAfter });
   }
   if (status < 500) return new PermanentError(String(answer.code ?? `http-${status}`), message);
   return new UnknownError(`http-${status}`, message);

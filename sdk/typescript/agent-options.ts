@@ -4,6 +4,7 @@
  */
 import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, noCodec } from "./codec.ts";
+import { type Duration, durationMs } from "./duration.ts";
 import type { Handler } from "./handler.ts";
 import { type Logger, warningLogger } from "./logger.ts";
 
@@ -27,16 +28,16 @@ export interface AgentOptions {
   /** What to do, by name of the task; those that verify and undo stand beside the others. */
   readonly handlers: Readonly<Record<string, Handler>>;
   /** What running handlers get to finish when the agent stops. Default 15 s. */
-  readonly graceMs?: number;
+  readonly grace?: Duration;
   /**
    * What a handler gets to end once it is told to stop. Longer: the agent drains without it, and
    * `done` is rejected, so that the process can be replaced. Default 10 s.
    */
-  readonly cancelGraceMs?: number;
+  readonly cancelGrace?: Duration;
   /** Encrypts or compresses what handlers read and write. Default: nothing does. */
   readonly codec?: Codec;
   /** How long a poll waits for a task, 1 to 60 s. Default 30 s. */
-  readonly pollWaitMs?: number;
+  readonly pollWait?: Duration;
   /** Stops at SIGTERM and SIGINT; the second one kills. Default false. */
   readonly handleSignals?: boolean;
   /** Default: warnings and errors, as warnings of the process. */
@@ -83,11 +84,8 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
   }
   checkNumber("number of handlers", handlers.size, 1, handlersMax);
   checkNumber("number of queues", queues.length, 1, queuesMax);
-  const { slots = 10, graceMs = 15_000, cancelGraceMs = 10_000, pollWaitMs = 30_000 } = options;
+  const { slots = 10, grace = "15s", cancelGrace = "10s", pollWait = "30s" } = options;
   checkNumber("slots", slots, 1, slotsMax);
-  checkNumber("graceMs", graceMs, 0, 86_400_000);
-  checkNumber("cancelGraceMs", cancelGraceMs, 0, 86_400_000);
-  checkNumber("pollWaitMs", pollWaitMs, 1_000, 60_000);
   return {
     address: options.address,
     token: options.token,
@@ -98,10 +96,10 @@ export function checkAgentOptions(options: AgentOptions): AgentSettings {
     queues,
     slots,
     handlers,
-    graceMs,
-    cancelGraceMs,
+    graceMs: checkDuration("grace", grace, "0s", "1d"),
+    cancelGraceMs: checkDuration("cancelGrace", cancelGrace, "0s", "1d"),
     codec: options.codec ?? noCodec,
-    pollWaitMs,
+    pollWaitMs: checkDuration("pollWait", pollWait, "1s", "1m"),
     handleSignals: options.handleSignals ?? false,
     log: options.log ?? warningLogger,
     clock: options.clock ?? systemClock,
@@ -120,4 +118,11 @@ function checkNumber(what: string, value: number, min: number, max: number): voi
   if (!Number.isInteger(value) || value < min || value > max) {
     throw new RangeError(`The ${what} is ${value}; it must be a whole number ${min} to ${max}.`);
   }
+}
+
+function checkDuration(what: string, value: Duration, min: Duration, max: Duration): number {
+  const ms = durationMs(value);
+  if (ms < durationMs(min) || ms > durationMs(max))
+    throw new RangeError(`The ${what} is ${value}; it must be ${min} to ${max}.`);
+  return ms;
 }

@@ -33,7 +33,7 @@ export interface Agent {
    * grace and then stops them, reports, and closes. May be called twice.
    */
   stop(): Promise<void>;
-  /** When the agent has stopped; rejects where a handler would not, see `cancelGraceMs`. */
+  /** When the agent has stopped; rejects where a handler would not, see `cancelGrace`. */
   readonly done: Promise<void>;
 }
 

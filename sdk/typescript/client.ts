@@ -19,7 +19,7 @@ import { sleep, systemClock } from "./clock.ts";
 import { type Codec, noCodec } from "./codec.ts";
 import { type Commands, createCommands } from "./commands.ts";
 import { toDefinition } from "./definition.ts";
-import { toDuration } from "./duration.ts";
+import { type Duration, durationMs, toDuration } from "./duration.ts";
 import { createEscalations, type Escalations } from "./escalations.ts";
 import { type RunExplanation, readExplanation } from "./explanation.ts";
 import { createHooks, type Hooks } from "./hooks.ts";
@@ -59,7 +59,7 @@ export interface ClientOptions {
   /** Default: "default". */
   readonly namespace?: string;
   /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
-  readonly patienceMs?: number;
+  readonly patience?: Duration;
   /** Encrypts or compresses what goes into runs and comes out of them. Default: nothing does. */
   readonly codec?: Codec;
 }
@@ -170,7 +170,8 @@ export interface Client extends Commands, Starts, Workflows {
 const waitMs = 30_000;
 
 export function createClient(options: ClientOptions): Client {
-  const { namespace = "", patienceMs = 30_000, codec = noCodec } = options;
+  const { namespace = "", patience = "30s", codec = noCodec } = options;
+  const patienceMs = durationMs(patience);
   const channel = clearChannel(openChannel(options.address, options.token), codec);
   const rpc = SchedulerService.method;
 

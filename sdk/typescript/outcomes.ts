@@ -115,7 +115,7 @@ export function toFailed(error: TransientError | PermanentError): Outcome_Failed
     message: tidyMessage(error.message),
     failureClass: transient ? FailureClass.TRANSIENT : FailureClass.PERMANENT,
     noEffect: error.noEffect,
-    ...(retryAfterMs !== null && { retryAfter: toDuration(Math.max(0, retryAfterMs)) }),
+    ...(retryAfterMs !== null && { retryAfter: toDuration(retryAfterMs) }),
   });
 }
 

@@ -10,6 +10,8 @@
  * effect, and only the handler can tell. An AbortError after a cancel is taken as cancelled.
  */
 
+import { type Duration, durationMs } from "./duration.ts";
+
 export interface FailureDetails {
   /** Nothing exists at the remote service, from this attempt or an earlier one. Default false. */
   readonly noEffect?: boolean;
@@ -18,7 +20,7 @@ export interface FailureDetails {
 
 export interface TransientDetails extends FailureDetails {
   /** Not to be tried again before this has passed. */
-  readonly retryAfterMs?: number;
+  readonly retryAfter?: Duration;
 }
 
 export class TransientError extends Error {
@@ -31,7 +33,10 @@ export class TransientError extends Error {
   constructor(code: string, message: string, details: TransientDetails = {}) {
     super(message, causeOf(details));
     this.code = code;
-    this.retryAfterMs = details.retryAfterMs ?? null;
+    const { retryAfter } = details;
+    // A moment that a service has named may have passed.
+    const after = typeof retryAfter === "number" ? Math.max(0, retryAfter) : retryAfter;
+    this.retryAfterMs = after === undefined ? null : durationMs(after);
     this.noEffect = details.noEffect ?? false;
   }
 }

@@ -113,7 +113,7 @@ function paymentAgent({ address }: TestServer): Agent {
 
 function crunchAgent({ address }: TestServer): Agent {
   return createAgent({
-    ...{ address, id: "reports-1", version: "3.0", queues: ["reports"], slots: 1, graceMs: 0 },
+    ...{ address, id: "reports-1", version: "3.0", queues: ["reports"], slots: 1, grace: 0 },
     handlers: {
       crunch: (_task, context) =>
         new Promise((_resolve, reject) => {

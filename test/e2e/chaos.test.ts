@@ -83,7 +83,7 @@ test("servers and agents are killed and frozen at work: every run ends as its le
     for (const agent of agents) agent.stop();
   });
 
-  const client = createClient({ address: addresses[0], patienceMs: 60_000 });
+  const client = createClient({ address: addresses[0], patience: "1m" });
   onTestFinished(() => client.close());
   await client.registerWorkflow({
     workflow: "chaos",

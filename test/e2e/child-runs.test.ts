@@ -19,7 +19,7 @@ let client: Client;
 beforeAll(async () => {
   database = await createTestDatabase();
   server = await spawnDroverServer(database.connectionString);
-  client = createClient({ address: server.address, patienceMs: 20_000 });
+  client = createClient({ address: server.address, patience: "20s" });
 });
 afterAll(async () => {
   client?.close();

@@ -92,7 +92,7 @@ async function keepStarting(address: string) {
     },
   });
   agent.start();
-  const client = createClient({ address, patienceMs: 60_000 });
+  const client = createClient({ address, patience: "1m" });
   onTestFinished(async () => {
     await agent.stop();
     await client.close();

@@ -58,7 +58,7 @@ export function givenAgent(server: FakeServer, options: AgentScript): Agent {
     address: server.address,
     id: "tester",
     log: silentLog,
-    graceMs: 0,
+    grace: 0,
     ...options,
   });
   agent.start();

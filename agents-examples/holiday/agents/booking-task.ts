@@ -103,7 +103,7 @@ function meaning(
         noEffect: result.code !== "key-reused",
       });
     case "busy":
-      return new TransientError("busy", result.message, { retryAfterMs: result.retryAfterMs });
+      return new TransientError("busy", result.message, { retryAfter: result.retryAfterMs });
     case "unknown":
       // Stopped by Drover: the reason of the signal says why, and is the better report.
       signal.throwIfAborted();

@@ -123,7 +123,7 @@ function end(name: string, value: unknown, task: Task): unknown {
     case "fail": {
       if (given.permanent === true) throw new PermanentError(code, message, { noEffect });
       const after = given.retry_after_ms;
-      const wait = after === undefined ? {} : { retryAfterMs: Number(after) };
+      const wait = after === undefined ? {} : { retryAfter: Number(after) };
       throw new TransientError(code, message, { noEffect, ...wait });
     }
     case "unknown":
@@ -165,9 +165,9 @@ const agent = createAgent({
   id: variable("DROVER_AGENT"),
   queues: [variable("DROVER_QUEUE")],
   slots: Number(variable("DROVER_SLOTS")),
-  pollWaitMs: Number(variable("DROVER_POLL_WAIT_MS")),
-  graceMs: Number(variable("DROVER_GRACE_MS")),
-  cancelGraceMs: Number(variable("DROVER_CANCEL_GRACE_MS")),
+  pollWait: Number(variable("DROVER_POLL_WAIT_MS")),
+  grace: Number(variable("DROVER_GRACE_MS")),
+  cancelGrace: Number(variable("DROVER_CANCEL_GRACE_MS")),
   ...(codecKey !== undefined && { codec: aesGcmCodec(Buffer.from(codecKey, "hex")) }),
   handleSignals: true,
   log: Object.freeze({

@@ -16,7 +16,7 @@ const answered = { answers: [{}] };
 test("a lost poll is named in each later poll until 30 s after the end of its wait", async () => {
   const server = await givenServer();
   const clock = createManualClock();
-  givenAgent(server, { clock, pollWaitMs: 20_000, handlers: { "book-flight": () => null } });
+  givenAgent(server, { clock, pollWait: "20s", handlers: { "book-flight": () => null } });
   (await server.poll.next()).fail(unavailable);
   await clock.armed(1_000);
   clock.advance(1_000);

@@ -20,7 +20,13 @@ async function deafBeside(server: FakeServer) {
       return gate.ended;
     },
   };
-  const agent = givenAgent(server, { slots: 3, clock, graceMs: 60_000, cancelGraceMs, handlers });
+  const agent = givenAgent(server, {
+    slots: 3,
+    clock,
+    grace: "1m",
+    cancelGrace: cancelGraceMs,
+    handlers,
+  });
   (await server.poll.next()).answer({ tasks: [aTask("t1"), aTask("t2")] });
   const parked = await server.poll.next();
   const told = await gates.t1.started;
@@ -85,7 +91,7 @@ test("a handler that ignores the end of its agent is lost too", async () => {
       return gate.ended;
     },
   };
-  const agent = givenAgent(server, { slots: 1, clock, cancelGraceMs, handlers });
+  const agent = givenAgent(server, { slots: 1, clock, cancelGrace: cancelGraceMs, handlers });
   (await server.poll.next()).answer({ tasks: [aTask("t1")] });
   const { signal } = await gate.started;
   const stopped = expect(agent.stop()).rejects.toThrow("ignored for 4000 ms");

@@ -96,12 +96,19 @@ test.each([
   [
     "a TransientError as a failure to be retried",
     () => {
-      throw new TransientError("rate limited", "busy", { retryAfterMs: 1_500, noEffect: true });
+      throw new TransientError("rate limited", "busy", { retryAfter: "1.5s", noEffect: true });
     },
     {
       case: "failed",
       value: { code: "rate-limited", failureClass: 1, noEffect: true, retryAfter: { seconds: 1n } },
     },
+  ],
+  [
+    "a TransientError whose moment has passed as one to be retried at once",
+    () => {
+      throw new TransientError("busy", "busy", { retryAfter: -5_000 });
+    },
+    { case: "failed", value: { code: "busy", retryAfter: { seconds: 0n, nanos: 0 } } },
   ],
   [
     "a PermanentError as a failure for good",
@@ -313,7 +320,7 @@ test("a stop lets the running task finish, and releases one that arrives meanwhi
   const begun: string[] = [];
   const agent = givenAgent(server, {
     slots: 2,
-    graceMs: 20_000,
+    grace: "20s",
     handlers: {
       "book-flight": async ({ stepId }) => {
         begun.push(stepId);
@@ -351,7 +358,7 @@ test("a handler that does not finish within the grace is told to stop, and repor
   const gate = aGate<void>();
   const agent = givenAgent(server, {
     slots: 1,
-    graceMs: 0,
+    grace: 0,
     handlers: {
       "book-flight": (_task, { signal }) => {
         gate.begin();
@@ -379,6 +386,9 @@ test("wrong settings are refused at once, with the value", () => {
   expect(() => createAgent({ ...given, id: "not good" })).toThrow(/id is "not good"/);
   expect(() => createAgent({ ...given, slots: 0 })).toThrow(/slots is 0/);
   expect(() => createAgent({ ...given, handlers: {} })).toThrow(/number of handlers is 0/);
+  expect(() => createAgent({ ...given, grace: "2d" })).toThrow(/grace is 2d; it must be 0s to 1d/);
+  expect(() => createAgent({ ...given, grace: "long" })).toThrow(/"long" cannot be read/);
+  expect(() => createAgent({ ...given, pollWait: 500 })).toThrow(/pollWait is 500; .* 1s to 1m/);
   expect(() => createAgent({ ...given, address: "http://x" })).toThrow(
     /"http:\/\/x" is not host:port/,
   );

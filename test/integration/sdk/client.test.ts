@@ -13,6 +13,7 @@ import { OnFailure } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { DroverCallError } from "../../../sdk/typescript/call-error.ts";
 import { createClient } from "../../../sdk/typescript/client.ts";
+import type { Duration } from "../../../sdk/typescript/duration.ts";
 import { durationMs } from "../../../sdk/typescript/duration.ts";
 import { json } from "../../../sdk/typescript/payload.ts";
 import type { ScheduleSpec } from "../../../sdk/typescript/schedule-spec.ts";
@@ -20,9 +21,9 @@ import { givenServer } from "../../support/agent-script.ts";
 
 const unavailable = 14;
 
-async function givenClient(patienceMs = 30_000) {
+async function givenClient(patience: Duration = "30s") {
   const server = await givenServer();
-  const client = createClient({ address: server.address, namespace: "acme", patienceMs });
+  const client = createClient({ address: server.address, namespace: "acme", patience });
   onTestFinished(() => client.close());
   return { server, client };
 }

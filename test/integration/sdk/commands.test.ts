@@ -102,7 +102,7 @@ test.each([
   ["a success without output", undefined, { case: "success", value: {} }],
   [
     "a failure that will pass",
-    { error: new TransientError("busy", "try later", { retryAfterMs: 2_000 }) },
+    { error: new TransientError("busy", "try later", { retryAfter: "2s" }) },
     {
       case: "failed",
       value: { code: "busy", failureClass: FailureClass.TRANSIENT, retryAfter: { seconds: 2n } },

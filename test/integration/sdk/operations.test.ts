@@ -113,7 +113,7 @@ test("a namespace says how long it keeps runs, and what it may take", async () =
   const made = await client.namespaces.create("team", { region: "eu" });
   expect(made).toMatchObject({ name: "team", region: "eu", existed: false, retentionMs: null });
   expect(await client.namespaces.create("team", { region: "eu" })).toMatchObject({ existed: true });
-  const team = createClient({ ...server, namespace: "team", patienceMs: 0 });
+  const team = createClient({ ...server, namespace: "team", patience: 0 });
   onTestFinished(() => team.close());
   expect(await team.namespaces.setRetention("30d")).toMatchObject({ retentionMs: 30 * 86_400_000 });
   expect(await team.namespaces.setRetention(null)).toMatchObject({ retentionMs: null });
