@@ -75,9 +75,14 @@ export function printInterventions(interventions: readonly Intervention[], outpu
     clean(intervention.saw),
     between(intervention.dueTime, intervention.actedTime),
     clean(intervention.did),
-    `${clean(intervention.supervisor)} (partition ${intervention.partition})`,
+    whoActed(intervention),
   ]);
   printTable(output, headers, rows);
+}
+
+/** Some are what an agent has said itself: no supervisor had to notice. */
+function whoActed({ supervisor, partition }: Intervention): string {
+  return `${clean(supervisor) || "its agent"} (partition ${partition})`;
 }
 
 export function printSignals(

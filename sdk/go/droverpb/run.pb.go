@@ -1857,7 +1857,8 @@ type Intervention struct {
 	DueTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=due_time,json=dueTime,proto3" json:"due_time,omitempty"`
 	// When it was done; minus `due_time` it is the time to detect.
 	ActedTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=acted_time,json=actedTime,proto3" json:"acted_time,omitempty"`
-	// Id of the supervisor process that acted.
+	// Id of the supervisor process that acted; empty where an agent's own word was the reason
+	// (delivery, forgotten): no supervisor acted, and `epoch` is 0.
 	Supervisor string `protobuf:"bytes,8,opt,name=supervisor,proto3" json:"supervisor,omitempty"`
 	// Partition of the run, 0 to 255 within its region.
 	Partition uint32 `protobuf:"varint,9,opt,name=partition,proto3" json:"partition,omitempty"`

@@ -334,6 +334,12 @@ describe("show", () => {
     expect(stderr).toBe("  next: drover run items r4 deploy\n");
   });
 
+  test("says that an agent's own word was acted on where no supervisor had to notice", async () => {
+    const own = { rule: "forgotten", actedTime: at("12:00:01"), partition: 7 };
+    server.play({ getRun: () => create(GetRunResponseSchema, { interventions: [own] }) });
+    expect((await run("show", "r6")).stdout).toContain("its agent (partition 7)\n");
+  });
+
   test("shows errors in whole sentences, and all of what is long with --full", async () => {
     const cause = `the output was refused: ${"x".repeat(140)}, over the limit`;
     const long = { stepId: "a", failure: { code: "drover.output", message: "y".repeat(600) } };

@@ -224,7 +224,8 @@ type PollTaskRequest struct {
 	// Who polls. Required.
 	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
 	// Number of this poll: from 1, growing, never used twice in a session; PollTask and
-	// Complete.next share one count.
+	// Complete.next share one count. Nothing refuses a number that was used before: what both polls
+	// brought is one poll's then, and is given back together once that is named lost.
 	PollSeq uint64 `protobuf:"varint,3,opt,name=poll_seq,json=pollSeq,proto3" json:"poll_seq,omitempty"`
 	// Queues to take from, at most 100. Empty: the queue "default".
 	Queues []*QueueWeight `protobuf:"bytes,4,rep,name=queues,proto3" json:"queues,omitempty"`
@@ -404,8 +405,11 @@ type HeartbeatRequest struct {
 	// listed has been forgotten: its attempt ends as unknown (`drover.lost`), as if its agent had fallen
 	// silent. It counts as a loss, three of which in a row ask a person, and not as an attempt of a
 	// retry policy; for 2 s the task is kept for another session. A poll that is under way is never
-	// among them, so it does not matter when this call arrives, where, or how often. What `lost_polls` names is given back instead. Name it as soon as a poll was answered and
-	// its tasks are listed; 0, where the tasks are split over several calls: nothing is stated.
+	// among them, so it does not matter when this call arrives, where, or how often. What `lost_polls`
+	// names is given back instead. Name it as soon as a poll was answered and its tasks are listed; 0,
+	// where the tasks are split over several calls: nothing is stated. Nothing refuses a number ahead
+	// of the polls: it states the same of those that are still to come, and what they bring is lost
+	// with the first beat that does not list it.
 	ListsAllTo    uint64 `protobuf:"varint,5,opt,name=lists_all_to,json=listsAllTo,proto3" json:"lists_all_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -581,7 +581,8 @@ func (*Outcome_Cancelled_) isOutcome_Kind() {}
 // How far a task has come, as its handler says; a heartbeat that is sent by itself leaves it out.
 type Progress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The measure. Required, exactly one; a handler stays with one kind.
+	// The measure. Required, exactly one. A handler that stays with one kind is understood best;
+	// another kind is no error: it counts as a change, as `timeouts.stall` asks for one.
 	//
 	// Types that are valid to be assigned to Kind:
 	//

@@ -177,7 +177,8 @@ export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
 
   /**
    * Number of this poll: from 1, growing, never used twice in a session; PollTask and
-   * Complete.next share one count.
+   * Complete.next share one count. Nothing refuses a number that was used before: what both polls
+   * brought is one poll's then, and is given back together once that is named lost.
    *
    * @generated from field: uint64 poll_seq = 3;
    */
@@ -301,8 +302,11 @@ export type HeartbeatRequest = Message<"drover.v1.HeartbeatRequest"> & {
    * listed has been forgotten: its attempt ends as unknown (`drover.lost`), as if its agent had fallen
    * silent. It counts as a loss, three of which in a row ask a person, and not as an attempt of a
    * retry policy; for 2 s the task is kept for another session. A poll that is under way is never
-   * among them, so it does not matter when this call arrives, where, or how often. What `lost_polls` names is given back instead. Name it as soon as a poll was answered and
-   * its tasks are listed; 0, where the tasks are split over several calls: nothing is stated.
+   * among them, so it does not matter when this call arrives, where, or how often. What `lost_polls`
+   * names is given back instead. Name it as soon as a poll was answered and its tasks are listed; 0,
+   * where the tasks are split over several calls: nothing is stated. Nothing refuses a number ahead
+   * of the polls: it states the same of those that are still to come, and what they bring is lost
+   * with the first beat that does not list it.
    *
    * @generated from field: uint64 lists_all_to = 5;
    */

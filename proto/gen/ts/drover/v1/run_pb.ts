@@ -787,7 +787,8 @@ export type Intervention = Message<"drover.v1.Intervention"> & {
   actedTime?: Timestamp | undefined;
 
   /**
-   * Id of the supervisor process that acted.
+   * Id of the supervisor process that acted; empty where an agent's own word was the reason
+   * (delivery, forgotten): no supervisor acted, and `epoch` is 0.
    *
    * @generated from field: string supervisor = 8;
    */

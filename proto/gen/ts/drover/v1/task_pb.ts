@@ -490,7 +490,8 @@ export const Outcome_CancelledSchema: GenMessage<Outcome_Cancelled> = /*@__PURE_
  */
 export type Progress = Message<"drover.v1.Progress"> & {
   /**
-   * The measure. Required, exactly one; a handler stays with one kind.
+   * The measure. Required, exactly one. A handler that stays with one kind is understood best;
+   * another kind is no error: it counts as a change, as `timeouts.stall` asks for one.
    *
    * @generated from oneof drover.v1.Progress.kind
    */
