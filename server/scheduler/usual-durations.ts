@@ -5,7 +5,7 @@ import { itemOf, numberOf, placeOf } from "../core/place.ts";
 import { type SlowLimits, type Usual, usualOf } from "../core/usual.ts";
 import type { PassRecord } from "../store/changes.ts";
 import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
-import { createSketch, type Sketch } from "../store/sketch.ts";
+import { createSketch } from "../store/sketch.ts";
 
 /** Steps of which durations are gathered until they are told; those of others are not counted. */
 const STEPS_MAX = 1_000;
@@ -25,17 +25,13 @@ export interface UsualDurations {
   tell(): Promise<void>;
 }
 
-interface Gathered extends Omit<SeenDurations, "sketch"> {
-  readonly sketch: Sketch;
-}
-
 export function createUsualDurations(options: {
   readonly durations: Durations;
   readonly limits: SlowLimits;
   readonly onError: (error: unknown) => void;
 }): UsualDurations {
   const { durations, limits } = options;
-  let gathered = new Map<string, Gathered>();
+  let gathered = new Map<string, SeenDurations>();
   /** By definition and place; a definition that is being asked for is empty so far. */
   const known = new Map<number, ReadonlyMap<number, Usual>>();
   let inUse = new Set<number>();
@@ -112,7 +108,7 @@ export function createUsualDurations(options: {
     async tell() {
       const told = [...gathered.values()];
       gathered = new Map();
-      await durations.add(told.map(({ sketch, ...one }) => ({ ...one, sketch: sketch.text() })));
+      await durations.add(told);
       const wanted = inUse.union(new Set(told.map(({ definitionId }) => definitionId)));
       inUse = new Set();
       await load(wanted);

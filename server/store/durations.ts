@@ -1,5 +1,5 @@
 // How long attempts of a step take, by workflow version: what servers add to it, what is known.
-import type { Quantiles } from "./sketch.ts";
+import type { Quantiles, Sketch } from "./sketch.ts";
 
 /** Sketches are kept by definition and place: all items of a map are at the place of the first. */
 export interface DurationsKey {
@@ -9,7 +9,7 @@ export interface DurationsKey {
 
 /** What one server has seen since it told the last time. */
 export interface SeenDurations extends DurationsKey {
-  readonly sketch: string;
+  readonly sketch: Sketch;
 }
 
 export interface LearnedDurations extends DurationsKey, Quantiles {}

@@ -12,6 +12,9 @@ export const GENERATION_SAMPLES = 10_000;
 export interface Sketch {
   add(ms: number): void;
   text(): string;
+  /** Adds all of it to a histogram. */
+  addTo(all: hdr.Histogram): void;
+  count(): number;
 }
 
 export interface Quantiles {
@@ -28,25 +31,52 @@ export interface KeptSketch {
   readonly older: string | null;
 }
 
+/** The same, decoded: for who keeps it and adds to it often. */
+export interface Samples {
+  readonly recent: hdr.Histogram;
+  readonly older: hdr.Histogram | null;
+}
+
 export function createSketch(): Sketch {
   const histogram = emptyHistogram();
   return Object.freeze({
     add: (ms: number) => histogram.recordValue(Math.round(Math.min(Math.max(ms, 0), MS_MAX))),
     text: () => hdr.encodeIntoCompressedBase64(histogram),
+    addTo: (all: hdr.Histogram) => all.add(histogram),
+    count: () => histogram.totalCount,
   });
 }
 
 /** null: nothing was kept before. */
-export function keepMore(kept: KeptSketch | null, more: string): KeptSketch {
-  if (kept === null) return { recent: more, older: null };
-  const recent = sum(kept.recent, more);
-  return recent.totalCount > GENERATION_SAMPLES
-    ? { recent: more, older: kept.recent }
-    : { recent: hdr.encodeIntoCompressedBase64(recent), older: kept.older };
+export function keepMore(kept: KeptSketch | null, more: Sketch): KeptSketch {
+  if (kept === null) return { recent: more.text(), older: null };
+  const recent = decoded(kept.recent);
+  if (isFull(recent, more)) return { recent: more.text(), older: kept.recent };
+  more.addTo(recent);
+  return { recent: hdr.encodeIntoCompressedBase64(recent), older: kept.older };
+}
+
+/** As `keepMore`; what was kept before is not to be used any more. */
+export function withMore(kept: Samples | null, more: Sketch): Samples {
+  const anew = kept === null || isFull(kept.recent, more);
+  const recent = anew ? emptyHistogram() : kept.recent;
+  more.addTo(recent);
+  return { recent, older: (anew ? kept?.recent : kept.older) ?? null };
+}
+
+function isFull(recent: hdr.Histogram, more: Sketch): boolean {
+  return recent.totalCount + more.count() > GENERATION_SAMPLES;
 }
 
 export function quantilesOf({ recent, older }: KeptSketch): Quantiles {
-  const all = older === null ? decoded(recent) : sum(recent, older);
+  return quantilesOfSamples({
+    recent: decoded(recent),
+    older: older === null ? null : decoded(older),
+  });
+}
+
+export function quantilesOfSamples({ recent, older }: Samples): Quantiles {
+  const all = older === null ? recent : sum(recent, older);
   return {
     samples: all.totalCount,
     p50Ms: all.getValueAtPercentile(50),
@@ -64,9 +94,9 @@ function emptyHistogram(): hdr.Histogram {
   });
 }
 
-function sum(one: string, other: string): hdr.Histogram {
-  const all = decoded(one);
-  all.add(decoded(other));
+function sum(...of: readonly hdr.Histogram[]): hdr.Histogram {
+  const all = emptyHistogram();
+  for (const one of of) all.add(one);
   return all;
 }
 

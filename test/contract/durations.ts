@@ -1,17 +1,17 @@
 /** What servers learn of durations is added up, in any order, for versions of workflows alone. */
 import { expect, test } from "vitest";
-import { createSketch, GENERATION_SAMPLES } from "../../server/store/sketch.ts";
+import { createSketch, GENERATION_SAMPLES, type Sketch } from "../../server/store/sketch.ts";
 import type { Store } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { newNamespace, type Opened } from "./fixture.ts";
 
-function sketchOf(ms: readonly number[]): string {
+function sketchOf(ms: readonly number[]): Sketch {
   const sketch = createSketch();
   for (const one of ms) sketch.add(one);
-  return sketch.text();
+  return sketch;
 }
 
-const times = (count: number, ms: number): string => sketchOf(Array(count).fill(ms));
+const times = (count: number, ms: number): Sketch => sketchOf(Array(count).fill(ms));
 
 /** The definition of a version of its own. */
 async function version(store: Store): Promise<number> {

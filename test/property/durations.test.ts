@@ -2,15 +2,24 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { usualOf } from "../../server/core/usual.ts";
-import { createSketch, keepMore, quantilesOf } from "../../server/store/sketch.ts";
+import {
+  createSketch,
+  type KeptSketch,
+  keepMore,
+  quantilesOf,
+  quantilesOfSamples,
+  type Samples,
+  type Sketch,
+  withMore,
+} from "../../server/store/sketch.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 const durations = fc.array(fc.integer({ min: 0, max: WEEK_MS }), { minLength: 1, maxLength: 200 });
 
-function sketchOf(ms: readonly number[]): string {
+function sketchOf(ms: readonly number[]): Sketch {
   const sketch = createSketch();
   for (const one of ms) sketch.add(one);
-  return sketch.text();
+  return sketch;
 }
 
 test("in whatever order and by however many servers sketches are added, the same is known", () => {
@@ -30,10 +39,25 @@ test("in whatever order and by however many servers sketches are added, the same
   );
 });
 
+test("who keeps a sketch decoded knows the same as who keeps it as text", () => {
+  fc.assert(
+    fc.property(fc.array(durations, { minLength: 1, maxLength: 5 }), (servers) => {
+      let kept: KeptSketch | null = null;
+      let samples: Samples | null = null;
+      for (const sketch of servers.map(sketchOf)) {
+        kept = keepMore(kept, sketch);
+        samples = withMore(samples, sketch);
+        expect(quantilesOfSamples(samples)).toEqual(quantilesOf(kept));
+      }
+    }),
+    { numRuns: 100 },
+  );
+});
+
 test("the quantiles are within 1 % of the true ones, and a sketch is small", () => {
   fc.assert(
     fc.property(durations, (ms) => {
-      const text = sketchOf(ms);
+      const text = sketchOf(ms).text();
       const sorted = ms.toSorted((a, b) => a - b);
       const trueOf = (part: number) => sorted[Math.ceil(part * sorted.length) - 1] ?? 0;
       const { samples, p50Ms, p90Ms, p99Ms } = quantilesOf({ recent: text, older: null });
