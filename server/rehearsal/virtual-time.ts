@@ -65,7 +65,8 @@ export function createVirtualTime(startMs: number): VirtualTime {
 
   /** What happens next, and when; null: nothing does until then. */
   function next(untilMs: number): Happening | null {
-    const [first, waiting] = [events.first(), patient.first()];
+    const first = events.first();
+    const waiting = patient.first();
     const eventMs = first && first.atMs <= untilMs ? first.atMs : Number.POSITIVE_INFINITY;
     if (waiting && waiting.atMs <= Math.min(eventMs, untilMs)) {
       const atMs = Math.min(eventMs, comesAlone(waiting));
@@ -79,11 +80,10 @@ export function createVirtualTime(startMs: number): VirtualTime {
     return { entry: first, atMs: first.atMs, isAside: false };
   }
 
-  async function step(untilMs: number): Promise<Stepped> {
+  function happen(untilMs: number): Stepped {
     const happening = next(untilMs);
     nowMs = Math.max(nowMs, happening?.atMs ?? untilMs);
     happening?.entry.fn?.();
-    await turn();
     if (happening === null) return "nothing";
     return happening.isAside ? "aside" : "happened";
   }
@@ -92,10 +92,18 @@ export function createVirtualTime(startMs: number): VirtualTime {
     now: () => nowMs,
     after: (ms: number, fn: () => void) => put(events, ms, fn),
     patient: (ms: number, fn: () => void) => put(patient, ms, fn),
-    step,
-    async run(untilMs: number, isOver: () => boolean) {
+    async step(untilMs: number) {
+      const stepped = happen(untilMs);
       await turn();
-      while (!isOver() && (await step(untilMs)) !== "nothing");
+      return stepped;
+    },
+    async run(untilMs: number, isOver: () => boolean) {
+      let isLast = false;
+      await turn();
+      while (!isLast && !isOver()) {
+        isLast = happen(untilMs) === "nothing";
+        await turn();
+      }
     },
   } satisfies VirtualTime);
 }
@@ -128,8 +136,9 @@ function createHeap(): Heap {
     let at = 0;
     for (;;) {
       const left = 2 * at + 1;
-      const [one, other] = [heap[left], heap[left + 1]];
+      const one = heap[left];
       if (!one) break;
+      const other = heap[left + 1];
       const isRight = other !== undefined && isBefore(other, one);
       const least = isRight ? other : one;
       if (isBefore(last, least)) break;
