@@ -156,11 +156,11 @@ async function dueRows(
   partitions: readonly number[],
   ...asked: [limit: number, range?: DueRange]
 ): Promise<DueLook> {
-  const [found, all] = await Promise.all([
+  const [found, outside] = await Promise.all([
     store.dueRows(partitions, ...asked),
-    store.dueRows(spread(partitions, count), 0),
+    store.outside(spread(partitions, count)),
   ]);
-  return { ...found, outside: all.outside };
+  return { ...found, outside };
 }
 
 /**

@@ -55,8 +55,8 @@ export function pulse(
   return {
     lanes: lanes.filter(
       (lane) =>
-        !world.pauseOf(lane) &&
-        tables.ready.where("lane", lane).some((row) => mayBeTaken(row, now, marks)),
+        tables.ready.where("lane", lane).some((row) => mayBeTaken(row, now, marks)) &&
+        !world.pauseOf(lane),
     ),
     runs: runs.flatMap(({ runId, partition }) => {
       const open = tables.runOpen.get(runId);
@@ -114,7 +114,11 @@ export function dueRows(
 }
 
 /** Users fill the inbox by SQL, so here it is always empty. */
-function outsideOf(tables: Tables, now: Moment, partitions: readonly number[]): readonly Outside[] {
+export function outsideOf(
+  tables: Tables,
+  now: Moment,
+  partitions: readonly number[],
+): readonly Outside[] {
   const toSend = partitions.some(
     (partition) =>
       tables.outbox.where("partition", partition).length > 0 ||

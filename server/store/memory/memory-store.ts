@@ -8,7 +8,7 @@
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
-import { WHOLE_RANGE } from "../due.ts";
+import { type Outside, WHOLE_RANGE } from "../due.ts";
 import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
@@ -19,7 +19,7 @@ import { createCircuits, laneCircuit } from "./circuits.ts";
 import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
-import { dueRows, type LaneFacts, pulse, runSigns, undelivered } from "./looks.ts";
+import { dueRows, type LaneFacts, outsideOf, pulse, runSigns, undelivered } from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createOperators, markAgents } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
@@ -73,6 +73,8 @@ export interface MemoryStore extends Store {
   loseTail(transactions: number): Promise<void>;
   /** What was committed until now is not lost with any tail. */
   keepTail(): void;
+  /** What `dueRows` says of the world outside, without a look at moments. */
+  outside(partitions: readonly number[]): Promise<readonly Outside[]>;
 }
 
 export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
@@ -92,12 +94,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const circuitOf = (lane: number) => laneCircuit(world, lane);
   const signs = { pauseOf, laneOf, circuitOf, polledMs };
   const regions = () => [...regionNames().keys()];
-  const partitions = createPartitions(tables, transactions, {
-    now,
-    elapsedMs,
-    regions,
-    ownerLostMs,
-  });
+  const clock = { now, elapsedMs, regions, ownerLostMs };
+  const partitions = createPartitions(tables, transactions, clock);
   const { run, begin, loseTail, keepTail } = transactions;
 
   function transact<T>(
@@ -156,6 +154,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
       run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),
+    outside: (of) => run(() => outsideOf(tables, now(), of)),
     overdue: (of, byMs, since = null) =>
       run(() => overdue(tables, now(), { partitions: of, byMs, since, live: partitions.live() })),
     ready: () => run(() => undefined),

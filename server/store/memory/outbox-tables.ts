@@ -33,7 +33,12 @@ export interface DeliveryRow extends DeliveryRecord {
 export interface OutboxTables {
   readonly hook: Table<HookRow, "namespace">;
   readonly outbox: NumberedTable<OutboxRow, "partition">;
-  readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace">;
+  readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace" | "group">;
+}
+
+/** What is told as one: by which hook, and of which cause. */
+export function groupOf({ namespaceId, hook, kind, cause }: OutboxRow | DeliveryRow): string {
+  return JSON.stringify([namespaceId, hook, kind, cause]);
 }
 
 export function createTablesOfOutbox(journal: Journal): OutboxTables {
@@ -51,10 +56,14 @@ export function createTablesOfOutbox(journal: Journal): OutboxTables {
       }),
     ),
     delivery: numbered(
-      createTable<DeliveryRow, "partition" | "namespace">(journal, {
+      createTable<DeliveryRow, "partition" | "namespace" | "group">(journal, {
         name: "delivery",
         key: (row) => row.id,
-        indexes: { partition: (row) => row.partition, namespace: (row) => row.namespaceId },
+        indexes: {
+          partition: (row) => row.partition,
+          namespace: (row) => row.namespaceId,
+          group: groupOf,
+        },
       }),
     ),
   };

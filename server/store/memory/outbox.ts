@@ -11,7 +11,7 @@ import {
   type ToldRun,
 } from "../outbox.ts";
 import type { RunId } from "../store.ts";
-import type { DeliveryRow, OutboxRow } from "./outbox-tables.ts";
+import { type DeliveryRow, groupOf, type OutboxRow } from "./outbox-tables.ts";
 import type { RunRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -136,14 +136,10 @@ function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void
   }
 }
 
-function groupOf({ namespaceId, hook, kind, cause }: OutboxRow | DeliveryRow): string {
-  return JSON.stringify([namespaceId, hook, kind, cause]);
-}
-
 function isTold(tables: Tables, row: OutboxRow, now: Moment): boolean {
   return tables.delivery
-    .where("namespace", row.namespaceId)
-    .some((one) => groupOf(one) === groupOf(row) && one.createdAt > now - CAUSE_APART_MS);
+    .where("group", groupOf(row))
+    .some((one) => one.createdAt > now - CAUSE_APART_MS);
 }
 
 function due(

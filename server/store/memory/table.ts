@@ -29,26 +29,20 @@ export function createTable<Row, Index extends string>(
   { name, key, indexes }: TableShape<Row, Index>,
 ): Table<Row, Index> {
   const rows = new Map<string, Row>();
-  const found = new Map<string, Map<string, Row>>();
-  const indexed = (row: Row): string[] =>
-    Object.keys(indexes).map((index) => `${index}=${indexes[index as Index](row)}`);
+  const byName = new Map<string, RowIndex<Row>>();
+  for (const [index, keyOf] of Object.entries<(row: Row) => string | number>(indexes))
+    byName.set(index, createIndex(keyOf));
+  const all = [...byName.values()];
 
   function replace(at: string, row: Row | undefined): void {
     const before = rows.get(at);
     if (before !== undefined) {
       rows.delete(at);
-      for (const value of indexed(before)) {
-        const group = found.get(value);
-        group?.delete(at);
-        if (group?.size === 0) found.delete(value);
-      }
+      for (const index of all) index.remove(at, before);
     }
     if (row === undefined) return;
     rows.set(at, row);
-    for (const value of indexed(row)) {
-      const group = found.get(value) ?? new Map<string, Row>();
-      found.set(value, group.set(at, row));
-    }
+    for (const index of all) index.put(at, row);
   }
 
   function change(at: string, row: Row | undefined): void {
@@ -83,10 +77,36 @@ export function createTable<Row, Index extends string>(
       change(at, undefined);
       return row;
     },
-    where: (index: Index, value: string | number) => [
-      ...(found.get(`${index}=${value}`)?.values() ?? []),
-    ],
+    where: (index: Index, value: string | number) => byName.get(index)?.where(value) ?? [],
   });
+}
+
+interface RowIndex<Row> {
+  put(at: string, row: Row): void;
+  remove(at: string, row: Row): void;
+  where(value: string | number): Row[];
+}
+
+function createIndex<Row>(keyOf: (row: Row) => string | number): RowIndex<Row> {
+  const groups = new Map<string | number, Map<string, Row>>();
+  return {
+    put(at, row) {
+      const value = keyOf(row);
+      const group = groups.get(value);
+      if (group) group.set(at, row);
+      else groups.set(value, new Map([[at, row]]));
+    },
+    remove(at, row) {
+      const value = keyOf(row);
+      const group = groups.get(value);
+      group?.delete(at);
+      if (group?.size === 0) groups.delete(value);
+    },
+    where(value) {
+      const group = groups.get(value);
+      return group ? [...group.values()] : [];
+    },
+  };
 }
 
 /** A table whose rows are numbered in the order in which they came. */
