@@ -207,3 +207,7 @@ export function finalRun(
     pivoted: detail.pivoted,
   };
 }
+
+export function isEndState(state: FinalRun["state"]): boolean {
+  return ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"].includes(state);
+}

@@ -1,7 +1,8 @@
 // Ends of runs that set off others: parts of G1, G2 and G5.
 import { keyOfEnd } from "../../../server/core/trigger.ts";
 import { setsOff } from "../final-rows.ts";
-import { callsTo, type Facts, isEndState } from "./facts.ts";
+import { isEndState } from "../history-rows.ts";
+import { callsTo, type Facts } from "./facts.ts";
 import type { Finding } from "./violation.ts";
 
 const BY_AN_END = /^trigger:([^:]+):([^:]+)$/;

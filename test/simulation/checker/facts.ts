@@ -36,6 +36,8 @@ export interface Facts {
   /** Runs of which every pass threw for a while. */
   readonly failing: ReadonlySet<string>;
   readonly calls: readonly Call[];
+  /** By what they ask, in their order. */
+  readonly callsByRpc: ReadonlyMap<string, readonly Call[]>;
   readonly runs: ReadonlyMap<string, RunFacts>;
   /** Reports by `tokenKey`. */
   readonly reports: ReadonlyMap<string, readonly Report[]>;
@@ -125,6 +127,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
   const transactionMs = boundsWithoutJumps.transactionMs + clockBackMs;
   const bounds = { ...boundsWithoutJumps, transactionMs };
   const calls = callsOf(history);
+  const callsByRpc = Map.groupBy(calls, ({ request }) => request.rpc);
   const seen = calls.flatMap(seenOf);
   const numbers = new Map(seen.map(({ task }) => [task.token.secret, task.attempt]));
   const reports = new Map<string, Report[]>();
@@ -135,8 +138,9 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
   }
   const strategies = strategiesSeen(seen);
   const plans = new Map(history.final.definitions.map((d) => [d.id, planOf(d.definition)]));
-  const pausesOf = (runIds: readonly string[]): readonly Call[] =>
-    calls.filter(({ request }) => request.rpc === "PauseRun" && runIds.includes(request.runId));
+  const pauses = Map.groupBy(callsByRpc.get("PauseRun") ?? [], ({ request }) =>
+    "runId" in request ? request.runId : null,
+  );
   const byId = new Map(history.final.runs.map((run) => [run.runId, run]));
   const runs = new Map<string, RunFacts>();
   for (const run of history.final.runs) {
@@ -149,9 +153,9 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
       plan,
       handOuts: byStep(all.filter(({ task }) => task !== "verify")),
       verifies: byStep(all.filter(({ task }) => task === "verify")),
-      pauses: pausesOf([run.runId]),
+      pauses: pauses.get(run.runId) ?? [],
       above,
-      pausedFromAbove: pausesOf(above).length > 0,
+      pausedFromAbove: above.some((runId) => pauses.has(runId)),
     });
   }
   const of = <K extends "fault" | "effect" | "owner" | "webhook">(kind: K) =>
@@ -167,7 +171,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
         fault.kind === "run" && fault.did === "always-fails" ? target : [],
       ),
     ),
-    ...{ calls, runs },
+    ...{ calls, callsByRpc, runs },
     reports,
     seen,
     numbers,
@@ -367,9 +371,10 @@ export function callsTo<R extends Request["rpc"]>(
   ...rpcs: readonly R[]
 ): readonly Call<Extract<Request, { rpc: R }>>[] {
   const wanted = new Set<string>(rpcs);
-  return facts.calls.filter((call): call is Call<Extract<Request, { rpc: R }>> =>
-    wanted.has(call.request.rpc),
-  );
+  return rpcs
+    .flatMap((rpc) => facts.callsByRpc.get(rpc) ?? [])
+    .filter((call): call is Call<Extract<Request, { rpc: R }>> => wanted.has(call.request.rpc))
+    .sort((a, b) => a.place - b.place);
 }
 
 /** What the caller knows of a call that does one thing. */
@@ -393,8 +398,4 @@ export function stepName({ run, plan }: RunFacts, step: number): string {
 
 export function allHandOuts(run: RunFacts): readonly HandOut[] {
   return [...run.handOuts.values()].flat();
-}
-
-export function isEndState(state: FinalRun["state"]): boolean {
-  return ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"].includes(state);
 }

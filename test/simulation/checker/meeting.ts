@@ -23,14 +23,17 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
   const laneOf = lanesSeen(facts);
   const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
+  const heldIn = new Map<string, ReturnType<typeof heldSpans>>();
   for (const run of facts.runs.values()) {
-    const held = heldSpans(facts, run.run.namespace);
+    const { namespace } = run.run;
+    const held = heldIn.get(namespace) ?? heldSpans(facts, namespace);
+    heldIn.set(namespace, held);
     for (const span of readySpans(run, facts.history.final.at, laneOf)) {
-      const lane = waits.filter((wait) => takes(wait, run.run.namespace, span));
-      for (const wait of lane) {
+      for (const wait of waits) {
         const from = Math.max(wait.from, span.from);
         const until = Math.min(wait.until, span.until);
         const missedMs = until - from;
+        if (missedMs <= facts.bounds.meetMs || !takes(wait, namespace, span)) continue;
         const slowMs = faults.some((fault) => isSlowNear(fault, span)) ? SLOW_MS_MAX : 0;
         if (missedMs <= facts.bounds.meetMs + slowMs) continue;
         const own = held.filter(({ agent }) => agent === null || agent === wait.call.sent.process);

@@ -1,6 +1,7 @@
 // Runs that do another one again: parts of G1, G2 and G13.
 import type { Step } from "../../../server/core/model.ts";
-import { callsTo, type Facts, fateOf, isEndState, keptOf, type RunFacts } from "./facts.ts";
+import { isEndState } from "../history-rows.ts";
+import { callsTo, type Facts, fateOf, keptOf, type RunFacts } from "./facts.ts";
 import { wasRepeated } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 

@@ -1,6 +1,6 @@
 // The outside is told of everything, truly, and at least once: parts of G1 and G14.
-import type { FinalDelivery } from "../history-rows.ts";
-import { type Facts, isEndState, type RunFacts } from "./facts.ts";
+import { type FinalDelivery, isEndState } from "../history-rows.ts";
+import type { Facts, RunFacts } from "./facts.ts";
 import { schedulings } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
 
