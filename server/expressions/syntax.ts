@@ -28,7 +28,34 @@ export type Syntax =
   | { readonly ok: true; readonly tree: Tree }
   | { readonly ok: false; readonly message: string; readonly at: number };
 
+/** Characters of the texts whose trees are kept: a tree takes some hundred bytes for each. */
+const KEPT_CHARACTERS_MAX = 20_000;
+const kept = new Map<string, Syntax>();
+let keptCharacters = 0;
+
+/**
+ * Nobody changes a tree, so those of the last texts are kept: a definition is parsed when it is
+ * checked and when its plan is made, and one that is sent with each run as often as it is sent.
+ */
 export function parseExpression(text: string): Syntax {
+  const found = kept.get(text);
+  if (found) return found;
+  const syntax = parsed(text);
+  if (syntax.ok) keep(text, syntax);
+  return syntax;
+}
+
+function keep(text: string, syntax: Syntax): void {
+  kept.set(text, syntax);
+  keptCharacters += text.length;
+  for (const [oldest] of kept) {
+    if (keptCharacters <= KEPT_CHARACTERS_MAX) break;
+    kept.delete(oldest);
+    keptCharacters -= oldest.length;
+  }
+}
+
+function parsed(text: string): Syntax {
   if (text.length > EXPRESSION_LENGTH_MAX) {
     const message = `it has ${text.length} characters, at most ${EXPRESSION_LENGTH_MAX} are read`;
     return { ok: false, message, at: EXPRESSION_LENGTH_MAX };
@@ -39,11 +66,11 @@ export function parseExpression(text: string): Syntax {
   if (wrong) return { ok: false, ...wrong };
   const tooDeep = { ok: false, message: "it is nested too deep: split it", at: 0 } as const;
   try {
-    const parsed = parse(text);
-    if (isDeeper(parsed.expr, EXPRESSION_DEPTH_MAX)) return tooDeep;
-    const positions = parsed.sourceInfo?.positions ?? {};
+    const { expr, sourceInfo } = parse(text);
+    if (isDeeper(expr, EXPRESSION_DEPTH_MAX)) return tooDeep;
+    const positions = sourceInfo?.positions ?? {};
     const offsetOf = (id: bigint) => positions[String(id)] ?? 0;
-    return { ok: true, tree: { root: parsed.expr, offsetOf } };
+    return { ok: true, tree: { root: expr, offsetOf } };
   } catch (error) {
     if (error instanceof RangeError) return tooDeep;
     const at = offsetOfFailure(error);

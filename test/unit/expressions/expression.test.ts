@@ -4,6 +4,16 @@ import { compileExpression, evaluate } from "../../../server/expressions/express
 import type { Json } from "../../../server/expressions/json.ts";
 import { facts, factsOf, inMap, outcome, refusal, scope } from "./facts.ts";
 
+test("a text that was read before is checked anew, and errs at its new place", () => {
+  const other = { ...scope, hasItem: !scope.hasItem };
+  for (const where of [scope, other, scope])
+    expect(compileExpression("item.host", where).ok).toBe(where.hasItem);
+  for (const line of [1, 5]) {
+    const compiled = compileExpression("input.n + nobody", scope, { origin: { line, column: 3 } });
+    expect(compiled).toMatchObject({ ok: false, line, column: 13 });
+  }
+});
+
 describe("values", () => {
   test.each<readonly [string, Json]>([
     ["input.n + 1", 3],
