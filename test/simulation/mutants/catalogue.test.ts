@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { MUTANTS } from "./catalogue.ts";
+import { KNOWN_SEEDS } from "./known-seeds.ts";
 import { serverFile } from "./mutate.ts";
 
 describe("each mutant", () => {
@@ -13,5 +14,10 @@ describe("each mutant", () => {
   test("has a name of its own", () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
+  });
+
+  test("is the one that a known seed is of", () => {
+    const names = MUTANTS.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(Object.keys(KNOWN_SEEDS)));
   });
 });
