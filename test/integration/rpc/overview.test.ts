@@ -6,6 +6,7 @@ import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts"
 import type { Activity } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { createAgent, PermanentError } from "@drover/sdk";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createClient } from "../../../sdk/typescript/client.ts";
 import { silentLog } from "../../support/agent-script.ts";
@@ -90,4 +91,21 @@ test("runs that failed do not vanish behind a thousand younger ones that complet
   // What drover status says of open runs is what the overview says.
   const { body: cluster } = await callJson(server.address, "OperatorService/GetClusterInfo", {});
   expect(listAt(cluster, "openRuns")).toEqual([{ state: "RUN_STATE_RUNNING", count: 1 }]);
+});
+
+test("an earlier minute keeps what was counted in it, added up by housekeeping or not", async () => {
+  const database = new pg.Client({ connectionString: server.connectionString });
+  await database.connect();
+  const earlier = "date_bin('1 minute', now(), timestamptz 'epoch') - interval '10 minutes'";
+  for (const table of ["run_count", "run_count_delta"])
+    await database.query(
+      `insert into ${table} (minute, namespace_id, runs, event, workflow)
+       select ${earlier}, n.id, 3, 5, 'bad' from namespace as n where n.name = 'default'`,
+    );
+  await database.end();
+  await startMany("good", GOOD);
+  const { body } = await callJson(server.address, "OperatorService/GetOverview", {});
+  const [first, ...younger] = listAt(body, "activity", "minutes");
+  expect(first).toMatchObject({ failed: 6, notCompleted: 6 });
+  expect(younger.length).toBeGreaterThan(0);
 });
