@@ -129,3 +129,41 @@ test("a closed store refuses every call", async () => {
   await store.close();
   await expect(claim(store, run)).rejects.toThrow("closed");
 });
+
+test("a lost tail takes back namespaces, definitions, workflows and lanes, and gives no id out again", async () => {
+  const store = createMemoryStore({ now: () => START });
+  const make = async () => {
+    const { id: namespaceId } = await store.createNamespace("tail");
+    const definitionId = await store.internDefinition(namespaceId, workflow({ a: {} }));
+    await store.registerWorkflow({ namespaceId, name: "test", definitionId, keepDefault: false });
+    const lanes = await store.lanes([{ namespaceId, queue: "q", task: "a" }]);
+    return { namespaceId, definitionId, lanes };
+  };
+  const lost = await make();
+  await store.loseTail(4);
+  expect(await store.namespace("tail")).toBeNull();
+  expect(await store.namespace("default")).not.toBeNull();
+  await expect(store.definition(lost.definitionId)).rejects.toThrow("there is no definition");
+  expect(await store.workflowVersion(lost.namespaceId, "test", 0)).toBeNull();
+  expect(await store.lanesOfQueues(lost.namespaceId, ["q"])).toEqual([]);
+  const again = await make();
+  expect(again.namespaceId).not.toBe(lost.namespaceId);
+  expect(again.definitionId).not.toBe(lost.definitionId);
+  expect(again.lanes).not.toEqual(lost.lanes);
+});
+
+test("what is made beside a transaction stays when that one fails, and is lost with its own tail", async () => {
+  const store = createMemoryStore({ now: () => START });
+  const namespaceId = 1;
+  const run = await schedule(store, workflow({ a: {} }));
+  const key = { namespaceId, queue: "beside", task: "a" };
+  const failed = store.transact({ name: "fails" }, async (tx) => {
+    await store.lanes([key]);
+    await tx.lockRuns([run.ref], true);
+    throw new Error("it fails");
+  });
+  await expect(failed).rejects.toThrow("it fails");
+  expect(await store.lanesOfQueues(namespaceId, ["beside"])).toHaveLength(1);
+  await store.loseTail(1);
+  expect(await store.lanesOfQueues(namespaceId, ["beside"])).toEqual([]);
+});

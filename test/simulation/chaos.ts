@@ -44,10 +44,12 @@ const EVERY_MS: Readonly<Record<string, number>> = {
   "database clock jumped back": 20_000,
 };
 const KIND_SHARE = 0.5;
-/** Little is promised of a store that has lost what it had acknowledged. */
-const TAIL_SHARE = 0.15;
+/** Less is promised of a store that has lost what it had acknowledged. */
+const TAIL_SHARE = 0.3;
 /** Transactions; and how long the fail-over takes: longer than a session of the old store lives. */
 const TAIL_MAX = 10;
+/** Sometimes so long that what a server has kept in memory is lost with it. */
+const LONG_TAIL_MAX = 100;
 /** From the take-over until the one before wakes: the new owner has then hardly begun. */
 const RELIEVED_MS_MAX = 10;
 const FAIL_OVER_MS: readonly [number, number] = [3_500, 6_000];
@@ -165,7 +167,7 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
     world.recorder.fault({ kind: "store", did: "down" }, "store", false);
     storeUp = false;
     forAWhile(world, chance.between(...FAIL_OVER_MS), () => {
-      void store.loseTail(chance.between(1, TAIL_MAX)).then(() => {
+      void store.loseTail(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX]))).then(() => {
         world.recorder.fault({ kind: "store", did: "tail-lost" }, "store", false);
         world.recorder.fault({ kind: "store", did: "up" }, "store", false);
         storeUp = true;

@@ -144,6 +144,8 @@ export async function finalRows(
     runs.push(finalRun({ ...detail, steps }, { namespace: namespace.name, partition, wakeAt }));
     const view = await load(store, { runId: run.runId, partition }, plan);
     for (const problem of brokenInvariants(plan, view)) broken.push(`run ${run.runId}: ${problem}`);
+    if (!(await isStored(store, run.definitionId)))
+      broken.push(`run ${run.runId} is of definition ${run.definitionId}, which is not stored`);
   }
   const rows: FinalRows = {
     at,
@@ -261,6 +263,13 @@ async function slotsOf(
       found.push(...slots.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
   }
   return found;
+}
+
+function isStored(store: Store, definitionId: number): Promise<boolean> {
+  return store.definition(definitionId).then(
+    () => true,
+    () => false,
+  );
 }
 
 function load(store: Store, ref: RunRef, plan: Plan): Promise<View> {

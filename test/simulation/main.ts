@@ -7,6 +7,7 @@ import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import {
+  brokenSeed,
   exitCodeOf,
   type Report,
   reportOf,
@@ -32,7 +33,9 @@ async function work(share: Share): Promise<void> {
   // The stack of an error costs more than the rest of a call; a seed by itself shows it.
   if (share.end - share.first > 1) Error.stackTraceLimit = 0;
   for (let seed = share.first; seed < share.end; seed += share.stride)
-    parentPort?.postMessage(seedResult(await simulate(seed)));
+    parentPort?.postMessage(
+      await simulate(seed).then(seedResult, (error: unknown) => brokenSeed(seed, error)),
+    );
 }
 
 function numberOf(name: string, text: string | undefined, byDefault: number): number {

@@ -49,6 +49,12 @@ export function seedResult(simulated: Simulated): SeedResult {
   };
 }
 
+/** Of a world that could not be played to its end: what it threw is what is wrong with it. */
+export function brokenSeed(seed: number, error: unknown): SeedResult {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return { seed, runs: 0, violations: [text], faults: {}, edges: {}, lastRecords: [] };
+}
+
 export function reportOf(results: readonly SeedResult[], seconds: number): Report {
   const runs = results.map((result) => result.runs);
   const faults = Object.fromEntries(

@@ -113,7 +113,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     workflowVersion: (...asked) => atOnce(() => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
-    onIncarnation: store.onIncarnation,
+    onIncarnation: (listener) => store.onIncarnation(() => whileAlive(wire, listener)),
     ...faultyClaims(store, call),
     recordIntervention: (...of) => call("intervention", () => store.recordIntervention(...of)),
     taskFacts: (tasks) => read("taskFacts", () => taskFacts(wire, tasks)),
@@ -148,6 +148,11 @@ export function createFaultyStore(wire: StoreWire): Store {
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
   } satisfies Store);
+}
+
+/** A process asks with each new connection, before anything else: so it knows at once. */
+function whileAlive({ process }: StoreWire, tell: () => void): void {
+  if (process.state() !== "dead") tell();
 }
 
 /** What is told outside is of partitions that runs of a simulation do not have. */

@@ -1,17 +1,26 @@
-// What changes seldom and is no part of any transaction: namespaces, definitions, workflows, lanes.
-// Each call is done at once, so these, alone of the store, may be used while a transaction is open.
-
+// What changes seldom: namespaces, definitions, workflows, lanes.
+//
+// Each call is a transaction of its own that ends at once, also beside one that is open: plans are
+// made, and lanes with them, while the passes of their runs are. What the open one writes is not
+// here, so neither sees half of the other.
 import type { Moment } from "../../core/attempt.ts";
-import type { Definition } from "../../core/definition.ts";
 import { definitionText } from "../definition-text.ts";
 import type { NamespaceSettings } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
+import {
+  type CatalogueTables,
+  classKey,
+  contentKey,
+  type LaneRow,
+  laneKey,
+  workflowRowKey,
+} from "./catalogue-tables.ts";
 import { type NamespaceWorld, NOTHING_SET } from "./namespaces.ts";
 import type { PinWorld } from "./pins.ts";
-import type { KnownLane } from "./queues.ts";
+import type { Transactions } from "./transactions.ts";
 
 type CatalogueCalls = Pick<
   Store,
@@ -26,7 +35,8 @@ type CatalogueCalls = Pick<
   | "lanesOfQueues"
 >;
 
-export interface Catalogue extends CatalogueCalls {
+export interface Catalogue {
+  readonly calls: CatalogueCalls;
   workflows(namespaceId: number): readonly WorkflowRecord[];
   /** Newest first. */
   versions(namespaceId: number, name: string): readonly WorkflowVersion[];
@@ -39,191 +49,198 @@ export interface Catalogue extends CatalogueCalls {
   isWorkflow(of: WorkflowRef): boolean;
   /** Whether the definition is a version of a workflow. */
   isVersion(definitionId: number): boolean;
-  /** By their ids, the first of which is 1. */
-  knownLanes(): readonly KnownLane[];
-  laneOf(lane: number): KnownLane;
+  laneOf(lane: number): LaneRow;
   forgetDefinitions: NamespaceWorld["forgetDefinitions"];
   /** What pins ask of it. */
   readonly ofPins: Pick<PinWorld, "makeClass" | "definitionOf">;
 }
 
-interface Workflow extends Omit<WorkflowRecord, "latestVersion"> {
-  /** Definitions by version, the first of which is 1. */
-  readonly definitions: readonly number[];
-  readonly createdAts: readonly Moment[];
+interface World {
+  readonly tables: CatalogueTables;
+  readonly now: () => Moment;
+  readonly beside: Transactions["beside"];
 }
 
-export function createCatalogue(now: () => Moment): Catalogue {
-  const { makeClass, ...laned } = lanes();
-  const named = workflows(now);
+type Part<Call extends keyof CatalogueCalls, More extends keyof Catalogue> = Pick<
+  Catalogue,
+  More
+> & { readonly calls: Pick<CatalogueCalls, Call> };
+
+export function createCatalogue(
+  tables: CatalogueTables,
+  now: () => Moment,
+  { beside }: Pick<Transactions, "beside">,
+): Catalogue {
+  const world = { tables, now, beside };
+  const [named, defined] = [namespaces(world), definitions(world)];
+  const { makeClass, ...laned } = lanes(world);
+  const registered = workflows(world);
   const definitionOf: PinWorld["definitionOf"] = ({ namespaceId, workflow }, version) =>
-    named.versions(namespaceId, workflow).find((one) => one.version === version)?.definitionId ??
-    null;
-  const ofPins = { makeClass, definitionOf };
+    registered.versions(namespaceId, workflow).find((one) => one.version === version)
+      ?.definitionId ?? null;
   return Object.freeze({
-    ...namespaces(now),
-    ...definitions(now, named.isVersion),
-    ...named,
-    ...laned,
-    ofPins,
+    ...{ ...named, ...defined, ...registered, ...laned },
+    calls: { ...named.calls, ...defined.calls, ...registered.calls, ...laned.calls },
+    ofPins: { makeClass, definitionOf },
   });
 }
 
-function namespaces(
-  now: () => Moment,
-): Pick<
-  Catalogue,
-  | "namespace"
-  | "createNamespace"
-  | "namespaceOf"
-  | "namespaceRecords"
-  | "regionNames"
-  | "setNamespace"
+function namespaces({
+  tables,
+  now,
+  beside,
+}: World): Part<
+  "namespace" | "createNamespace",
+  "namespaceOf" | "namespaceRecords" | "regionNames" | "setNamespace"
 > {
-  const byName = new Map<string, Namespace & NamespaceSettings & { readonly createdAt: Moment }>();
-  const regions: string[] = [];
   const regionOf = (name: string): number => {
-    const known = regions.indexOf(name);
-    if (known >= 0) return known;
-    if (regions.length >= REGIONS_MAX) throw new RangeError(`there are ${REGIONS_MAX} regions`);
-    return regions.push(name) - 1;
+    const known = tables.region.get(name);
+    if (known) return known.id;
+    const id = tables.region.all().length;
+    if (id >= REGIONS_MAX) throw new RangeError(`there are ${REGIONS_MAX} regions`);
+    tables.region.insert({ id, name });
+    return id;
   };
   const create = (name: string, region: string): Namespace => {
-    const known = byName.get(name);
+    const known = tables.namespace.get(name);
     if (known) return known;
-    const place = { id: byName.size + 1, name, region: regionOf(region) };
+    const place = { id: tables.namespace.next(), name, region: regionOf(region) };
     const made = { ...place, createdAt: now(), ...NOTHING_SET };
-    byName.set(name, made);
+    tables.namespace.insert(made);
     return made;
   };
-  create("default", "default");
+  const rowOf = (id: number) => tables.namespace.where("id", id)[0];
+  void beside(() => create("default", "default"));
   const shown = ({ id, name, region }: Namespace): Namespace => Object.freeze({ id, name, region });
+  const regionNames = (): readonly string[] =>
+    tables.region
+      .all()
+      .sort((a, b) => a.id - b.id)
+      .map(({ name }) => name);
   return {
-    async namespace(name) {
-      const found = byName.get(name);
-      return found ? shown(found) : null;
+    calls: {
+      async namespace(name) {
+        const found = tables.namespace.get(name);
+        return found ? shown(found) : null;
+      },
+      createNamespace: (name, region = "default") => beside(() => shown(create(name, region))),
     },
-    createNamespace: async (name, region = "default") => shown(create(name, region)),
-    namespaceRecords: () =>
-      [...byName.values()]
+    namespaceRecords: () => {
+      const regions = regionNames();
+      return tables.namespace
+        .all()
         .map((one) => ({ ...one, region: regions[one.region] ?? "" }))
-        .sort((a, b) => (a.name < b.name ? -1 : 1)),
-    regionNames: () => regions,
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+    },
+    regionNames,
     setNamespace: (id, settings) => {
-      for (const [name, one] of byName)
-        if (one.id === id) byName.set(name, { ...one, ...settings });
+      const row = rowOf(id);
+      if (row) tables.namespace.put({ ...row, ...settings });
     },
     namespaceOf: (id) => {
-      const found = [...byName.values()].find((one) => one.id === id);
+      const found = rowOf(id);
       if (!found) throw new Error(`there is no namespace ${id}`);
       return shown(found);
     },
   };
 }
 
-type Definitions = Pick<
-  Catalogue,
-  "internDefinition" | "definition" | "isWorkflow" | "forgetDefinitions"
->;
-
-function definitions(now: () => Moment, isVersion: (definitionId: number) => boolean): Definitions {
-  interface Stored {
-    readonly namespaceId: number;
-    readonly content: string;
-    readonly definition: Definition;
-    unusedSince: Moment | null;
-  }
-  const all = new Map<number, Stored>();
-  const ids = new Map<string, number>();
-  let made = 0;
+function definitions({
+  tables,
+  now,
+  beside,
+}: World): Part<"internDefinition" | "definition", "isWorkflow" | "forgetDefinitions"> {
+  const isVersion = isVersionIn(tables);
   return {
-    isWorkflow: (of) =>
-      [...all.values()].some(
-        ({ namespaceId, definition }) =>
-          namespaceId === of.namespaceId && definition.workflow === of.workflow,
-      ),
-    internDefinition: async (namespaceId, definition) => {
-      const content = `${namespaceId} ${definitionText(definition)}`;
-      const id = ids.get(content) ?? ++made;
-      const copy = all.get(id)?.definition ?? structuredClone(definition);
-      ids.set(content, id);
-      all.set(id, { namespaceId, content, definition: copy, unusedSince: null });
-      return id;
-    },
-    definition: async (id) => {
-      const found = all.get(id);
-      if (!found) throw new Error(`there is no definition ${id}`);
-      return found.definition;
+    isWorkflow: ({ namespaceId, workflow }) =>
+      tables.definition.where("workflow", workflowRowKey(namespaceId, workflow)).length > 0,
+    calls: {
+      internDefinition: (namespaceId, given) =>
+        beside(() => {
+          const content = definitionText(given);
+          const [known] = tables.definition.where("content", contentKey({ namespaceId, content }));
+          const definition = known?.definition ?? structuredClone(given);
+          const id = known?.id ?? tables.definition.next();
+          if (known?.unusedSince !== null)
+            tables.definition.put({ id, namespaceId, content, definition, unusedSince: null });
+          return id;
+        }),
+      definition: async (id) => {
+        const found = tables.definition.get(String(id));
+        if (!found) throw new Error(`there is no definition ${id}`);
+        return found.definition;
+      },
     },
     forgetDefinitions({ after, limit, keptMs }, isUsed) {
-      const page = [...all].filter(([id]) => id > after).slice(0, limit);
-      for (const [id, stored] of page) {
-        const { unusedSince, content } = stored;
-        if (isUsed(id) || isVersion(id)) stored.unusedSince = null;
-        else if (unusedSince === null) stored.unusedSince = now();
-        else if (unusedSince < now() - keptMs) {
-          all.delete(id);
-          ids.delete(content);
-        }
+      const page = tables.definition
+        .all()
+        .filter(({ id }) => id > after)
+        .sort((a, b) => a.id - b.id)
+        .slice(0, limit);
+      for (const row of page) {
+        const { id, unusedSince } = row;
+        const used = isUsed(id) || isVersion(id);
+        if (used && unusedSince !== null) tables.definition.put({ ...row, unusedSince: null });
+        else if (used) continue;
+        else if (unusedSince === null) tables.definition.put({ ...row, unusedSince: now() });
+        else if (unusedSince < now() - keptMs) tables.definition.removeRow(row);
       }
-      return page.length === limit ? (page.at(-1)?.[0] ?? null) : null;
+      return page.length === limit ? (page.at(-1)?.id ?? null) : null;
     },
   };
 }
 
-function workflows(
-  now: () => Moment,
-): Pick<
-  Catalogue,
-  | "registerWorkflow"
-  | "setDefaultVersion"
-  | "workflowVersion"
-  | "workflows"
-  | "versions"
-  | "isVersion"
+function isVersionIn({ workflow }: CatalogueTables): Catalogue["isVersion"] {
+  return (definitionId) => workflow.all().some((row) => row.definitions.includes(definitionId));
+}
+
+function workflows({
+  tables,
+  now,
+  beside,
+}: World): Part<
+  "registerWorkflow" | "setDefaultVersion" | "workflowVersion",
+  "workflows" | "versions" | "isVersion"
 > {
-  const byName = new Map<string, Workflow>();
-  const keyOf = (namespaceId: number, name: string): string => `${namespaceId}/${name}`;
+  const rowOf = (namespaceId: number, name: string) =>
+    tables.workflow.get(workflowRowKey(namespaceId, name));
   return {
-    registerWorkflow: async ({ namespaceId, name, definitionId, keepDefault }) => {
-      const key = keyOf(namespaceId, name);
-      const known = byName.get(key);
-      const at = known?.definitions.indexOf(definitionId) ?? -1;
-      if (at >= 0) return { version: at + 1, created: false };
-      const definitionsSoFar = [...(known?.definitions ?? []), definitionId];
-      const version = definitionsSoFar.length;
-      const defaultVersion = known && keepDefault ? known.defaultVersion : version;
-      const createdAt = known?.createdAt ?? now();
-      const createdAts = [...(known?.createdAts ?? []), now()];
-      byName.set(key, {
-        name,
-        defaultVersion,
-        createdAt,
-        createdAts,
-        definitions: definitionsSoFar,
-      });
-      return { version, created: true };
+    calls: {
+      registerWorkflow: ({ namespaceId, name, definitionId, keepDefault }) =>
+        beside(() => {
+          const known = rowOf(namespaceId, name);
+          const at = known?.definitions.indexOf(definitionId) ?? -1;
+          if (at >= 0) return { version: at + 1, created: false };
+          const all = [...(known?.definitions ?? []), definitionId];
+          const version = all.length;
+          tables.workflow.put({
+            ...{ namespaceId, name, definitions: all },
+            defaultVersion: known && keepDefault ? known.defaultVersion : version,
+            createdAt: known?.createdAt ?? now(),
+            createdAts: [...(known?.createdAts ?? []), now()],
+          });
+          return { version, created: true };
+        }),
+      workflowVersion: async (namespaceId, name, wanted) => {
+        const known = rowOf(namespaceId, name);
+        if (!known) return null;
+        const version = wanted === 0 ? known.defaultVersion : wanted;
+        const definitionId = known.definitions[version - 1];
+        const createdAt = known.createdAts[version - 1];
+        if (definitionId === undefined || createdAt === undefined) return null;
+        return { definitionId, version, createdAt };
+      },
+      setDefaultVersion: (namespaceId, name, version) =>
+        beside(() => {
+          const known = rowOf(namespaceId, name);
+          if (known?.definitions[version - 1] === undefined) return null;
+          tables.workflow.put({ ...known, defaultVersion: version });
+          return known.defaultVersion;
+        }),
     },
-    workflowVersion: async (namespaceId, name, wanted) => {
-      const known = byName.get(keyOf(namespaceId, name));
-      if (!known) return null;
-      const version = wanted === 0 ? known.defaultVersion : wanted;
-      const definitionId = known.definitions[version - 1];
-      const createdAt = known.createdAts[version - 1];
-      if (definitionId === undefined || createdAt === undefined) return null;
-      return { definitionId, version, createdAt };
-    },
-    setDefaultVersion: async (namespaceId, name, version) => {
-      const key = keyOf(namespaceId, name);
-      const known = byName.get(key);
-      if (known?.definitions[version - 1] === undefined) return null;
-      byName.set(key, { ...known, defaultVersion: version });
-      return known.defaultVersion;
-    },
-    isVersion: (definitionId) =>
-      [...byName.values()].some(({ definitions: all }) => all.includes(definitionId)),
+    isVersion: isVersionIn(tables),
     versions: (namespaceId, name) => {
-      const { definitions: all = [], createdAts = [] } = byName.get(keyOf(namespaceId, name)) ?? {};
+      const { definitions: all = [], createdAts = [] } = rowOf(namespaceId, name) ?? {};
       return all
         .map((definitionId, at) => ({
           definitionId,
@@ -233,61 +250,56 @@ function workflows(
         .reverse();
     },
     workflows: (namespaceId) =>
-      [...byName]
-        .filter(([key]) => key.startsWith(keyOf(namespaceId, "")))
-        .map(([, { name, defaultVersion, createdAt, definitions: all }]) => ({
-          name,
-          defaultVersion,
-          createdAt,
+      tables.workflow
+        .where("namespace", namespaceId)
+        .map(({ name, defaultVersion, createdAt, definitions: all }) => ({
+          ...{ name, defaultVersion, createdAt },
           latestVersion: all.length,
         })),
   };
 }
 
-function lanes(): Pick<Catalogue, "lanes" | "lanesOfQueues" | "knownLanes" | "laneOf"> &
-  Pick<PinWorld, "makeClass"> {
-  const all: KnownLane[] = [];
-  const ids = new Map<string, number>();
-  /** By queue, the versions of agents that have lanes of their own. */
-  const classes = new Map<string, Set<string>>();
-  const queueOf = ({ namespaceId, queue }: Pick<LaneKey, "namespaceId" | "queue">) =>
-    JSON.stringify([namespaceId, queue]);
-  const make = (key: LaneKey, agentVersion: string | null, of: number | null): KnownLane => {
+function lanes({
+  tables,
+  beside,
+}: World): Part<"lanes" | "lanesOfQueues", "laneOf"> & Pick<PinWorld, "makeClass"> {
+  const make = (key: LaneKey, agentVersion: string | null, of: number | null): LaneRow => {
     const { namespaceId, queue, task } = key;
-    const lane = all.length + 1;
+    const lane = tables.lane.next();
     const made = { lane, namespaceId, queue, task, agentVersion, base: of ?? lane };
-    all.push(made);
+    tables.lane.insert(made);
     return made;
   };
+  const known = (key: LaneKey): LaneRow | undefined =>
+    tables.lane.where("key", laneKey(key)).find(({ agentVersion }) => agentVersion === null);
   const idOf = (key: LaneKey): number => {
-    const name = JSON.stringify([key.namespaceId, key.queue, key.task]);
-    const known = ids.get(name);
-    if (known !== undefined) return known;
-    const { lane } = make(key, null, null);
-    ids.set(name, lane);
-    for (const agentVersion of classes.get(queueOf(key)) ?? []) make(key, agentVersion, lane);
+    const { lane } = known(key) ?? make(key, null, null);
+    for (const { agentVersion } of tables.versionClass.where("queue", classKey(key)))
+      if (!tables.lane.where("key", laneKey(key)).some((one) => one.agentVersion === agentVersion))
+        make(key, agentVersion, lane);
     return lane;
   };
   return {
-    knownLanes: () => all,
-    lanes: async (keys) => keys.map(idOf),
-    lanesOfQueues: async (namespaceId, queues) =>
-      all.flatMap(({ lane, queue, task, agentVersion, ...key }) =>
-        key.namespaceId === namespaceId && queues.includes(queue) && agentVersion === null
-          ? [{ lane, queue, task }]
-          : [],
-      ),
-    laneOf(lane) {
-      const known = all[lane - 1];
-      if (!known) throw new Error(`there is no lane ${lane}`);
-      return known;
+    calls: {
+      lanes: (keys) => beside(() => keys.map(idOf)),
+      lanesOfQueues: async (namespaceId, queues) =>
+        [...new Set(queues)].flatMap((queue) =>
+          tables.lane
+            .where("queue", classKey({ namespaceId, queue }))
+            .flatMap(({ lane, task, agentVersion }) =>
+              agentVersion === null ? [{ lane, queue, task }] : [],
+            ),
+        ),
     },
+    laneOf: (lane) => tables.lane.expect(String(lane)),
     makeClass(of, agentVersion) {
-      const known = classes.get(queueOf(of)) ?? new Set();
-      if (known.has(agentVersion)) return [];
-      classes.set(queueOf(of), known.add(agentVersion));
-      return all
-        .filter((one) => queueOf(one) === queueOf(of) && one.agentVersion === null)
+      const all = tables.versionClass.where("queue", classKey(of));
+      if (all.some((one) => one.agentVersion === agentVersion)) return [];
+      const { namespaceId, queue } = of;
+      tables.versionClass.insert({ namespaceId, queue, agentVersion });
+      return tables.lane
+        .where("queue", classKey(of))
+        .filter((one) => one.agentVersion === null)
         .map((one) => make(one, agentVersion, one.lane));
     },
   };

@@ -20,9 +20,9 @@ import type {
   TrialEnd,
 } from "../circuits.ts";
 import type { Tx } from "../store.ts";
+import type { LaneRow } from "./catalogue-tables.ts";
 import { type CircuitRow, circuitKey, cordonKey, endKey } from "./circuit-tables.ts";
 import { pinnedOf } from "./pins.ts";
-import type { KnownLane } from "./queues.ts";
 import { interventionKey, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -34,7 +34,7 @@ export interface CircuitWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
   /** Every lane, by its id less one. */
-  readonly lanes: () => readonly KnownLane[];
+  readonly lanes: () => readonly LaneRow[];
 }
 
 export function createCircuits(world: CircuitWorld, { run }: Transactions): Circuits {
@@ -68,7 +68,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
           .filter((row) => !openOnly || isHeld(row))
           .sort(byKey)
           .flatMap((row) => {
-            const key = lanes()[row.lane - 1];
+            const key = tables.lane.get(String(row.lane));
             if (key?.namespaceId !== namespaceId) return [];
             const { queue, task, agentVersion } = key;
             // What a person says is said of all lanes of the task: it is shown once.

@@ -9,9 +9,9 @@ import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, RunRef } from "../store.ts";
 import { agentsAsking, isCordoned } from "./agents-asking.ts";
+import type { LaneRow } from "./catalogue-tables.ts";
 import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
-import type { KnownLane } from "./queues.ts";
 import { mayBeTaken, seeMarks } from "./ready-rows.ts";
 import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
@@ -27,13 +27,13 @@ export type CircuitOf = (lane: number) => LaneCircuit | null;
 export interface LaneFacts {
   readonly pauseOf: PauseOf;
   readonly circuitOf: CircuitOf;
-  readonly laneOf: (lane: number) => KnownLane;
+  readonly laneOf: (lane: number) => LaneRow;
   readonly polledMs: number;
 }
 
 /** Why nobody may take what stands in a lane, or that somebody would, and who. */
 export type LaneHold = Omit<LaneFacts, "laneOf"> & {
-  readonly laneOf: (lane: number) => Pick<KnownLane, "agentVersion">;
+  readonly laneOf: (lane: number) => Pick<LaneRow, "agentVersion">;
 };
 
 export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonly SessionLease[] {

@@ -68,7 +68,7 @@ export interface MemoryStore extends Store {
   ): Promise<T>;
   /**
    * What a fail-over to a standby does that had not received the last transactions, so many at
-   * most: they never were. Definitions, lanes and namespaces are kept.
+   * most: they never were. Ids of theirs are not given out again.
    */
   loseTail(transactions: number): Promise<void>;
   /** What was committed until now is not lost with any tail. */
@@ -83,13 +83,11 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const { polledMs, ownerLostMs } = times;
   const transactions = createTransactions();
   const tables = createTables(transactions.journal);
-  const known = createCatalogue(now);
-  const { workflows, versions, namespaceOf, knownLanes, laneOf, isWorkflow, isVersion, ...kept } =
-    known;
-  const { namespaceRecords, regionNames, setNamespace: set, ofPins, ...rest } = kept;
-  const { forgetDefinitions, ...catalogue } = rest;
+  const catalogue = createCatalogue(tables, now, transactions);
+  const { namespaceOf, laneOf, isWorkflow, isVersion } = catalogue;
+  const { namespaceRecords, regionNames, setNamespace: set, forgetDefinitions } = catalogue;
   const namespaceName = (id: number): string => namespaceOf(id).name;
-  const world = { tables, now, lanes: knownLanes, isWorkflow, namespaceOf };
+  const world = { tables, now, lanes: tables.lane.all, isWorkflow, namespaceOf };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
   const signs = { pauseOf, laneOf, circuitOf, polledMs };
@@ -97,6 +95,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const clock = { now, elapsedMs, regions, ownerLostMs };
   const partitions = createPartitions(tables, transactions, clock);
   const { run, begin, loseTail, keepTail } = transactions;
+  // The default namespace is of every database.
+  keepTail();
 
   function transact<T>(
     { name }: TransactOptions,
@@ -114,18 +114,18 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   }
 
   return Object.freeze({
-    ...catalogue,
+    ...catalogue.calls,
     ...sweptRows(tables, now, run),
-    reads: readsOf({ tables, now, run, partitions, catalogue: known, signs }),
+    reads: readsOf({ tables, now, run, partitions, catalogue, signs }),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
-    pins: createPins({ ...world, ...ofPins }, transactions),
+    pins: createPins({ ...world, ...catalogue.ofPins }, transactions),
     schedules: createSchedules(world, transactions),
     triggers: createTriggers(world, transactions),
     tokens: createTokens(world, transactions),
     circuits: createCircuits(world, transactions),
-    durations: createDurations(isVersion),
+    durations: createDurations(tables, isVersion, transactions),
     namespaces: createNamespaces(
       { tables, now, namespaceRecords, set, forgetDefinitions },
       transactions,

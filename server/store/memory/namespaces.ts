@@ -33,8 +33,8 @@ export interface NamespaceWorld {
 export function createNamespaces(world: NamespaceWorld, { run }: Transactions): Namespaces {
   const { tables, now, namespaceRecords, set } = world;
   return Object.freeze({
-    setRetention: async (namespaceId, retentionMs) => set(namespaceId, { retentionMs }),
-    setLimits: async (namespaceId, limits) => set(namespaceId, { limits }),
+    setRetention: (namespaceId, retentionMs) => run(() => set(namespaceId, { retentionMs })),
+    setLimits: (namespaceId, limits) => run(() => set(namespaceId, { limits })),
     limited: () =>
       run(() =>
         namespaceRecords()

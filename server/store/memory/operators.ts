@@ -31,10 +31,11 @@ import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { createActivity, openRuns } from "./activity.ts";
 import { agentsAsking } from "./agents-asking.ts";
+import type { LaneRow } from "./catalogue-tables.ts";
 import { isHeld } from "./circuits.ts";
 import { overdueSince } from "./looks.ts";
 import type { KnownNode } from "./partitions.ts";
-import { type KnownLane, lanePause, type QueueWorld } from "./queues.ts";
+import { lanePause, type QueueWorld } from "./queues.ts";
 import type { AgentRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -133,13 +134,13 @@ function listAgents(
 
 type AgentPlace = Pick<AgentRow, "agentId" | "session">;
 
-function heldTasks({ tables, lanes }: QueueWorld, session: string): readonly HeldTask[] {
+function heldTasks({ tables }: QueueWorld, session: string): readonly HeldTask[] {
   return tables.lease
     .where("session", session)
     .sort((a, b) => a.lease.grantedAt - b.lease.grantedAt || compare(a, b, ["runId", "step"]))
     .slice(0, HELD_MAX)
     .map(({ runId, step, lane, lease, progress }) => {
-      const { queue = "", task = "" } = lanes()[lane - 1] ?? {};
+      const { queue = "", task = "" } = tables.lane.get(String(lane)) ?? {};
       const { workflow, definitionId } = tables.run.expect(runId);
       const { fence, attempt, attemptBy, progressAt } = lease;
       return {
@@ -151,7 +152,7 @@ function heldTasks({ tables, lanes }: QueueWorld, session: string): readonly Hel
 }
 
 /** Of the rows of a lane, those of a paused workflow too. */
-function laneLook(tables: Tables, { lane }: KnownLane): Omit<QueueLook, "name" | "agents"> {
+function laneLook(tables: Tables, { lane }: LaneRow): Omit<QueueLook, "name" | "agents"> {
   return {
     oldestAt: oldestOf(tables, [lane, -lane]),
     polledAt: greatest(tables.lanePoller.where("lane", lane).map(({ seenAt }) => seenAt)),
@@ -167,7 +168,7 @@ function oldestOf(tables: Tables, lanes: readonly number[]): Moment | null {
   return least([...heads].map((head) => head?.ready.readyAt ?? null));
 }
 
-function queueTask(tables: Tables, now: Moment, known: KnownLane): QueueTask {
+function queueTask(tables: Tables, now: Moment, known: LaneRow): QueueTask {
   const { lane, task, agentVersion } = known;
   const waiting = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
   const asking = agentsAsking(tables, now, known);
@@ -179,7 +180,7 @@ function queueTask(tables: Tables, now: Moment, known: KnownLane): QueueTask {
 }
 
 /** A lane of one version of agents is, while a pin names the version or something is in it. */
-function isShown(tables: Tables, { namespaceId, queue, lane, agentVersion }: KnownLane): boolean {
+function isShown(tables: Tables, { namespaceId, queue, lane, agentVersion }: LaneRow): boolean {
   if (agentVersion === null || tables.lease.where("lane", lane).length > 0) return true;
   if ([lane, -lane].some((one) => tables.ready.where("lane", one).length > 0)) return true;
   return tables.versionPin
@@ -284,7 +285,7 @@ function standing(world: OperatorWorld): Standing {
   );
   // What a person says is said of all lanes of the task: it counts once.
   const isOnce = ({ lane, said }: Circuit) =>
-    !said || world.lanes()[lane - 1]?.agentVersion === null;
+    !said || tables.lane.get(String(lane))?.agentVersion === null;
   const open = tables.circuit.all().filter((one) => isHeld(one) && isOnce(one));
   const queue = open.filter(({ agentId }) => agentId === "").length;
   return {
@@ -333,7 +334,7 @@ function attention(world: OperatorWorld, namespaceId: number): Attention {
   };
 }
 
-function isOrphan(world: OperatorWorld, { lane }: KnownLane): boolean {
+function isOrphan(world: OperatorWorld, { lane }: LaneRow): boolean {
   const { tables, now, polledMs } = world;
   if (tables.ready.where("lane", lane).length === 0 || lanePause(world, lane)) return false;
   return !tables.lanePoller.where("lane", lane).some(({ seenAt }) => seenAt > now() - polledMs);

@@ -2,9 +2,10 @@
 import type { Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { RunHead } from "../run-head.ts";
+import type { LaneRow } from "./catalogue-tables.ts";
 import { inheritSaid } from "./circuits.ts";
 import { type PinRow, workflowKey } from "./queue-tables.ts";
-import type { KnownLane, QueueWorld } from "./queues.ts";
+import type { QueueWorld } from "./queues.ts";
 import { byAge } from "./ready-rows.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -13,7 +14,7 @@ export interface PinWorld extends QueueWorld {
   readonly makeClass: (
     of: { readonly namespaceId: number; readonly queue: string },
     agentVersion: string,
-  ) => readonly KnownLane[];
+  ) => readonly LaneRow[];
   /** Of a version; null: there is none. */
   readonly definitionOf: (of: WorkflowRef, version: number) => number | null;
 }
@@ -69,7 +70,7 @@ export function pinnedLane(
   base: number,
   of: WorkflowRef & Pick<RunHead, "definitionId">,
 ): number {
-  const known = lanes()[base - 1];
+  const known = tables.lane.get(String(base));
   const pins = tables.versionPin
     .where("workflow", workflowKey(of))
     .filter(({ queue }) => queue === known?.queue);
@@ -83,14 +84,14 @@ export function pinnedLane(
 
 /** Moves the ready rows of a workflow to the lanes that its pins want. */
 function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): readonly number[] {
-  const { tables, lanes } = world;
+  const { tables } = world;
   const moves = tables.ready
     .all()
     .sort(byAge)
     .flatMap((row) => {
       const run = tables.run.expect(row.runId);
       if (run.namespaceId !== of.namespaceId || run.workflow !== of.workflow) return [];
-      const base = lanes()[Math.abs(row.lane) - 1]?.base;
+      const base = tables.lane.get(String(Math.abs(row.lane)))?.base;
       if (base === undefined) return [];
       const lane = Math.sign(row.lane) * pinnedLane(world, base, run);
       return lane === row.lane ? [] : [{ row, lane }];

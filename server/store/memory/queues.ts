@@ -13,25 +13,17 @@ import {
   READY_COUNTED_MAX,
   type WorkflowRef,
 } from "../queues.ts";
-import type { LaneKey, Tx } from "../store.ts";
+import type { Tx } from "../store.ts";
+import type { LaneRow } from "./catalogue-tables.ts";
 import { type QueueRow, queueKey, workflowKey } from "./queue-tables.ts";
 import { byAge } from "./ready-rows.ts";
 import type { ReadyRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-export interface KnownLane extends LaneKey {
-  readonly lane: number;
-  /** null: for all agents. */
-  readonly agentVersion: string | null;
-  /** The lane of this task for all agents. */
-  readonly base: number;
-}
-
 export interface QueueWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
-  /** Every lane, by its id less one. */
-  readonly lanes: () => readonly KnownLane[];
+  readonly lanes: () => readonly LaneRow[];
   /** Some run may have it: a definition of this name is known. */
   readonly isWorkflow: (of: WorkflowRef) => boolean;
 }
@@ -128,8 +120,8 @@ function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {
 }
 
 /** What keeps a lane; of its queue and its namespace the former first. */
-export function lanePause({ tables, lanes }: QueueWorld, lane: number): LanePause | null {
-  const key = lanes()[lane - 1];
+export function lanePause({ tables }: Pick<QueueWorld, "tables">, lane: number): LanePause | null {
+  const key = tables.lane.get(String(lane));
   if (!key) return null;
   const { namespaceId, queue } = key;
   const own: Pause | null = tables.queue.get(queueKey({ namespaceId, queue }))?.pause ?? null;
@@ -139,8 +131,11 @@ export function lanePause({ tables, lanes }: QueueWorld, lane: number): LanePaus
 }
 
 /** The queue of a lane, if it has limits. */
-export function limitedLane({ tables, lanes }: QueueWorld, lane: number): LimitedLane | null {
-  const key = lanes()[lane - 1];
+export function limitedLane(
+  { tables }: Pick<QueueWorld, "tables">,
+  lane: number,
+): LimitedLane | null {
+  const key = tables.lane.get(String(lane));
   if (!key) return null;
   const { namespaceId, queue } = key;
   const row = tables.queue.get(queueKey({ namespaceId, queue }));

@@ -12,7 +12,8 @@
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
 //   run_count             how many runs were accepted and ended, by the minute
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
-//   api_token             who may call
+//   api_token, duration   who may call; what was learned of steps
+//   region, namespace, definition, workflow, lane, version_class       what changes seldom
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease, partition_history
 import type { Attempt, Counted, Moment } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -32,7 +33,9 @@ import { endedRun } from "../run-head.ts";
 import type { StepColumns } from "../step-row.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { type ActivityTables, createTablesOfActivity } from "./activity.ts";
+import { type CatalogueTables, createTablesOfCatalogue } from "./catalogue-tables.ts";
 import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
+import { createTablesOfDurations, type DurationTables } from "./durations.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
@@ -174,6 +177,8 @@ export interface Tables
     TriggerTables,
     CircuitTables,
     ActivityTables,
+    CatalogueTables,
+    DurationTables,
     TokenTables {
   readonly run: Table<RunRow, "namespace" | "definition">;
   readonly runOpen: Table<OpenRunRow, "partition">;
@@ -302,6 +307,8 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfCircuits(journal),
     ...createTablesOfActivity(journal),
     ...createTablesOfTokens(journal),
+    ...createTablesOfCatalogue(journal),
+    ...createTablesOfDurations(journal),
     ...createSmallTables(journal),
   });
 }
@@ -348,18 +355,10 @@ function createTablesOfPeople(
   };
 }
 
-type SmallTables = Pick<
-  Tables,
-  | "idempotency"
-  | "agentSession"
-  | "agent"
-  | "lanePoller"
-  | "writer"
-  | "partitionLease"
-  | "partitionHistory"
->;
-
-function createSmallTables(journal: Journal): SmallTables {
+function createSmallTables(
+  journal: Journal,
+): Pick<Tables, "idempotency" | "agentSession" | "agent" | "lanePoller" | "writer"> &
+  Pick<Tables, "partitionLease" | "partitionHistory"> {
   return {
     idempotency: createTable<KeyRow, never>(journal, {
       name: "idempotency",

@@ -11,6 +11,8 @@ export interface Transactions {
   readonly journal: Journal;
   /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
   run<T>(work: (number: number) => Promise<T> | T, begun?: BegunTransaction): Promise<T>;
+  /** Ends at once, also while another one is open: neither changes rows of the other. */
+  beside<T>(work: () => T): Promise<T>;
   /** Takes a number for a transaction that runs later, beside others that begin after it. */
   begin(): BegunTransaction;
   /** The least number of those that have begun and not ended, as one sees it that runs. */
@@ -45,6 +47,10 @@ export function createTransactions(): Transactions {
   const listeners: (() => void)[] = [];
   let closed = false;
 
+  function keep(number: number): void {
+    if (undos.length > 0 && committed.push({ number, undos }) > TAIL_MAX) committed.shift();
+  }
+
   async function attempt<T>(
     work: (number: number) => Promise<T> | T,
     { number, end }: BegunTransaction,
@@ -52,7 +58,7 @@ export function createTransactions(): Transactions {
     undos = [];
     try {
       const result = await work(number);
-      if (undos.length > 0 && committed.push({ number, undos }) > TAIL_MAX) committed.shift();
+      keep(number);
       return result;
     } catch (error) {
       for (const undo of undos.reverse()) undo();
@@ -66,6 +72,23 @@ export function createTransactions(): Transactions {
     const number = ++count;
     begunBefore.add(number);
     return Object.freeze({ number, end: () => void begunBefore.delete(number) });
+  }
+
+  async function beside<T>(work: () => T): Promise<T> {
+    const open = undos;
+    const { number, end } = begin();
+    undos = [];
+    try {
+      const result = work();
+      keep(number);
+      return result;
+    } catch (error) {
+      for (const undo of undos.reverse()) undo();
+      throw error;
+    } finally {
+      end();
+      undos = open;
+    }
   }
 
   function isOpen(begun: BegunTransaction | undefined): begun is BegunTransaction {
@@ -91,7 +114,7 @@ export function createTransactions(): Transactions {
   }
 
   return Object.freeze({
-    begin,
+    ...{ begin, beside },
     oldest: () => Math.min(...begunBefore),
     incarnation: () => incarnation,
     loseTail,

@@ -4,6 +4,13 @@ import type { Mutant } from "./catalogue.ts";
 
 export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
+    name: "caches kept over a change of incarnation",
+    file: "control-plane.ts",
+    find: "for (const kept of all) kept.forget();",
+    replace: "void all;",
+    why: "a server goes on with plans and lanes that a fail-over has lost",
+  },
+  {
     name: "moment fired twice at take-over",
     file: "scheduler/fire.ts",
     find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
