@@ -6,7 +6,7 @@ import type { Payload } from "../core/payload.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { HookRecord } from "../store/outbox.ts";
-import type { LanedPlan, Plans } from "../store/plans.ts";
+import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";
 import type { KeyHolder, Store, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
@@ -27,13 +27,13 @@ const FULL_AT = 200;
 const ITEMS_MAX = 500;
 const WAITING_MAX = 20_000;
 const BATCHES_WAITING_MAX = 100;
-const BATCH_RETRY_MS = 250;
+const RETRY_MS = 250;
 /** A key is kept for 30 days, and at least until its run has ended. */
 export const KEY_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 
 export interface ScheduleOptions {
   readonly store: Store;
-  readonly plans: Plans;
+  readonly plans: Plans & Pick<KnownPlans, "isCurrent">;
   readonly clock: Clock;
   readonly random: Random;
   readonly handOver: HandOver;
@@ -140,7 +140,7 @@ function partly(cause: unknown): never {
   throw new DroverError(
     "STORE_UNAVAILABLE",
     "some runs of the batch have begun, and the others could not: repeat it",
-    { retryAfterMs: BATCH_RETRY_MS, cause },
+    { retryAfterMs: RETRY_MS, cause },
   );
 }
 
@@ -236,6 +236,7 @@ export async function accept(
   items: readonly Item[],
   size: FlightSize = flightSize(),
 ): Promise<Worked & { landings: readonly Landing<Scheduled>[] }> {
+  expectCurrent(options, items);
   const ids = items.map(() => newRunId(tx.now, options.random)).sort();
   const holders = await reserve(tx, items, ids);
   const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
@@ -298,6 +299,19 @@ export async function accept(
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId) || putOff.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
   return { ...written, records, begun: runs, landings };
+}
+
+/**
+ * A call that has found its plan in a database that is no more would begin a run of a definition,
+ * and at lanes, that nothing knows. The transaction has its connection, so a change is known.
+ */
+function expectCurrent({ plans }: Pick<ScheduleOptions, "plans">, items: readonly Item[]): void {
+  if (items.every(({ laned }) => plans.isCurrent(laned))) return;
+  throw new DroverError(
+    "STORE_UNAVAILABLE",
+    "the database has failed over since this call began: repeat it",
+    { retryAfterMs: RETRY_MS },
+  );
 }
 
 /** A run that asks for a slot now; one that is to start later asks for it then. */

@@ -24,6 +24,8 @@ export interface Plans {
 }
 
 export interface KnownPlans extends Plans {
+  /** Whether it was read from the database that there is now: its lanes are there then. */
+  isCurrent(laned: LanedPlan): boolean;
   /** The database is another one: definitions and lanes may be gone. */
   forget(): void;
 }
@@ -33,11 +35,16 @@ export type JudgeOf = (definition: Definition, plan: Plan) => Judge;
 
 export function createPlans(store: Store, judgeOf: JudgeOf): KnownPlans {
   const known = new Map<number, Promise<LanedPlan>>();
+  let current = new WeakSet<LanedPlan>();
   return Object.freeze({
     get(namespaceId: number, definitionId: number): Promise<LanedPlan> {
       const found = known.get(definitionId);
       if (found) return found;
-      const loading = load(store, judgeOf, namespaceId, definitionId);
+      const readFrom = current;
+      const loading = load(store, judgeOf, namespaceId, definitionId).then((laned) => {
+        readFrom.add(laned);
+        return laned;
+      });
       known.set(definitionId, loading);
       loading.catch(() => {
         if (known.get(definitionId) === loading) known.delete(definitionId);
@@ -46,7 +53,11 @@ export function createPlans(store: Store, judgeOf: JudgeOf): KnownPlans {
       if (known.size > PLANS_MAX && oldest !== undefined) known.delete(oldest);
       return loading;
     },
-    forget: () => known.clear(),
+    isCurrent: (laned: LanedPlan) => current.has(laned),
+    forget() {
+      known.clear();
+      current = new WeakSet();
+    },
   });
 }
 
