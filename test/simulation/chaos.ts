@@ -7,7 +7,9 @@ import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { type AgentShape, type Session, startAgent } from "./agent.ts";
 import { jumpClock } from "./database-clock.ts";
 import type { FaultKind } from "./faults.ts";
+import { lostTail } from "./lost-tail.ts";
 import type { ServerProcess } from "./server-process.ts";
+import type { StoreWitness } from "./store-witness.ts";
 import type { World } from "./world.ts";
 
 export interface Chaos {
@@ -61,7 +63,11 @@ function aheadMsMax(chance: Chance): number {
   return chance.happens(0.8) ? 4_000 : 90_000;
 }
 
-export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">): Chaos {
+export function createChaos(
+  chance: Chance,
+  store: Pick<MemoryStore, "loseTail">,
+  witness: Pick<StoreWitness, "lost">,
+): Chaos {
   let storeUp = true;
   const undo = new Set<() => void>();
   const stopping = new Set<ServerProcess>();
@@ -167,11 +173,15 @@ export function createChaos(chance: Chance, store: Pick<MemoryStore, "loseTail">
     world.recorder.fault({ kind: "store", did: "down" }, "store", false);
     storeUp = false;
     forAWhile(world, chance.between(...FAIL_OVER_MS), () => {
-      void store.loseTail(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX]))).then(() => {
-        world.recorder.fault({ kind: "store", did: "tail-lost" }, "store", false);
-        world.recorder.fault({ kind: "store", did: "up" }, "store", false);
-        storeUp = true;
-      });
+      void store
+        .loseTail(chance.between(1, chance.pick([TAIL_MAX, LONG_TAIL_MAX])))
+        .then((changes) => {
+          const lost = lostTail(changes);
+          witness.lost(changes);
+          world.recorder.fault({ kind: "store", did: "tail-lost", lost }, "store", false);
+          world.recorder.fault({ kind: "store", did: "up" }, "store", false);
+          storeUp = true;
+        });
     });
   }
 

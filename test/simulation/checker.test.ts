@@ -20,6 +20,7 @@ import { schedulesHistory } from "./good-history-schedules.ts";
 import { slotsHistory } from "./good-history-slots.ts";
 import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
+import type { LostTail } from "./history-words.ts";
 
 const BROKEN_HISTORIES = [
   ...[
@@ -79,6 +80,62 @@ describe("the checker", () => {
         expect(sentences.map(({ text }) => text).join("\n")).toMatch(says);
       },
     );
+  });
+});
+
+/** Before anything else, so that it is near nothing. */
+function afterALoss(history: History, lost: Partial<LostTail>): History {
+  const nothing = { tables: [], runs: [], told: [], sessions: [], partitions: [] };
+  const at = (history.records[0]?.at ?? 0) - 1_000_000;
+  const fault = {
+    ...({ kind: "store", did: "tail-lost" } as const),
+    lost: { ...nothing, concurrencyKeys: [], ...lost },
+  };
+  const common = { kind: "fault", process: "driver", target: "store", server: false } as const;
+  return { ...history, records: [{ ...common, at, fault }, ...history.records] };
+}
+
+describe("the checker after a fail-over that lost the last transactions", () => {
+  test.each(BROKEN_HISTORIES)(
+    "refuses all the same, of what was not lost: $promise, $what",
+    ({ promise, break: damage, also, good }) => {
+      const history = afterALoss(changed(damage, good), {});
+      expect(brokenPromises(history)).toEqual([promise, ...(also ?? [])].sort());
+    },
+  );
+
+  /** What is about all of the store, whatever it has lost. */
+  const WHOLE = ["G7", "G10", "G14"];
+
+  test.each(PROMISE_NAMES)("is silent about runs of which something was lost: %s", (name) => {
+    for (const { promise, break: damage, good } of BROKEN_HISTORIES) {
+      if (promise !== name) continue;
+      const history = changed(damage, good);
+      const found = checkHistory(history).filter((one) => one.promise === name);
+      const runs = found.flatMap(({ runId }) => runId ?? []);
+      const after = checkHistory(afterALoss(history, { runs, told: runs }));
+      const left = after.filter((one) => one.promise === name && one.runId !== null);
+      const isAlways = WHOLE.includes(name) || found.some(({ text }) => /one token/.test(text));
+      expect(left.length > 0).toBe(isAlways && runs.length > 0);
+    }
+  });
+
+  test("is silent about no run where a schedule, a take-over or a registration was lost", () => {
+    const silent = { G1: "workflow", G2: "idempotency", G8: "schedule", G9: "partition_lease" };
+    for (const [promise, table] of Object.entries({ ...silent, G15: "fire", G16: "schedule" }))
+      for (const { break: damage, good, ...broken } of BROKEN_HISTORIES) {
+        if (broken.promise !== promise) continue;
+        const after = checkHistory(afterALoss(changed(damage, good), { tables: [table] }));
+        expect(after.filter((one) => one.promise === promise && one.runId === null)).toEqual([]);
+      }
+  });
+
+  test("is silent about what is held back where a pause, a cordon or a circuit was lost", () => {
+    for (const { promise, break: damage, good } of BROKEN_HISTORIES) {
+      if (promise !== "G16") continue;
+      const after = checkHistory(afterALoss(changed(damage, good), { tables: ["queue"] }));
+      expect(after.filter((one) => one.promise === "G16")).toEqual([]);
+    }
   });
 });
 

@@ -15,6 +15,36 @@ export interface Held {
   readonly name: string;
 }
 
+export type StoreFault =
+  | {
+      readonly kind: "store";
+      readonly did: "down" | "up" | "before-commit" | "after-commit" | "slow";
+      /** The name of the statement or transaction that it hit. */
+      readonly of?: string;
+    }
+  | {
+      readonly kind: "store";
+      readonly did: "tail-lost";
+      readonly of?: undefined;
+      readonly lost: LostTail;
+    };
+
+/** What a fail-over to a store without the last transactions has taken back. */
+export interface LostTail {
+  /** Tables of which it lost rows, or changes of rows. */
+  readonly tables: readonly string[];
+  /** Runs about which it lost more than what the outside was told of them. */
+  readonly runs: readonly string[];
+  /** Runs about which it lost anything. */
+  readonly told: readonly string[];
+  /** Sessions of agents whose beats it lost. */
+  readonly sessions: readonly string[];
+  /** Partitions of which it lost a take-over. */
+  readonly partitions: readonly number[];
+  /** Concurrency keys of which it lost slots. */
+  readonly concurrencyKeys: readonly string[];
+}
+
 /** The rules have moved a circuit: of an agent in a lane, or (agentId "") of the lane. */
 export interface CircuitMove {
   readonly lane: number;

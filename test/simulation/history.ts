@@ -17,7 +17,7 @@ import type { RunState } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/slots.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
-import type { CircuitMove, Held, ScheduleWord } from "./history-words.ts";
+import type { CircuitMove, Held, ScheduleWord, StoreFault } from "./history-words.ts";
 
 export interface History {
   readonly meta: HistoryMeta;
@@ -313,12 +313,7 @@ export interface FaultRecord extends Happened {
       }
     | { readonly kind: "clock"; readonly did: "jump"; readonly byMs: number }
     | { readonly kind: "network"; readonly did: "cut" | "join" | MessageFault }
-    | {
-        readonly kind: "store";
-        readonly did: "down" | "up" | "tail-lost" | "before-commit" | "after-commit" | "slow";
-        /** The name of the statement or transaction that it hit. */
-        readonly of?: string;
-      }
+    | StoreFault
     /** Nobody may depend on a notification, so a lost one excuses nothing. */
     | { readonly kind: "notification"; readonly did: "lost" }
     | { readonly kind: "run"; readonly did: "always-fails" | "cannot-be-made" }

@@ -76,7 +76,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const faults = createFaults(chance.fork(), recorder);
   const edges = createEdges();
   const witness = createStoreWitness(time, recorder, edges);
-  const chaos = createChaos(chance.fork(), store);
+  const chaos = createChaos(chance.fork(), store, witness);
   const defects: string[] = [];
   const isChecked = seed % CHECKED_SEEDS === 0;
   const onDefect = (what: string): void => void defects.push(`${time.now() - START_MS}: ${what}`);

@@ -9,6 +9,8 @@ import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { PassRecord } from "../../server/store/changes.ts";
 import type { CircuitChange } from "../../server/store/circuits.ts";
+import { fireKey } from "../../server/store/memory/schedules.ts";
+import type { ChangedRow } from "../../server/store/memory/transactions.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type { Fire, NewSchedule } from "../../server/store/schedules.ts";
 import type {
@@ -36,6 +38,8 @@ export interface StoreWitness {
   beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]): void;
   took(process: string, node: string, taken: readonly TakenPartition[]): void;
   gave(process: string, node: string, partitions: readonly number[]): void;
+  /** A fail-over has taken that back: it never was. */
+  lost(changes: readonly ChangedRow[]): void;
   /** The rules have moved a circuit. */
   circuit(process: string, moved: CircuitChange): void;
 }
@@ -159,8 +163,21 @@ export function createStoreWitness(
         recorder.owner(process, { node, partition, epoch: owner.epoch, did: "gave" });
       }
     },
+    lost(changes: readonly ChangedRow[]) {
+      const gone = new Set(
+        changes.flatMap(({ table, key, isNew }) => (isNew ? [`${table} ${key}`] : [])),
+      );
+      const isGone = (table: string, key: string): boolean => gone.has(`${table} ${key}`);
+      for (const key of [...keys.keys()]) if (isGone("idempotency", key)) keys.delete(key);
+      keep(schedules, ({ id }) => !isGone("schedule", id));
+      keep(fires, (fire) => !isGone("fire", fireKey(fire)));
+    },
     circuit(process: string, { lane, agentId, state }: CircuitChange) {
       recorder.circuit(process, { lane, agentId, state: state.kind });
     },
   } satisfies StoreWitness);
+}
+
+function keep<One>(all: One[], isKept: (one: One) => boolean): void {
+  all.splice(0, all.length, ...all.filter(isKept));
 }

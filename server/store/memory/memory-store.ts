@@ -45,7 +45,12 @@ import { sweptRows } from "./stored-runs.ts";
 import { createTables, type Tables } from "./tables.ts";
 import { createTokens } from "./tokens.ts";
 import { openTransaction } from "./transaction.ts";
-import { type BegunTransaction, createTransactions, type Transactions } from "./transactions.ts";
+import {
+  type BegunTransaction,
+  type ChangedRow,
+  createTransactions,
+  type Transactions,
+} from "./transactions.ts";
 import { createTriggers } from "./triggers.ts";
 import { claimEscalation, recordIntervention } from "./write.ts";
 
@@ -68,9 +73,9 @@ export interface MemoryStore extends Store {
   ): Promise<T>;
   /**
    * What a fail-over to a standby does that had not received the last transactions, so many at
-   * most: they never were. Ids of theirs are not given out again.
+   * most: they never were. Ids of theirs are not given out again. Returns what they had changed.
    */
-  loseTail(transactions: number): Promise<void>;
+  loseTail(transactions: number): Promise<readonly ChangedRow[]>;
   /** What was committed until now is not lost with any tail. */
   keepTail(): void;
   /** What `dueRows` says of the world outside, without a look at moments. */

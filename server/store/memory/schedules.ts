@@ -43,7 +43,7 @@ export function createTablesOfSchedules(journal: Journal): ScheduleTables {
   };
 }
 
-function fireKey({ scheduleId, series, moment }: FireKey): string {
+export function fireKey({ scheduleId, series, moment }: FireKey): string {
   return `${scheduleId}/${series}/${moment}`;
 }
 

@@ -33,6 +33,8 @@ export function createTable<Row, Index extends string>(
   for (const [index, keyOf] of Object.entries<(row: Row) => string | number>(indexes))
     byName.set(index, createIndex(keyOf));
   const all = [...byName.values()];
+  const indexed = (row: Row): string[] =>
+    Object.entries<(row: Row) => string | number>(indexes).map(([at, of]) => `${at}=${of(row)}`);
 
   function replace(at: string, row: Row | undefined): void {
     const before = rows.get(at);
@@ -47,7 +49,15 @@ export function createTable<Row, Index extends string>(
 
   function change(at: string, row: Row | undefined): void {
     const before = rows.get(at);
-    journal.note(() => replace(at, before));
+    const changed = row ?? before;
+    journal.note(
+      () => replace(at, before),
+      () => ({
+        ...{ table: name, key: at, isNew: before === undefined },
+        indexed: changed === undefined ? [] : indexed(changed),
+        runId: runOf(changed),
+      }),
+    );
     replace(at, row);
   }
 
@@ -107,6 +117,11 @@ function createIndex<Row>(keyOf: (row: Row) => string | number): RowIndex<Row> {
       return group ? [...group.values()] : [];
     },
   };
+}
+
+function runOf(row: unknown): string | null {
+  const isOfRun = typeof row === "object" && row !== null && "runId" in row;
+  return isOfRun && typeof row.runId === "string" ? row.runId : null;
 }
 
 /** A table whose rows are numbered in the order in which they came. */

@@ -3,8 +3,21 @@
 // one must use its `Tx` alone: to call the store from there is to wait for oneself.
 
 export interface Journal {
-  /** Remembers how to take a change back, if the transaction that makes it fails. */
-  note(undo: () => void): void;
+  /**
+   * Remembers how to take a change back, if the transaction that makes it fails, or is lost.
+   * `changed` says what was lost; it is asked of few changes, so it is made only then.
+   */
+  note(undo: () => void, changed: () => ChangedRow): void;
+}
+
+export interface ChangedRow {
+  readonly table: string;
+  readonly key: string;
+  /** Its values by index, as `index=value`. */
+  readonly indexed: readonly string[];
+  /** null: it is of no run. */
+  readonly runId: string | null;
+  readonly isNew: boolean;
 }
 
 export interface Transactions {
@@ -19,8 +32,11 @@ export interface Transactions {
   oldest(): number;
   /** Numbers are given out again after a fail-over that lost some: then this grows. */
   incarnation(): number;
-  /** Takes back the last so many that changed something, as a fail-over does that lost them. */
-  loseTail(most: number): Promise<void>;
+  /**
+   * Takes back the last so many that changed something, as a fail-over does that lost them. Returns
+   * what they had changed.
+   */
+  loseTail(most: number): Promise<readonly ChangedRow[]>;
   onIncarnation(listener: () => void): void;
   /** What was committed until now is not lost with any tail. */
   keepTail(): void;
@@ -34,14 +50,19 @@ export interface BegunTransaction {
   end(): void;
 }
 
+interface Undo {
+  readonly undo: () => void;
+  readonly changed: () => ChangedRow;
+}
+
 /** So many transactions can be taken back. */
 const TAIL_MAX = 100;
 
 export function createTransactions(): Transactions {
-  const committed: { readonly number: number; readonly undos: readonly (() => void)[] }[] = [];
+  const committed: { readonly number: number; readonly undos: readonly Undo[] }[] = [];
   const begunBefore = new Set<number>();
   let tail: Promise<unknown> = Promise.resolve();
-  let undos: (() => void)[] = [];
+  let undos: Undo[] = [];
   let count = 0;
   let incarnation = 1;
   const listeners: (() => void)[] = [];
@@ -61,7 +82,7 @@ export function createTransactions(): Transactions {
       keep(number);
       return result;
     } catch (error) {
-      for (const undo of undos.reverse()) undo();
+      for (const { undo } of undos.reverse()) undo();
       throw error;
     } finally {
       end();
@@ -83,7 +104,7 @@ export function createTransactions(): Transactions {
       keep(number);
       return result;
     } catch (error) {
-      for (const undo of undos.reverse()) undo();
+      for (const { undo } of undos.reverse()) undo();
       throw error;
     } finally {
       end();
@@ -102,14 +123,15 @@ export function createTransactions(): Transactions {
     return result;
   }
 
-  function loseTail(most: number): Promise<void> {
+  function loseTail(most: number): Promise<readonly ChangedRow[]> {
     return run(() => {
       const lost = committed.splice(-most);
       for (const { undos: changes } of lost.toReversed())
-        for (const undo of changes.toReversed()) undo();
+        for (const { undo } of changes.toReversed()) undo();
       count = Math.min(count, ...lost.map(({ number }) => number - 1));
       incarnation++;
       for (const listener of listeners) listener();
+      return lost.flatMap(({ undos: changes }) => changes.map(({ changed }) => changed()));
     });
   }
 
@@ -120,7 +142,9 @@ export function createTransactions(): Transactions {
     loseTail,
     onIncarnation: (listener: () => void) => void listeners.push(listener),
     keepTail: () => void committed.splice(0),
-    journal: Object.freeze({ note: (undo: () => void) => void undos.push(undo) }),
+    journal: Object.freeze({
+      note: (undo: () => void, changed: () => ChangedRow) => void undos.push({ undo, changed }),
+    }),
     run,
     close: async () => {
       closed = true;

@@ -5,6 +5,7 @@
 // answer, a fault nearby or an overwritten row make it silent. `violation.ts` has the bounds.
 import type { History } from "../history.ts";
 import { nothingAcknowledgedIsLost, oneKeyOneRun, refusedMeansNotDone } from "./acknowledged.ts";
+import { lostOf, stillProven } from "./after-a-loss.ts";
 import { type Facts, factsOf } from "./facts.ts";
 import { failsAlone } from "./fails-alone.ts";
 import {
@@ -58,25 +59,20 @@ const CHECKS = {
   G20: failsAlone,
 } satisfies Record<PromiseName, Check>;
 
-/**
- * What holds even if the store has failed over to one that had not received all of it: what is
- * there is whole and moves on, and no token is given to two.
- */
-const AFTER_A_LOSS: Partial<Record<PromiseName, Check>> = {
-  G3: tokensAreGivenOnce,
-  G7: everythingOpenIsWatched,
-  G10: everyRunEnds,
-};
-
 /** Every broken promise that the history proves; none for a history as it should be. */
 export function checkHistory(
   history: History,
   bounds: Bounds = boundsFor(history.meta.source),
 ): readonly Violation[] {
   const facts = factsOf(history, bounds);
-  const isWhole = !facts.faults.some(({ fault }) => "did" in fault && fault.did === "tail-lost");
-  const checks: Partial<Record<PromiseName, Check>> = isWhole ? CHECKS : AFTER_A_LOSS;
-  const violations = (promise: PromiseName): readonly Violation[] =>
-    [...(checks[promise]?.(facts) ?? [])].map((finding) => ({ promise, ...finding }));
+  const lost = lostOf(facts);
+  const violations = (promise: PromiseName): readonly Violation[] => {
+    const found = [...CHECKS[promise](facts)];
+    const proven = lost ? found.filter(stillProven(facts, promise, lost)) : found;
+    // Tokens are told apart by their secrets: no loss excuses it.
+    const always = lost && promise === "G3" ? [...tokensAreGivenOnce(facts)] : [];
+    const more = always.filter(({ text }) => !proven.some((one) => one.text === text));
+    return [...proven, ...more].map((finding) => ({ promise, ...finding }));
+  };
   return PROMISE_NAMES.flatMap(violations);
 }

@@ -1,0 +1,138 @@
+// What still holds once the store has failed over to one that had not received all of it: that what
+// was not lost is untouched. Each promise is judged as ever, and excused is what the lost tail was
+// about. The history says what that was (LostTail).
+import type { LostTail } from "../history-words.ts";
+import type { Facts } from "./facts.ts";
+import type { Finding, PromiseName } from "./violation.ts";
+
+interface Excuses {
+  /**
+   * Lost rows of these tables excuse what a check finds about no run: what is of one schedule, one
+   * workflow or one partition is not told from what is of another. Left out: nothing does.
+   */
+  readonly ofNoRun?: readonly string[];
+  /** Lost rows of these tables excuse what it finds about any run. */
+  readonly ofAny?: readonly string[];
+  /** The runs that it is silent about. Left out: those about which more than a word was lost. */
+  readonly runs?: (facts: Facts, lost: LostTail) => ReadonlySet<string>;
+}
+
+const NO_RUNS: ReadonlySet<string> = new Set();
+const SCHEDULES = ["schedule", "fire"];
+const OWNERS = ["partition_lease", "partition_history", "writer"];
+
+/**
+ * No check is off. What stays silent, and why:
+ *
+ *   G1   told of no run: a lost registration, moment or webhook was acknowledged all the same
+ *   G2   told of no run: an order whose key was lost is another run when it is repeated
+ *   G8   runs of sessions whose beats were lost: their leases end sooner than was answered
+ *   G9   partitions of which a take-over was lost: its epoch is given out again
+ *   G15  runs of keys with lost slots: who held one is no more
+ *   G16  everything, if a pause, a cordon or a circuit was lost: nobody knows of which lane
+ *   all  runs about which something was lost, and their families: an acknowledged word is gone
+ *
+ * What is about all of the store, whatever it has lost: tokens are given once (a part of G3, which
+ * tells them apart by their secrets), everything open is watched (G7) and ends (G10), and
+ * namespaces do not leak (G14).
+ */
+const EXCUSES: Readonly<Record<PromiseName, Excuses>> = {
+  G1: {
+    ofNoRun: [...SCHEDULES, "workflow", "definition", "delivery", "outbox", "trigger_refusal"],
+    runs: told,
+  },
+  G2: { ofNoRun: [...SCHEDULES, "idempotency"] },
+  G3: {},
+  G4: {},
+  G5: {},
+  G6: {},
+  G7: { runs: () => NO_RUNS },
+  G8: { ofNoRun: SCHEDULES, runs: ofSessions },
+  G9: { ofNoRun: OWNERS, runs: ofPartitions },
+  G10: { runs: () => NO_RUNS },
+  G11: {},
+  G12: {},
+  G13: {},
+  G14: { runs: () => NO_RUNS },
+  G15: { ofNoRun: [...SCHEDULES, "slot"], runs: ofKeys },
+  G16: { ofNoRun: SCHEDULES, ofAny: ["queue", "paused_workflow", "cordon", "circuit"] },
+  G17: {},
+  G19: {},
+  G20: { runs: ofSessions },
+};
+
+/** null: the store has lost nothing. */
+export function lostOf({ faults }: Facts): LostTail | null {
+  const all = faults.flatMap(({ fault }) =>
+    "did" in fault && fault.did === "tail-lost" ? [fault.lost] : [],
+  );
+  if (all.length === 0) return null;
+  return {
+    tables: all.flatMap(({ tables }) => tables),
+    runs: all.flatMap(({ runs }) => runs),
+    told: all.flatMap((one) => one.told),
+    sessions: all.flatMap(({ sessions }) => sessions),
+    partitions: all.flatMap(({ partitions }) => partitions),
+    concurrencyKeys: all.flatMap(({ concurrencyKeys }) => concurrencyKeys),
+  };
+}
+
+/** Whether what a check finds is proven although the store has lost that. */
+export function stillProven(
+  facts: Facts,
+  promise: PromiseName,
+  lost: LostTail,
+): (finding: Finding) => boolean {
+  const { ofNoRun = [], ofAny = [], runs = ofLost } = EXCUSES[promise];
+  const excused = runs(facts, lost);
+  const hasLost = (tables: readonly string[]) => tables.some((one) => lost.tables.includes(one));
+  const [isSilent, isSilentOfNoRun] = [hasLost(ofAny), hasLost(ofNoRun)];
+  return ({ runId }) => !isSilent && (runId === null ? !isSilentOfNoRun : !excused.has(runId));
+}
+
+function ofLost(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
+  return withFamilies(facts, runs);
+}
+
+function told(facts: Facts, lost: LostTail): ReadonlySet<string> {
+  return withFamilies(facts, lost.told);
+}
+
+function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<string> {
+  const worked = facts.seen.flatMap(({ session, task }) =>
+    sessions.includes(session) ? [task.token.runId] : [],
+  );
+  return withFamilies(facts, [...runs, ...worked]);
+}
+
+function ofPartitions(facts: Facts, { runs, partitions }: LostTail): ReadonlySet<string> {
+  const there = [...facts.runs.values()].flatMap(({ run }) =>
+    partitions.includes(run.partition) ? [run.runId] : [],
+  );
+  return withFamilies(facts, [...runs, ...there]);
+}
+
+function ofKeys(facts: Facts, { runs, concurrencyKeys }: LostTail): ReadonlySet<string> {
+  const waiting = [...facts.runs.values()].flatMap(({ run }) =>
+    run.concurrency && concurrencyKeys.includes(run.concurrency.key) ? [run.runId] : [],
+  );
+  return withFamilies(facts, [...runs, ...waiting]);
+}
+
+/** What runs owe each other may be what was lost: parents, children, and what is done again. */
+function withFamilies(facts: Facts, runs: readonly string[]): ReadonlySet<string> {
+  const links = new Map<string, string[]>();
+  const link = (a: string, b: string): void => {
+    links.set(a, [...(links.get(a) ?? []), b]);
+    links.set(b, [...(links.get(b) ?? []), a]);
+  };
+  for (const { run } of facts.runs.values()) {
+    if (run.parent) link(run.runId, run.parent.runId);
+    if (run.rerunOf) link(run.runId, run.rerunOf.runId);
+    for (const { of } of run.kept) link(run.runId, of);
+  }
+  const all = new Set(runs);
+  // A set hands out what is added to it while it is walked.
+  for (const runId of all) for (const other of links.get(runId) ?? []) all.add(other);
+  return all;
+}

@@ -1,0 +1,30 @@
+// What a fail-over has taken back, in the words of the history.
+import type { ChangedRow } from "../../server/store/memory/transactions.ts";
+import type { LostTail } from "./history-words.ts";
+
+/** What is told of a run, and what it sets off: the run is what it was. */
+const TELLING: ReadonlySet<string> = new Set(["outbox", "delivery", "trigger_end"]);
+
+export function lostTail(changes: readonly ChangedRow[]): LostTail {
+  const of = (...tables: readonly string[]) =>
+    changes.filter(({ table }) => tables.includes(table));
+  const runsOf = (some: readonly ChangedRow[]) =>
+    distinct(some.flatMap(({ runId }) => runId ?? []));
+  return {
+    tables: distinct(changes.map(({ table }) => table)),
+    runs: runsOf(changes.filter(({ table }) => !TELLING.has(table))),
+    told: runsOf(changes),
+    sessions: distinct(of("agent_session").map(({ key }) => key)),
+    partitions: distinct(of("partition_lease").map(({ key }) => Number(key))),
+    concurrencyKeys: distinct(of("slot").flatMap(({ indexed }) => indexed.map(concurrencyKey))),
+  };
+}
+
+/** Of the index `key`, which names the namespace by its id before it. */
+function concurrencyKey(indexed: string): string {
+  return indexed.slice(indexed.indexOf("/") + 1);
+}
+
+function distinct<One>(all: readonly One[]): readonly One[] {
+  return [...new Set(all)];
+}
