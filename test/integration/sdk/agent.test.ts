@@ -17,7 +17,7 @@ import {
   TransientError,
   UnknownError,
 } from "../../../sdk/typescript/task-errors.ts";
-import { aGate, aTask, givenAgent, givenServer } from "../../support/agent-script.ts";
+import { aGate, aTask, givenAgent, givenServer, silentLog } from "../../support/agent-script.ts";
 
 /** A server of the future may have more kinds. */
 const kindOfLater = 99 as TaskKind;
@@ -188,6 +188,16 @@ test.each([
   (await server.poll.next()).answer({ tasks: [aTask("t1")] });
   const { request } = await server.complete.next();
   expect(request.results[0]?.outcome?.kind).toMatchObject(expected);
+});
+
+test("that a result cannot be sent stands in the agent's own log as well", async () => {
+  const server = await givenServer();
+  const said: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => void said.push(message) };
+  givenAgent(server, { log, handlers: { "book-flight": () => ({ big: 1n }) } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1")] });
+  await server.complete.next();
+  expect(said).toEqual([expect.stringContaining("The handler's result cannot be sent")]);
 });
 
 test("a busy agent takes its next task with the report of the last, in one call", async () => {
