@@ -26,13 +26,12 @@ test("the chart of the overview is a table as well", async (context) => {
   const figure = page.getByRole("figure");
   const table = figure.getByRole("table");
   await table.waitFor({ ...WAIT, state: "attached" });
+  const names = await table.getByRole("columnheader").allTextContents();
+  expect(names).toEqual(["From", "failed", "undone", "cancelled", "completed"]);
   // A row for each minute in which there was something.
   const rows = table.getByRole("row").filter({ has: page.getByRole("rowheader") });
   await expect
     .poll(() => rows.allTextContents())
-    .toContainEqual(expect.stringMatching(/^\d\d:\d\d1/));
-  const names = await table.getByRole("columnheader").allTextContents();
-  expect(names[0]).toBe("From");
-  expect(names.length).toBeGreaterThan(1);
+    .toContainEqual(expect.stringMatching(/^\d\d:\d\d0001$/));
   expect(await table.getByRole("caption").textContent()).not.toBe("");
 });

@@ -38,22 +38,24 @@ afterAll(async () => {
 });
 
 test("signals are listed with the step that took them, or that none does", async (context) => {
-  const steps = [{ id: "paid", signal: { name: "payment" } }];
+  const steps = [
+    { id: "paid", signal: { name: "payment" } },
+    { id: "sent", needs: ["paid"], signal: { name: "parcel" } },
+  ];
   const { runId } = await shop.client.schedule({ workflow: { workflow: "paid", steps } });
   const page = await keptPage(context, shop.address);
   await visit(page, `/runs/${runId}`);
   await page.getByLabel("paid, waiting").waitFor(WAIT);
   // The page is open by then: it hears of each of them.
-  await shop.client.signal(runId, "payments", { payload: { cents: 1_200 } });
+  await shop.client.signal(runId, "payment", { payload: { cents: 1_200 } });
   const signals = page.getByRole("region", { name: "Signals" }).getByRole("listitem");
-  const misspelt = signals.filter({ hasText: "payments" });
-  await misspelt.getByText("no step takes it").waitFor(WAIT);
-  await misspelt.getByText("Steps of this run take: payment.").waitFor(WAIT);
+  const first = signals.filter({ hasText: "taken by paid" });
+  await first.waitFor(WAIT);
   await shop.client.signal(runId, "payment");
-  await signals.getByText("taken by paid").waitFor(WAIT);
+  await signals.getByText("no step takes it any more").waitFor(WAIT);
   expect(await signals.count()).toBe(2);
-  await misspelt.getByText("What it carries").click();
-  await misspelt.getByText("1200").waitFor(WAIT);
+  await first.getByText("What it carries").click();
+  await first.getByText("1200").waitFor(WAIT);
   await lookAt(page, "run-signals");
 });
 

@@ -1,12 +1,6 @@
 /** The dashboard has words for whatever the server says of people and of supervisors. */
 import { create } from "@bufbuild/protobuf";
-import {
-  RunReason,
-  RunSchema,
-  RunState,
-  StepSchema,
-  StepState,
-} from "@drover/proto/drover/v1/run_pb.ts";
+import { RunSchema, RunState, StepSchema, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { describe, expect, test } from "vitest";
 import { answers, escalationReasons, rules } from "../../../server/store/postgres/codes.ts";
 import {
@@ -15,7 +9,6 @@ import {
   reasonOfQuestion,
 } from "../../../web/src/words/escalation-words.ts";
 import { visibleText } from "../../../web/src/words/foreign-words.ts";
-import { warningSteps } from "../../../web/src/words/item-words.ts";
 import { ruleMeanings } from "../../../web/src/words/rule-words.ts";
 import { runOutcome, stepStanding } from "../../../web/src/words/run-words.ts";
 
@@ -43,10 +36,7 @@ describe("the words of the dashboard", () => {
 describe("a run that went on after failures", () => {
   const items = { total: 200, begun: 200, succeeded: 196, failed: 3, skipped: 1 };
   const load = create(StepSchema, { id: "load", state: StepState.SUCCEEDED, items });
-  const mail = create(StepSchema, { id: "mail", state: StepState.FAILED });
-  const good = create(StepSchema, { id: "good", state: StepState.SUCCEEDED });
-  const run = ({ warnings = 0, reason = RunReason.DONE as RunReason }) =>
-    create(RunSchema, { state: RunState.COMPLETED, warnings, reason });
+  const run = ({ warnings = 0 }) => create(RunSchema, { state: RunState.COMPLETED, warnings });
 
   test("is amber, and says how many", () => {
     expect(runOutcome(run({}))).toEqual({ tone: "ok", word: "completed" });
@@ -59,14 +49,6 @@ describe("a run that went on after failures", () => {
   test("has a map that says how many of its items succeeded", () => {
     const standing = { tone: "warning", word: "196 of 200, 3 failed, 1 skipped" };
     expect(stepStanding(load)).toEqual(standing);
-  });
-
-  test("names the steps, and none that may be why it failed", () => {
-    const steps = [load, mail, good];
-    expect(warningSteps(run({ warnings: 2 }), steps)).toEqual([load, mail]);
-    const stopped = run({ warnings: 1, reason: RunReason.STEP_FAILED });
-    expect(warningSteps(stopped, steps)).toEqual([load]);
-    expect(warningSteps(run({}), [good])).toEqual([]);
   });
 });
 

@@ -26,6 +26,6 @@ export function attemptStanding({ outcome, late }: Attempt): Standing {
 }
 
 /** `sold-out: no seats left` */
-export function failureWords({ code, message }: Failure): string {
+export function failureWords({ code, message }: Pick<Failure, "code" | "message">): string {
   return [code, message].filter((part) => part !== "").join(": ");
 }

@@ -118,8 +118,12 @@ function ShownRun({ run, steps, cursor }: ShownRunProps) {
   return (
     <>
       <RunHead run={run} steps={steps} />
-      <RunWarnings run={run} steps={steps} onPick={setPicked} />
-      {history.kind === "loaded" ? <RunEscalations of={history.value} /> : null}
+      {history.kind === "loaded" ? (
+        <>
+          <RunWarnings warnings={history.value.warnings} onPick={setPicked} />
+          <RunEscalations of={history.value} />
+        </>
+      ) : null}
       {open ? <RunWhy of={why} onPick={setPicked} /> : null}
       <Panel title="Steps">
         <RunGraph steps={steps} explained={explained} picked={picked} onPick={setPicked} />

@@ -1,5 +1,5 @@
-// What was sent to the run, and which step took it. A signal under a name that no step waits for is
-// accepted, and would otherwise be seen nowhere.
+// What was sent to the run, and which step took it. A signal that came once too often is kept, and
+// would otherwise be seen nowhere.
 import { type ReceivedSignal, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Foreign } from "../../parts/foreign.tsx";
@@ -40,23 +40,13 @@ export function RunSignals(props: {
 
 function TakenBy({ of, steps }: { readonly of: ReceivedSignal; readonly steps: readonly Step[] }) {
   if (of.takenBy !== "") return <Badge tone="ok" word={`taken by ${of.takenBy}`} />;
-  const takers = steps.filter(({ signalName }) => signalName === of.name);
-  if (takers.some(({ state }) => state === StepState.BLOCKED || state === StepState.WAITING))
-    return <Badge tone="waiting" word="no step has taken it yet" />;
-  return (
-    <>
-      <Badge tone="warning" word="no step takes it" />
-      <span className="dim">{namesWords(steps)}</span>
-    </>
+  const isAwaited = steps.some(
+    ({ signalName, state }) =>
+      signalName === of.name && (state === StepState.BLOCKED || state === StepState.WAITING),
   );
-}
-
-/** So that a misspelt name is recognised as one. */
-function namesWords(steps: readonly Step[]): string {
-  const names = [...new Set(steps.map(({ signalName }) => signalName))].filter(
-    (name) => name !== "",
+  return isAwaited ? (
+    <Badge tone="waiting" word="no step has taken it yet" />
+  ) : (
+    <Badge tone="warning" word="no step takes it any more" />
   );
-  return names.length === 0
-    ? "No step of this run waits for signals."
-    : `Steps of this run take: ${names.join(", ")}.`;
 }
