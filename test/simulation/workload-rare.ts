@@ -228,10 +228,10 @@ const MAKERS: readonly Maker[] = [
   ...[unknowable, stuckUndo, leftStrategy, pastPivot, failingBranch, inexpressible, answeredLate],
   ...[unknowable, unknowable, stuckUndo, stuckUndo, thoughtLost, thoughtLost, thoughtLost],
   ...[doneTwice, doneTwice, doneTwice, doneTwice, ...repeated(leftStrategy, 5), ...MAP_MAKERS],
-  ...[...repeated(leftByLateReport, 4), ...repeated(leftOnce, 6), ...repeated(leftTooLate, 8)],
+  ...[...repeated(leftByLateReport, 4), ...repeated(leftOnce, 6), ...repeated(leftTooLate, 5)],
 ];
 
-const RARE_SHARE = 0.45;
+const RARE_SHARE = 0.48;
 const CHILD_SHARE = 0.2;
 
 /** Mostly a usual one. `children`: workflows that its steps may run; at least one. */
