@@ -211,7 +211,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     why: "the integrity sweep looks at a thousand open runs, or through ten thousand of the history, so often: a million open runs of one owner take a quarter of an hour; a round begins 30 looks after the last at the soonest. Slower costs less, and finds a broken row later",
   },
   sweepLateMs: {
-    ...{ flag: "sweep-late", unit: "ms", byDefault: HOUR, least: MINUTE, most: 30 * DAY },
+    ...{ flag: "sweep-late", unit: "ms", byDefault: HOUR, least: MINUTE, most: DAY },
     why: "a server whose integrity sweep has not come round for so long is degraded; for a hundred times --sweep-every, if that is longer. An hour is enough for four million open runs of one server and 36 million runs of the history: with more, give it more",
   },
 } as const satisfies Readonly<Record<string, Setting>>);
