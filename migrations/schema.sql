@@ -74,6 +74,8 @@ create table agent (
   first_seen_at timestamp with time zone default now() not null,
   seen_at timestamp with time zone not null,
   succeeded_at timestamp with time zone,
+  called_at timestamp with time zone,
+  silent_since timestamp with time zone,
   constraint agent_pkey primary key (session)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
@@ -865,6 +867,7 @@ create table step_override_default partition of step_override default;
 -- indexes
 
 create index agent_by_name on agent using btree (namespace_id, agent_id, session);
+create index agent_silent on agent using btree (silent_since) where (silent_since is not null);
 create index definition_workflow on definition using btree (namespace_id, (((body)::jsonb ->> 'workflow'::text)), id);
 create index delivery_by_namespace on delivery using btree (namespace_id, created_at, id);
 create index delivery_cause on delivery using btree (namespace_id, hook, kind, cause, created_at);
@@ -1037,6 +1040,17 @@ create view version_lane as
      join version_class c on c.namespace_id = l.namespace_id and c.queue = l.queue and c.class = l.class
      join lane b on b.namespace_id = l.namespace_id and b.queue = l.queue and b.task = l.task and b.class = 0;
 
+create view silent_lane as
+ select l.id as lane,
+    ( select max(a.seen_at) as max
+           from agent a
+          where a.namespace_id = l.namespace_id and a.silent_since is null and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task) and (v.lane is null or a.agent_version = v.agent_version)) as seen_at
+   from lane l
+     left join version_lane v on v.lane = l.id
+  where (exists ( select
+           from agent a
+          where a.silent_since is not null and a.namespace_id = l.namespace_id and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task) and (v.lane is null or a.agent_version = v.agent_version)));
+
 -- comments
 
 comment on table agent is 'An agent session as the servers see it; agent_session is what leases go by.';
@@ -1044,6 +1058,8 @@ comment on column agent.queues is 'Those of its last poll; null: it has not poll
 comment on column agent.tasks is 'Those of its last poll; empty: any of its queues.';
 comment on column agent.server is 'The address of the server that it called last.';
 comment on column agent.succeeded_at is 'When a success that it reported was last taken.';
+comment on column agent.called_at is 'When it last called; a poll that is parked since counts for seen_at alone.';
+comment on column agent.silent_since is 'It lost a lease for silence, or its connection, and has not called since; null: it has not.';
 comment on column api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
 comment on column api_token.namespace_id is 'null: it is for every namespace.';
 comment on column api_token.queues is 'Those that an agent may poll with it; empty: all.';

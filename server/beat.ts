@@ -1,7 +1,8 @@
 // The beat: once a second, never backed off. Whatever is parked in this process, one statement asks
 // for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
 // costs a second and never a task; and whether anything has changed of what may be handed out.
-// Every 20 s it says which lanes are polled here, and which agents call here.
+// Every 20 s it says which lanes are polled here, and which agents call here; and at once, which of
+// them may have died, and which of those that others take for dead have called.
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
@@ -61,7 +62,10 @@ export function createBeat(options: BeatOptions): Loop {
     });
     await alone("mark polled", () => mark(waiters.lanesAskedFor()));
     await alone("pulse", look);
-    await alone("agents", () => roster.tell((seen) => store.markAgents(options.address, seen)));
+    await alone("agents", async () => {
+      await roster.tellGone((gone) => store.markSilent(gone));
+      await roster.tell((seen) => store.markAgents(options.address, seen));
+    });
   }
 
   async function look(): Promise<void> {
@@ -74,6 +78,7 @@ export function createBeat(options: BeatOptions): Loop {
     if (pulse.marks && !marks.seen(pulse.marks)) void options.claims.look(lanes);
     if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);
     watch.pulsed(runs, pulse.runs);
+    roster.silent(pulse.silent);
     if (pulse.circuits) await circuits.heard(pulse.circuits);
   }
 

@@ -143,6 +143,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
     ends.count(told.ended);
+    if (told.silent.length > 0) store.markSilent(told.silent).catch(onError);
     if (told.wakeAt !== null) watches.announce(told.wakeAt);
     ownership.announceMoment(told);
     if (told.outside) for (const one of [deliveries, triggers]) one?.announce();

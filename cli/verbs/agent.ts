@@ -1,5 +1,6 @@
 /** `drover agent list` and `show`: who performs tasks, what for, and what each has in hand. */
 import { create } from "@bufbuild/protobuf";
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type AgentInfo,
   AgentInfoSchema,
@@ -87,7 +88,17 @@ function hex(session: Uint8Array): string {
 }
 
 function printAgents(agents: readonly AgentInfo[], output: Output): void {
-  const headers = ["AGENT", "SESSION", "VERSION", "QUEUES", "TASKS", "HOLDS", "LAST SEEN", "KEPT"];
+  const headers = [
+    "AGENT",
+    "SESSION",
+    "VERSION",
+    "QUEUES",
+    "TASKS",
+    "HOLDS",
+    "LAST SEEN",
+    "STATE",
+    "KEPT",
+  ];
   const rows = agents.map((agent) => [
     clean(agent.id),
     hex(agent.session),
@@ -96,9 +107,20 @@ function printAgents(agents: readonly AgentInfo[], output: Output): void {
     taskWords(agent),
     String(agent.held),
     moment(agent.lastSeenTime),
+    lifeWords(agent),
     keptWords(agent),
   ]);
   printTable(output, headers, rows);
+}
+
+/** Servers tell of those that call them every 20 s, and agents beat or poll more often. */
+const silentMs = 60_000;
+
+/** A silent one does not count as polling: it lost a lease or its connection, or calls no more. */
+function lifeWords({ silentSinceTime, lastSeenTime }: AgentInfo): string {
+  if (silentSinceTime) return `silent since ${moment(silentSinceTime)}`;
+  const isOld = lastSeenTime && Date.now() - timestampMs(lastSeenTime) > silentMs;
+  return isOld ? `silent since ${moment(lastSeenTime)}` : "alive";
 }
 
 /** Why it gets nothing new, or nothing of some tasks: `cordoned; circuit of charge` */
@@ -126,6 +148,7 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["server", clean(agent.server)],
     ["first seen", moment(agent.firstSeenTime)],
     ["last seen", moment(agent.lastSeenTime)],
+    ["state", lifeWords(agent)],
     ["last beat", moment(agent.lastBeatTime)],
     ["last success", moment(agent.lastSuccessTime)],
     ["holds", counted(agent.held, "task")],

@@ -40,6 +40,8 @@ export interface AgentInfo {
   readonly lastSeenTime: Date | null;
   readonly lastBeatTime: Date | null;
   readonly lastSuccessTime: Date | null;
+  /** It lost a lease or its connection, and has not called since; null: it counts as polling. */
+  readonly silentSinceTime: Date | null;
   /** Tasks that it holds, counted up to 1,000. */
   readonly held: number;
   /** Why it gets nothing new: its own cordon, that of its version, or both. */
@@ -286,6 +288,7 @@ function readAgent(agent: agents.AgentInfo): AgentInfo {
     lastSeenTime: readTime(agent.lastSeenTime),
     lastBeatTime: readTime(agent.lastBeatTime),
     lastSuccessTime: readTime(agent.lastSuccessTime),
+    silentSinceTime: readTime(agent.silentSinceTime),
     cordons: agent.cordons.map(readCordon),
     circuits: agent.circuits.map(readCircuit),
   });

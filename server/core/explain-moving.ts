@@ -70,13 +70,15 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   const circuit = seen.signs.circuits.get(step.no);
   if (circuit) return behindCircuit(ready, { queue, taskName }, circuit);
   const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
-  const polled = lastPolledAt !== null && seen.now - lastPolledAt < seen.signs.polledMs;
+  const silent = seen.signs.silent.has(step.no);
+  const polled = !silent && isRecent(lastPolledAt, seen);
   const { task, alarms } = ready;
   const cordoned = polled ? (seen.signs.cordoned.get(step.no) ?? 0) : 0;
   const agentVersion = seen.signs.agentVersions.get(step.no) ?? null;
   const waitsFor: AgentToPoll = {
     kind: "agent-to-poll",
-    ...{ task, queue, taskName, lastPolledAt, polled, alarms, cordoned, agentVersion },
+    ...{ task, queue, taskName, lastPolledAt, polled, silent },
+    ...{ alarms, cordoned, agentVersion },
   };
   return {
     waitsFor,
@@ -87,6 +89,10 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
       ...(cordoned > 0 ? [{ kind: "uncordon-agent", queue, taskName } as const] : []),
     ],
   };
+}
+
+function isRecent(polledAt: Moment | null, { now, signs }: SeenRun): boolean {
+  return polledAt !== null && now - polledAt < signs.polledMs;
 }
 
 function behindCircuit(

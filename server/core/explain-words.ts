@@ -63,7 +63,7 @@ function whatWords(
   const ago = (at: Moment): string => `${inWords(Math.max(0, now - at))} ago`;
   switch (waitsFor.kind) {
     case "agent-to-poll": {
-      const { queue, taskName, polled, lastPolledAt, cordoned, agentVersion } = waitsFor;
+      const { queue, taskName, polled, silent, lastPolledAt, cordoned, agentVersion } = waitsFor;
       const agent = agentVersion === null ? "agent" : `agent of version "${agentVersion}"`;
       const where = `queue "${queue}" for task "${taskName}"`;
       if (cordoned > 0)
@@ -71,7 +71,8 @@ function whatWords(
       if (polled) return `${of} waits for a free ${agent}: agents poll ${where} and are busy`;
       const last = lastPolledAt === null ? "" : `, since the last poll ${ago(lastPolledAt)}`;
       const nobody = agentVersion === null ? "nobody" : "none";
-      return `${of} waits for an ${agent}: ${nobody} polls ${where}${last}`;
+      const died = silent ? ", and all agents that polled have fallen silent" : "";
+      return `${of} waits for an ${agent}: ${nobody} polls ${where}${last}${died}`;
     }
     case "queue-to-resume":
       return `${of} is held, as ${pauseWords(waitsFor)}`;

@@ -50,6 +50,8 @@ export interface Signs {
   readonly polls: ReadonlyMap<number, Moment | null>;
   /** A lane counts as polled for so long after a poll. */
   readonly polledMs: number;
+  /** Of steps in their queue: those where all agents that polled have fallen silent since. */
+  readonly silent: ReadonlySet<number>;
   /** Of steps in their queue: what keeps them there; steps that nothing keeps are left out. */
   readonly pauses: ReadonlyMap<number, LanePause>;
   /** Of steps in their queue: a circuit that lets nothing of its lane through. */
@@ -190,6 +192,8 @@ export interface AgentToPoll {
   readonly lastPolledAt: Moment | null;
   /** Somebody did in the last minute: the agents are busy. Else none is there. */
   readonly polled: boolean;
+  /** All agents that polled it have fallen silent. */
+  readonly silent: boolean;
   /** How often it was alarmed that nobody is there. */
   readonly alarms: number;
   /** Agent sessions that ask for it and are all cordoned; 0: not all are, or none asks. */

@@ -72,7 +72,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
         return answerOf(served, arrivedAtMs);
       } finally {
         timer.cancel();
-        left();
+        left(gone.aborted);
         for (const end of [over, gone]) end.removeEventListener("abort", parked.end);
       }
     },

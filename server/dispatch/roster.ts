@@ -1,8 +1,12 @@
 // Which agents call this server: kept in memory, and told to the store with the beat, at most once
-// in 20 s for each session. People look at it; no rule does, so nothing of it is waited for, and
-// what a server that is killed had not told yet is lost.
+// in 20 s for each session, and at once where the store takes the session for silent. Nothing of it
+// is waited for, and what a server that is killed had not told yet is lost.
+//
+// A session is told as silent whose connection has closed while its poll was parked, and which has
+// not called since: the process may have been killed. The leases of a session tell the same when
+// they are lost (scheduler/told.ts).
 import type { Clock } from "../clock.ts";
-import type { AgentPoll, AgentSeen } from "../store/operators.ts";
+import type { AgentPoll, AgentSeen, SilentSession } from "../store/operators.ts";
 import type { AgentIdentity } from "./dispatcher.ts";
 
 const TOLD_EVERY_MS = 20_000;
@@ -10,18 +14,27 @@ const TOLD_EVERY_MS = 20_000;
 const TOLD_MAX = 4_000;
 /** Sessions that are remembered: more than a server takes calls. */
 const KNOWN_MAX = 50_000;
+/** An agent that lost its connection has a new one by then, and polls again. */
+const GONE_AFTER_MS = 1_000;
 
 export interface Roster {
   /** The agent has called; `poll`, if it has asked for tasks. */
   called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): void;
-  /** The same for a poll that stays parked until what is returned is called. */
-  parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll): () => void;
+  /**
+   * The same for a poll that stays parked until what is returned is called. `isGone`: its
+   * connection was closed, or the call cancelled.
+   */
+  parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll): (isGone: boolean) => void;
   /** A success that it reported was taken. */
   succeeded(agent: AgentIdentity): void;
   /** The database is another one: who calls is new to it. */
   forget(): void;
   /** Hands on what is new, and forgets who has gone; what could not be handed on comes again. */
   tell(hand: (seen: readonly AgentSeen[]) => Promise<void>): Promise<void>;
+  /** The store takes these sessions for silent: those that have called are told of next. */
+  silent(sessions: readonly string[]): void;
+  /** Hands on whose connection has gone, once; what could not be handed on comes again. */
+  tellGone(hand: (gone: readonly SilentSession[]) => Promise<void>): Promise<void>;
 }
 
 interface Entry {
@@ -30,8 +43,14 @@ interface Entry {
   poll: AgentPoll | null;
   parked: number;
   calledAtMs: number;
-  /** It has called since it was last told of. */
+  /** As `calledAtMs`, or the end of its last parked poll. */
+  seenAtMs: number;
+  /** It was seen since it was last told of. */
   isFresh: boolean;
+  /** It has called since it was last told of. */
+  hasCalled: boolean;
+  /** When its connection closed under its last parked poll; null: it has called since. */
+  goneAtMs: number | null;
   succeededAtMs: number | null;
   toldAtMs: number | null;
 }
@@ -41,14 +60,21 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
 
   function hear(entry: Entry): void {
     entry.calledAtMs = clock.monotonicMs();
+    entry.hasCalled = true;
+    entry.goneAtMs = null;
+    see(entry);
+  }
+
+  function see(entry: Entry): void {
+    entry.seenAtMs = clock.monotonicMs();
     entry.isFresh = true;
   }
 
   function enter(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): Entry {
     const calledAtMs = clock.monotonicMs();
     const entry = known.get(agent.session) ?? {
-      ...{ agent, namespaceId, poll, parked: 0, calledAtMs, isFresh: true },
-      ...{ succeededAtMs: null, toldAtMs: null },
+      ...{ agent, namespaceId, poll, parked: 0, calledAtMs, seenAtMs: calledAtMs, isFresh: true },
+      ...{ hasCalled: true, goneAtMs: null, succeededAtMs: null, toldAtMs: null },
     };
     entry.agent = agent;
     entry.poll = poll ?? entry.poll;
@@ -76,9 +102,10 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
     parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll) {
       const entry = enter(agent, namespaceId, poll);
       entry.parked += 1;
-      return () => {
+      return (isGone: boolean) => {
         entry.parked -= 1;
-        hear(entry);
+        see(entry);
+        if (isGone && entry.parked === 0) entry.goneAtMs = entry.seenAtMs;
       };
     },
     succeeded({ session }: AgentIdentity) {
@@ -94,20 +121,41 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
       const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, TOLD_MAX);
       if (news.length === 0) return;
       // What it does meanwhile is news again.
-      for (const entry of news) entry.isFresh = false;
+      const seen = news.map((entry) => seenOf(entry, now));
+      for (const entry of news) entry.isFresh = entry.hasCalled = false;
       try {
-        await hand(news.map((entry) => seenOf(entry, now)));
+        await hand(seen);
         for (const entry of news) entry.toldAtMs = now;
       } catch (error) {
-        for (const entry of news) entry.isFresh = true;
+        for (const entry of news) entry.isFresh = entry.hasCalled = true;
         throw error;
       }
+    },
+    silent(sessions: readonly string[]) {
+      for (const session of sessions) {
+        const entry = known.get(session);
+        if (entry?.hasCalled) entry.toldAtMs = null;
+      }
+    },
+    async tellGone(hand: (gone: readonly SilentSession[]) => Promise<void>) {
+      const now = clock.monotonicMs();
+      const gone = [...known.values()]
+        .flatMap((entry) =>
+          entry.goneAtMs === null ? [] : [{ entry, agoMs: now - entry.goneAtMs }],
+        )
+        .filter(({ agoMs }) => agoMs >= GONE_AFTER_MS)
+        .slice(0, TOLD_MAX);
+      if (gone.length === 0) return;
+      await hand(
+        gone.map(({ entry, agoMs }) => ({ kind: "gone", session: entry.agent.session, agoMs })),
+      );
+      for (const { entry } of gone) entry.goneAtMs = null;
     },
   } satisfies Roster);
 }
 
 function seenOf(entry: Entry, now: number): AgentSeen {
-  const { agent, namespaceId, poll, parked, calledAtMs, succeededAtMs } = entry;
+  const { agent, namespaceId, poll, parked, calledAtMs, seenAtMs, succeededAtMs } = entry;
   return {
     session: agent.session,
     namespaceId,
@@ -115,7 +163,8 @@ function seenOf(entry: Entry, now: number): AgentSeen {
     agentVersion: agent.version,
     labels: agent.labels ?? {},
     poll,
-    agoMs: parked > 0 ? 0 : now - calledAtMs,
+    agoMs: parked > 0 ? 0 : now - seenAtMs,
+    calledAgoMs: now - calledAtMs,
     succeededAgoMs: succeededAtMs === null ? null : now - succeededAtMs,
   };
 }

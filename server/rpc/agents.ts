@@ -141,6 +141,7 @@ function agentMessage(
     lastSeenTime: timestampFromMs(record.seenAt),
     ...timeField("lastBeatTime", record.lastBeatAt),
     ...timeField("lastSuccessTime", record.succeededAt),
+    ...timeField("silentSinceTime", record.silentSince),
     held: record.held,
     circuits: circuits.map(circuitMessage),
     cordons: cordons.map(cordonMessage),

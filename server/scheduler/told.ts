@@ -1,9 +1,10 @@
 // What a flight has done, as it is told after its commit: lanes to look at, runs that have changed,
 // moments that were set.
 import type { Moment } from "../core/attempt.ts";
-import { isEnded } from "../core/model.ts";
+import { isEnded, movingSide } from "../core/model.ts";
 import { type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
+import type { SilentSession } from "../store/operators.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
 import type { Ended, Written } from "../store/written.ts";
 
@@ -18,6 +19,8 @@ export interface Told {
   readonly messaged: readonly RunRef[];
   /** Tasks of agents that have ended: what circuits are judged by. */
   readonly ended: readonly EndedTask[];
+  /** Sessions that have lost a lease without a word: they may have fallen silent. */
+  readonly silent: readonly SilentSession[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
   /** What the flight has written, for who measures it. */
@@ -71,6 +74,7 @@ export function told(
     runs: records.map(({ head, after }) => ({ runId: head.runId, version: after.run.version })),
     outside: records.some(isForHooks),
     ended: ended.tasks,
+    silent: records.flatMap(silentOf),
     messaged: [
       ...new Map(
         records.flatMap(runsToLookAt).map((run): [RunId, RunRef] => [run.runId, run]),
@@ -81,6 +85,19 @@ export function told(
     now,
     flight,
   };
+}
+
+/** Of an attempt that ended and that nobody reported. Whether others beat there the store knows. */
+function silentOf({ before, effects }: PassRecord): readonly SilentSession[] {
+  return effects.flatMap((effect): readonly SilentSession[] => {
+    if (effect.kind !== "task-ended") return [];
+    const { step, session, digest, outcome, endedAt: at } = effect.attempt;
+    if (session === null || digest !== null || outcome.kind !== "unknown") return [];
+    const of = before.steps.get(step);
+    const lease = of && movingSide(of)?.state;
+    const isLease = lease?.kind === "LEASED";
+    return isLease ? [{ kind: "lost", session, at, heartbeatMs: lease.heartbeatMs }] : [];
+  });
 }
 
 /** Of these the store writes an outbox row, if a hook wants it. */

@@ -25,11 +25,28 @@ export interface AgentSeen {
   readonly labels: Readonly<Record<string, string>>;
   /** null: it has not polled here; what is stored stays. */
   readonly poll: AgentPoll | null;
-  /** How long ago it was last heard, in milliseconds. */
+  /** How long ago it was last there, in milliseconds: it called, or its poll was parked. */
   readonly agoMs: number;
+  /** How long ago it last called. A parked poll is no call: its agent may have died meanwhile. */
+  readonly calledAgoMs: number;
   /** How long ago a success of it was taken; null: none was here, and what is stored stays. */
   readonly succeededAgoMs: number | null;
 }
+
+/**
+ * A session that may have fallen silent; it is not, if it has called since. `lost`: a lease of it
+ * ended then without a report, and it is silent if it had sent no heartbeat in the lease's time
+ * before that. `gone`: its connection closed so long ago while its poll was parked, and it is
+ * silent if it holds no task: where it does, its leases will tell.
+ */
+export type SilentSession =
+  | {
+      readonly kind: "lost";
+      readonly session: string;
+      readonly at: Moment;
+      readonly heartbeatMs: number;
+    }
+  | { readonly kind: "gone"; readonly session: string; readonly agoMs: number };
 
 export interface AgentRecord {
   readonly session: string;
@@ -45,6 +62,8 @@ export interface AgentRecord {
   readonly seenAt: Moment;
   /** null: it has not held a task yet. */
   readonly lastBeatAt: Moment | null;
+  /** It has fallen silent, and does not count as polling until it calls; null: it has not. */
+  readonly silentSince: Moment | null;
   readonly succeededAt: Moment | null;
   /** Tasks in its hands, counted up to `HELD_MAX`. */
   readonly held: number;

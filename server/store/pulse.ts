@@ -3,6 +3,9 @@ import type { CircuitSign } from "./circuits.ts";
 import type { Mark, SeenMarks } from "./marks.ts";
 import type { RunRef, WatchedRun } from "./store.ts";
 
+export const SILENT_MAX = 1_000;
+export const SILENT_TOLD_MS = 60_000;
+
 export interface PulseQuestion {
   readonly lanes: readonly number[];
   readonly runs: readonly RunRef[];
@@ -24,4 +27,6 @@ export interface Pulse {
   readonly marks: SeenMarks | null;
   /** null: they were not in the question. */
   readonly circuits: CircuitSign | null;
+  /** Sessions that fell silent in the last minute, up to 1,000: who hears one of them says so. */
+  readonly silent: readonly string[];
 }

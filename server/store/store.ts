@@ -28,7 +28,7 @@ import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Failures, KeptFor } from "./kept-for.ts";
 import type { Mark } from "./marks.ts";
 import type { Namespaces } from "./namespaces.ts";
-import type { AgentSeen, Operators } from "./operators.ts";
+import type { AgentSeen, Operators, SilentSession } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
 import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
@@ -353,7 +353,6 @@ export interface Store extends Beats, SweptRows {
     namespaceId: number,
     queues: readonly string[],
   ): Promise<readonly { readonly lane: number; readonly queue: string; readonly task: string }[]>;
-
   /** null: it stands open and is now `by`'s; else who has it, or null in `by` when it is closed. */
   claimEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
   /** The same; nobody has it then. */
@@ -367,8 +366,10 @@ export interface Store extends Beats, SweptRows {
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
   /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
-  /** Says which agents call the server of this address: for people alone. */
+  /** Says which agents call the server of this address: one that was silent may be no more. */
   markAgents(server: string, seen: readonly AgentSeen[]): Promise<void>;
+  /** Says which sessions do not count as polling until they call again. */
+  markSilent(silent: readonly SilentSession[]): Promise<void>;
   /**
    * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
    * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7

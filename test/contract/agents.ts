@@ -17,7 +17,8 @@ const AGENTS: AgentPage = { agentId: null, session: null, after: null, limit: 10
 function seen(namespaceId: number, agentId: string, more: Partial<AgentSeen> = {}): AgentSeen {
   return {
     ...{ session: newSession(), namespaceId, agentId, agentVersion: "1.2", labels: {} },
-    ...{ poll: { queues: ["default"], tasks: [] }, agoMs: 0, succeededAgoMs: null },
+    ...{ poll: { queues: ["default"], tasks: [] }, agoMs: 0, calledAgoMs: 0 },
+    succeededAgoMs: null,
     ...more,
   };
 }

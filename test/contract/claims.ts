@@ -303,11 +303,11 @@ export function describeClaims(opened: Opened): void {
     expect(await store.pulse({ lanes, runs: [run.ref, done.ref], marks: [] })).toEqual({
       lanes: [a],
       runs: [{ runId: run.ref.runId, version: 1 }],
-      ...{ marks: null, circuits: null },
+      ...{ marks: null, circuits: null, silent: expect.any(Array) },
     });
     await pass(store, run, report(await claimOne(store, run), success));
     const after = await store.pulse({ lanes: [a], runs: [run.ref], marks: [] });
-    const none = { lanes: [], runs: [], marks: null, circuits: null };
+    const none = { lanes: [], runs: [], marks: null, circuits: null, silent: expect.any(Array) };
     expect(after).toEqual({ ...none, runs: [{ runId: run.ref.runId, version: 2 }] });
     expect(await store.pulse({ lanes: [], runs: [], marks: [] })).toEqual(none);
     const { circuits } = await store.pulse({ lanes: [], runs: [], marks: [], circuitsMs: 60_000 });

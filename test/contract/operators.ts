@@ -19,6 +19,7 @@ import {
   schedule,
   silence,
 } from "./fixture.ts";
+import { describeSilentAgents } from "./silent-agents.ts";
 
 const INTERVENTIONS: InterventionPage = {
   ...{ rules: null, runId: null, from: null, until: null, after: null, limit: 100 },
@@ -27,6 +28,7 @@ const INTERVENTIONS: InterventionPage = {
 export function describeOperators(opened: Opened): void {
   describe("agents", () => describeAgents(opened));
   describe("queues", () => describeQueueLooks(opened));
+  describe("silent agents", () => describeSilentAgents(opened));
   describe("partitions", () => describeWatchers(opened));
   describe("interventions", () => describeInterventions(opened));
   describe("attention", () => describeAttention(opened));

@@ -95,7 +95,7 @@ export function createFaultyStore(wire: StoreWire): Store {
     circuits: faultyCircuits(wire, call, read),
     // What people look at is no part of what is simulated.
     ...{ operators: store.operators, namespaces: store.namespaces, tokens: store.tokens },
-    markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
+    ...faultyAgents(store, call),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
     createNamespace: (name) => call("createNamespace", () => store.createNamespace(name)),
@@ -134,7 +134,6 @@ export function createFaultyStore(wire: StoreWire): Store {
       learned: (ids) => read("durations", () => store.durations.learned(ids)),
     },
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
-    markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
     forgetOld: (...asked) => call("forgetOld", () => store.forgetOld(...asked)),
     takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
     settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
@@ -297,6 +296,17 @@ async function taskFacts(
 }
 
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
+
+function faultyAgents(
+  store: Store,
+  call: Called,
+): Pick<Store, "markPolled" | "markAgents" | "markSilent"> {
+  return {
+    markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
+    markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
+    markSilent: (silent) => call("markSilent", () => store.markSilent(silent)),
+  };
+}
 
 function faultyClaims(
   store: Store,

@@ -9,6 +9,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   leases: new Map(),
   polls: new Map(),
   polledMs: 60_000,
+  silent: new Set<number>(),
   pauses: new Map(),
   circuits: new Map(),
   cordoned: new Map(),

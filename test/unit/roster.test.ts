@@ -1,7 +1,7 @@
 /** The roster: which agents call this server, told at once and then seldom. */
 import { expect, test } from "vitest";
 import { createRoster } from "../../server/dispatch/roster.ts";
-import type { AgentSeen } from "../../server/store/operators.ts";
+import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
 
 const AGENT = { id: "hotel", session: "ab".repeat(16), version: "1", labels: { zone: "b" } };
 const POLL = { queues: ["travel"], tasks: [] };
@@ -24,7 +24,8 @@ test("an agent that is new is told at once, with what it asked for", async () =>
   expect(await tell()).toEqual([
     {
       ...{ session: AGENT.session, namespaceId: 7, agentId: "hotel", agentVersion: "1" },
-      ...{ labels: { zone: "b" }, poll: POLL, agoMs: 300, succeededAgoMs: null },
+      ...{ labels: { zone: "b" }, poll: POLL, agoMs: 300, calledAgoMs: 300 },
+      succeededAgoMs: null,
     },
   ]);
   expect(await tell()).toEqual([]);
@@ -46,11 +47,11 @@ test("an agent whose poll is parked is there as long as that is", async () => {
   const leave = roster.parked(AGENT, 7, POLL);
   await tell();
   clock.now += 20_000;
-  expect(await tell()).toMatchObject([{ agoMs: 0 }]);
+  expect(await tell()).toMatchObject([{ agoMs: 0, calledAgoMs: 20_000 }]);
   clock.now += 5_000;
-  leave();
+  leave(false);
   clock.now += 15_000;
-  expect(await tell()).toMatchObject([{ agoMs: 15_000 }]);
+  expect(await tell()).toMatchObject([{ agoMs: 15_000, calledAgoMs: 40_000 }]);
   clock.now += 20_000;
   expect(await tell()).toEqual([]);
 });
@@ -81,6 +82,47 @@ test("what could not be handed on comes again", async () => {
   const away = roster.tell(() => Promise.reject(new Error("away")));
   await expect(away).rejects.toThrow("away");
   expect(await tell()).toHaveLength(1);
+});
+
+test("an agent that others take for silent is told at once, if it has called since", async () => {
+  const { clock, roster, tell } = world();
+  roster.parked(AGENT, 7, POLL);
+  await tell();
+  clock.now += 5_000;
+  roster.silent([AGENT.session, "elsewhere"]);
+  expect(await tell()).toEqual([]);
+  roster.called(AGENT, 7, null);
+  roster.silent([AGENT.session]);
+  expect(await tell()).toMatchObject([{ calledAgoMs: 0 }]);
+  roster.silent([AGENT.session]);
+  expect(await tell()).toEqual([]);
+});
+
+test("a connection that went while a poll was parked is told once, unless its agent calls again", async () => {
+  const { clock, roster } = world();
+  const gone = async (): Promise<readonly SilentSession[]> => {
+    const told: SilentSession[] = [];
+    await roster.tellGone(async (silent) => void told.push(...silent));
+    return told;
+  };
+  const [one, other] = [roster.parked(AGENT, 7, POLL), roster.parked(AGENT, 7, POLL)];
+  one(true);
+  clock.now += 5_000;
+  expect(await gone()).toEqual([]);
+  other(true);
+  clock.now += 500;
+  roster.called(AGENT, 7, null);
+  clock.now += 5_000;
+  expect(await gone()).toEqual([]);
+  roster.parked(AGENT, 7, POLL)(true);
+  expect(await gone()).toEqual([]);
+  clock.now += 1_000;
+  await expect(roster.tellGone(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  expect(await gone()).toEqual([{ kind: "gone", session: AGENT.session, agoMs: 1_000 }]);
+  expect(await gone()).toEqual([]);
+  roster.parked(AGENT, 7, POLL)(false);
+  clock.now += 5_000;
+  expect(await gone()).toEqual([]);
 });
 
 test("many agents are told in turns", async () => {

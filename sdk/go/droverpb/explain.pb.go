@@ -836,8 +836,8 @@ type LaneWait struct {
 	Queue string `protobuf:"bytes,1,opt,name=queue,proto3" json:"queue,omitempty"`
 	// Name of the task.
 	Task string `protobuf:"bytes,2,opt,name=task,proto3" json:"task,omitempty"`
-	// Whether an agent polled this queue for this task in the last minute. If so, agents are there and
-	// busy; if not, none is there.
+	// Whether an agent polled this queue for this task in the last minute, and has not fallen silent
+	// since (AgentInfo.silent_since_time). If so, agents are there and busy; if not, none is there.
 	Polled bool `protobuf:"varint,3,opt,name=polled,proto3" json:"polled,omitempty"`
 	// The last poll. Absent: none in the last minutes.
 	LastPollTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_poll_time,json=lastPollTime,proto3" json:"last_poll_time,omitempty"`

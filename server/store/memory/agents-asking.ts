@@ -6,22 +6,36 @@ import type { AgentRow, Tables } from "./tables.ts";
 /** As operators.sql and reads.sql say it. */
 const AGENT_SHOWN_MS = 60_000;
 
-/** Sessions that have called in the last minute, and asked for it with their last poll. */
-export function agentsAsking(
-  tables: Tables,
-  now: Moment,
-  of: {
-    readonly namespaceId: number;
-    readonly queue: string;
-    readonly task?: string;
-    /** Those of this version alone; null or left out: all. */
-    readonly agentVersion?: string | null;
-  },
-): readonly AgentRow[] {
+interface Asked {
+  readonly namespaceId: number;
+  readonly queue: string;
+  readonly task?: string;
+  /** Those of this version alone; null or left out: all. */
+  readonly agentVersion?: string | null;
+}
+
+/** Sessions that were seen in the last minute, have not fallen silent, and asked for it last. */
+export function agentsAsking(tables: Tables, now: Moment, of: Asked): readonly AgentRow[] {
+  return allAsking(tables, of).filter(
+    ({ silentSince, seenAt }) => silentSince === null && seenAt > now - AGENT_SHOWN_MS,
+  );
+}
+
+/** All agents that polled the lane have fallen silent, as the view silent_lane has it. */
+export function isSilent(tables: Tables, now: Moment, of: Asked, polledMs: number): boolean {
+  const asking = allAsking(tables, of);
+  const since = now - Math.max(polledMs, AGENT_SHOWN_MS);
+  return (
+    asking.some(({ silentSince }) => silentSince !== null) &&
+    !asking.some(({ silentSince, seenAt }) => silentSince === null && seenAt > since)
+  );
+}
+
+function allAsking(tables: Tables, of: Asked): readonly AgentRow[] {
   const { namespaceId, queue, task, agentVersion = null } = of;
   return tables.agent
     .all()
-    .filter((row) => row.namespaceId === namespaceId && row.seenAt > now - AGENT_SHOWN_MS)
+    .filter((row) => row.namespaceId === namespaceId)
     .filter((row) => agentVersion === null || row.agentVersion === agentVersion)
     .filter(({ poll }) => {
       if (!poll?.queues.includes(queue)) return false;

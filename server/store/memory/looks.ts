@@ -4,11 +4,11 @@ import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import type { LostPolls, SessionLease } from "../beats.ts";
 import { type DueRange, type DueRef, dueLook, dueRefOf, leaseOf, type Outside } from "../due.ts";
-import type { Pulse, PulseQuestion } from "../pulse.ts";
+import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_TOLD_MS } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow, RunRef } from "../store.ts";
-import { agentsAsking, isCordoned } from "./agents-asking.ts";
+import { agentsAsking, isCordoned, isSilent } from "./agents-asking.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
@@ -33,7 +33,7 @@ export interface LaneFacts {
 
 /** Why nobody may take what stands in a lane, or that somebody would, and who. */
 export type LaneHold = Omit<LaneFacts, "laneOf"> & {
-  readonly laneOf: (lane: number) => Pick<LaneRow, "agentVersion">;
+  readonly laneOf: (lane: number) => Omit<LaneRow, "lane" | "base">;
 };
 
 export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonly SessionLease[] {
@@ -64,6 +64,11 @@ export function pulse(
     }),
     marks: marks.length === 0 ? null : seeMarks(tables, marks, world.transactions),
     circuits: circuitsMs === null ? null : circuitSign(tables, now, circuitsMs),
+    silent: tables.agent
+      .all()
+      .filter(({ silentSince }) => (silentSince ?? Number.NEGATIVE_INFINITY) > now - SILENT_TOLD_MS)
+      .slice(0, SILENT_MAX)
+      .map(({ session }) => session),
   };
 }
 
@@ -140,7 +145,7 @@ export const NOTHING_HELD: LaneHold = Object.freeze({
   polledMs: 0,
   pauseOf: () => null,
   circuitOf: () => null,
-  laneOf: () => ({ agentVersion: null }),
+  laneOf: () => ({ namespaceId: 0, queue: "", task: "", agentVersion: null }),
 });
 
 /** The earliest moment of a partition that has come; null: none has. */
@@ -178,9 +183,11 @@ export function momentsOf(
   const ready = tables.ready.where("partition", partition).map((row): DueRow => {
     const { fence, wakeAt } = row.ready;
     const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
-    const polled = isHeld || isPolled(tables, now - polledMs, row.lane);
     const lane = Math.abs(row.lane);
     const { agentVersion } = laneOf(lane);
+    const polled =
+      isHeld ||
+      (isPolled(tables, now - polledMs, lane) && !isSilent(tables, now, laneOf(lane), polledMs));
     return { ...ofStep(row), kind: "ready", fence, wakeAt, polled, lane, agentVersion };
   });
   const due = tables.due.where("partition", partition).map((row): DueRow => {
@@ -251,6 +258,10 @@ export function runSigns(
       ? [[no, asking.length] as const]
       : [];
   });
+  const silent = polls.flatMap(([no]) => {
+    const { lane } = tables.ready.expect(stepKey(runId, no));
+    return isSilent(tables, now, laneOf(Math.abs(lane)), polledMs) ? [no] : [];
+  });
   const agentVersions = polls.flatMap(([no]) => {
     const { lane } = tables.ready.expect(stepKey(runId, no));
     const { agentVersion } = laneOf(Math.abs(lane));
@@ -265,6 +276,7 @@ export function runSigns(
     ...{ now, polledMs, leases: new Map(leases), polls: new Map(polls) },
     ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
     ...{ cordoned: new Map(cordoned), agentVersions: new Map(agentVersions) },
+    silent: new Set(silent),
   };
 }
 

@@ -13,6 +13,7 @@ import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
 import type { Store, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
+import { markAgents, markPolled, markSilent } from "./agents.ts";
 import { beatSessions } from "./beats.ts";
 import { type Catalogue, createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
@@ -21,7 +22,7 @@ import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, type LaneFacts, outsideOf, pulse, runSigns, undelivered } from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
-import { createOperators, markAgents } from "./operators.ts";
+import { createOperators } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
 import { createPartitions, type MemoryPartitions } from "./partitions.ts";
@@ -146,11 +147,9 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     facts: (wanted) => run(() => factsOf(tables, wanted)),
     beat: (beats) => run(() => beatSessions(tables, now(), beats)),
     undelivered: (lost) => run(() => undelivered(tables, lost)),
-    markPolled: (node, lanes) =>
-      run(() => {
-        for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt: now() });
-      }),
+    markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),
     markAgents: (server, seen) => run(() => markAgents(tables, now(), server, seen)),
+    markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
     forgetOld: (rowsMax, kept) =>
       run(() => forgetOld(tables, now(), rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })),
     // Users fill the inbox by SQL, so here it is always empty.

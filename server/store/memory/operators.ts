@@ -4,7 +4,6 @@ import type { Circuit } from "../circuits.ts";
 import {
   type AgentPage,
   type AgentRecord,
-  type AgentSeen,
   ATTENTION_MAX,
   type Attention,
   ESCALATIONS_COUNTED_MAX,
@@ -30,7 +29,7 @@ import { partitionsOf } from "../partition.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { createActivity, openRuns } from "./activity.ts";
-import { agentsAsking } from "./agents-asking.ts";
+import { agentsAsking, isSilent } from "./agents-asking.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { isHeld } from "./circuits.ts";
 import { overdueSince } from "./looks.ts";
@@ -90,27 +89,6 @@ export function createOperators(world: OperatorWorld, { run }: Transactions): Op
   } satisfies Operators);
 }
 
-export function markAgents(
-  tables: Tables,
-  now: Moment,
-  server: string,
-  seen: readonly AgentSeen[],
-): void {
-  for (const one of seen) {
-    const { session, namespaceId, agentId, agentVersion, labels } = one;
-    const before = tables.agent.get(session);
-    if (before && before.namespaceId !== namespaceId) continue;
-    const { succeededAgoMs: ago } = one;
-    tables.agent.put({
-      ...{ session, namespaceId, agentId: before?.agentId ?? agentId, agentVersion, labels },
-      ...{ server, poll: one.poll ?? before?.poll ?? null },
-      firstSeenAt: before?.firstSeenAt ?? now,
-      seenAt: Math.max(before?.seenAt ?? 0, now - one.agoMs),
-      succeededAt: greatest([before?.succeededAt ?? null, ago === null ? null : now - ago]),
-    });
-  }
-}
-
 function listAgents(
   tables: Tables,
   namespaceId: number,
@@ -125,7 +103,7 @@ function listAgents(
     .sort(inOrder)
     .filter((row) => after === null || inOrder(row, after) > 0)
     .slice(0, limit)
-    .map(({ namespaceId: _, ...row }) => ({
+    .map(({ namespaceId: _, calledAt: __, ...row }) => ({
       ...row,
       lastBeatAt: tables.agentSession.get(row.session)?.lastBeatAt ?? null,
       held: Math.min(tables.lease.where("session", row.session).length, HELD_MAX),
@@ -334,9 +312,11 @@ function attention(world: OperatorWorld, namespaceId: number): Attention {
   };
 }
 
-function isOrphan(world: OperatorWorld, { lane }: LaneRow): boolean {
+function isOrphan(world: OperatorWorld, known: LaneRow): boolean {
   const { tables, now, polledMs } = world;
+  const { lane } = known;
   if (tables.ready.where("lane", lane).length === 0 || lanePause(world, lane)) return false;
+  if (isSilent(tables, now(), known, polledMs)) return true;
   return !tables.lanePoller.where("lane", lane).some(({ seenAt }) => seenAt > now() - polledMs);
 }
 

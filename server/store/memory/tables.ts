@@ -150,6 +150,7 @@ export interface AgentSessionRow {
 
 export interface AgentRow extends Omit<AgentRecord, "lastBeatAt" | "held"> {
   readonly namespaceId: number;
+  readonly calledAt: Moment;
 }
 
 export interface LanePollerRow {

@@ -1,20 +1,14 @@
-// What operators look at, and what servers tell of the agents that call them.
+// What operators look at.
 import type pg from "pg";
 import type { Moment } from "../../core/attempt.ts";
 import type { OpenRuns } from "../activity.ts";
 import {
-  type AgentPage,
-  type AgentPoll,
-  type AgentRecord,
-  type AgentSeen,
   ATTENTION_MAX,
   type Attention,
   type ClusterRecord,
   ESCALATIONS_COUNTED_MAX,
   type HandOverPage,
   type HandOverRecord,
-  HELD_MAX,
-  type HeldTask,
   type InterventionPage,
   type ListedIntervention,
   type MigrationRecord,
@@ -33,8 +27,8 @@ import {
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { createActivity } from "./activity.ts";
-import { cancels, handOverWhys, rules, taskKinds } from "./codes.ts";
-import { columns, labelsOf } from "./columns.ts";
+import { heldTasks, listAgents } from "./agents.ts";
+import { handOverWhys, rules } from "./codes.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import type { Query } from "./transaction.ts";
 
@@ -69,106 +63,6 @@ export function createOperators(
 
 /** By name. */
 type Pools = Readonly<Record<string, Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">>>;
-
-export async function markAgents(
-  query: Query,
-  server: string,
-  seen: readonly AgentSeen[],
-): Promise<void> {
-  if (seen.length === 0) return;
-  const rows = columns(
-    seen,
-    (one) => one.session,
-    (one) => one.namespaceId,
-    (one) => one.agentId,
-    (one) => one.agentVersion,
-    (one) => JSON.stringify(one.labels),
-    (one) => one.poll && JSON.stringify(one.poll.queues),
-    (one) => one.poll && JSON.stringify(one.poll.tasks),
-    (one) => Math.round(one.agoMs),
-    (one) => one.succeededAgoMs && Math.round(one.succeededAgoMs),
-  );
-  await query("mark_agents", [server, ...rows]);
-}
-
-interface AgentRow {
-  session: string;
-  agent_id: string;
-  agent_version: string;
-  labels: unknown;
-  queues: readonly string[] | null;
-  tasks: readonly string[] | null;
-  server: string;
-  first_seen_at: Moment;
-  seen_at: Moment;
-  succeeded_at: Moment | null;
-  last_beat_at: Moment | null;
-  held: number;
-}
-
-async function listAgents(
-  query: Query,
-  namespaceId: number,
-  { agentId, session, after, limit }: AgentPage,
-): Promise<readonly AgentRecord[]> {
-  const place = [after?.agentId ?? null, after?.session ?? null];
-  const asked = [namespaceId, agentId, session, ...place, limit, HELD_MAX];
-  const rows = await query<AgentRow>("list_agents", asked);
-  return rows.map((row) => ({
-    session: row.session,
-    agentId: row.agent_id,
-    agentVersion: row.agent_version,
-    labels: labelsOf(row.labels),
-    poll: pollOf(row),
-    server: row.server,
-    firstSeenAt: row.first_seen_at,
-    seenAt: row.seen_at,
-    lastBeatAt: row.last_beat_at,
-    succeededAt: row.succeeded_at,
-    held: row.held,
-  }));
-}
-
-function pollOf({ queues, tasks }: AgentRow): AgentPoll | null {
-  return queues && { queues, tasks: tasks ?? [] };
-}
-
-interface HeldRow {
-  run_id: string;
-  step_no: number;
-  kind: number;
-  fence: number;
-  attempt: number;
-  granted_at: Moment;
-  attempt_by: Moment;
-  progress: string | null;
-  progress_at: Moment;
-  cancel: number;
-  queue: string;
-  task: string;
-  workflow: string;
-  definition_id: number;
-}
-
-async function heldTasks(query: Query, session: string): Promise<readonly HeldTask[]> {
-  const rows = await query<HeldRow>("held_tasks", [session, HELD_MAX]);
-  return rows.map((row) => ({
-    runId: row.run_id,
-    workflow: row.workflow,
-    definitionId: row.definition_id,
-    step: row.step_no,
-    kind: taskKinds.name(row.kind),
-    queue: row.queue,
-    task: row.task,
-    fence: row.fence,
-    attempt: row.attempt,
-    since: row.granted_at,
-    attemptBy: row.attempt_by,
-    progress: row.progress,
-    progressAt: row.progress_at,
-    cancelling: cancels.name(row.cancel) !== "none",
-  }));
-}
 
 interface LookRow {
   oldest_at: Moment | null;

@@ -10,6 +10,7 @@ import { definitionFromText, definitionText } from "../definition-text.ts";
 import { WHOLE_RANGE } from "../due.ts";
 import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
+import { markAgents, markSilent } from "./agents.ts";
 import { beat } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
 import { rules } from "./codes.ts";
@@ -22,7 +23,7 @@ import { createForgetOld } from "./housekeeping.ts";
 import { inboxOf } from "./inbox.ts";
 import { createIncarnations } from "./incarnations.ts";
 import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
-import { createOperators, markAgents } from "./operators.ts";
+import { createOperators } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
 import { createPartitions } from "./partitions.ts";
@@ -162,6 +163,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       if (lanes.length > 0) await query("mark_polled", [node, lanes]);
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
+    markSilent: (silent) => markSilent(query, silent),
     forgetOld: createForgetOld(query, clock),
     ...inboxOf(query),
     ...sweptRows(query),

@@ -2,7 +2,7 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
 import { rangesOf } from "../marks.ts";
-import type { Pulse, PulseQuestion } from "../pulse.ts";
+import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_TOLD_MS } from "../pulse.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -24,6 +24,7 @@ const LANE = 0;
 const RUN = 1;
 const MARK = 2;
 const CIRCUITS = 3;
+const SILENT = 4;
 
 export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> {
   const { lanes, runs, marks, circuitsMs = null } = asked;
@@ -47,7 +48,7 @@ export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> 
       (mark) => mark.priority,
       (mark) => String(mark.from),
     ),
-    circuitsMs,
+    ...[circuitsMs, SILENT_MAX, SILENT_TOLD_MS],
   ]);
   const of = (kind: number): readonly PulseRow[] => rows.filter((row) => row.kind === kind);
   return {
@@ -55,6 +56,7 @@ export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> 
     runs: of(RUN).map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
     marks: marksSeen(of(MARK)),
     circuits: of(CIRCUITS).map(signOf)[0] ?? null,
+    silent: of(SILENT).flatMap(({ mark }) => mark ?? []),
   };
 }
 

@@ -34,6 +34,8 @@ interface SignRow {
   cordoned: number | null;
   /** null: for all agents. */
   agent_version: string | null;
+  /** null: the row that is there for the time alone. */
+  silent: boolean | null;
 }
 
 export async function runSigns(
@@ -41,9 +43,10 @@ export async function runSigns(
   runId: RunId,
   { polledMs }: Pick<StoreTimes, "polledMs">,
 ): Promise<RunSigns> {
-  const rows = await query<SignRow>("run_signs", [runId]);
+  const rows = await query<SignRow>("run_signs", [runId, polledMs]);
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
+  const silent = new Set<number>();
   const pauses = new Map<number, LanePause>();
   const circuits = new Map<number, LaneCircuit>();
   const cordoned = new Map<number, number>();
@@ -54,6 +57,7 @@ export async function runSigns(
     const { last_beat_at: lastBeatAt, progress } = row;
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
+    if (row.silent) silent.add(row.step_no);
     if (row.queue !== null) queues.set(row.step_no, row.queue);
     if (row.cordoned !== null) cordoned.set(row.step_no, row.cordoned);
     if (row.agent_version !== null) agentVersions.set(row.step_no, row.agent_version);
@@ -63,7 +67,7 @@ export async function runSigns(
     if (of === null || since === null) continue;
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
-  const lanes = { polls, pauses, circuits, cordoned, agentVersions, queues };
+  const lanes = { polls, silent, pauses, circuits, cordoned, agentVersions, queues };
   return { now: rows[0]?.now ?? 0, polledMs, leases, ...lanes };
 }
 

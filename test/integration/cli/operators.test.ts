@@ -76,7 +76,7 @@ test("an agent is listed and shown with what it holds, and later with its succes
   await begun;
   await once("agent list --id till", (answer) => answer.agents?.[0]?.held === 1);
   const listed = (await drover("agent list")).stdout;
-  expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z$/m);
+  expect(listed).toMatch(/^till +[0-9a-f]{32} +1\.2 +shop +charge +1 +\d{4}-\S+ \S+Z +alive$/m);
   const { agents } = await client.operations.agents({ agentId: "till" });
   expect(agents).toMatchObject([{ id: "till", held: 1, lastSuccessTime: null }]);
   const shown = (await drover("agent show till")).stdout;

@@ -45,7 +45,7 @@ const NOW = Date.UTC(2026, 0, 1);
 const seen = (n: number) => ({
   ...{ session: String(n).repeat(32), namespaceId: 1, agentId: "hotel", agentVersion: "1" },
   ...{ labels: { zone: "b" }, poll: { queues: ["travel"], tasks: ["book"] }, agoMs: 0 },
-  succeededAgoMs: 1_000,
+  ...{ calledAgoMs: 0, succeededAgoMs: 1_000 },
 });
 
 describe("agents", () => {

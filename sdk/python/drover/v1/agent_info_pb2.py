@@ -27,7 +27,7 @@ from drover.v1 import task_pb2 as drover_dot_v1_dot_task__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x64rover/v1/agent_info.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/circuit.proto\x1a\x14\x64rover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x05\n\tAgentInfo\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n\x07session\x18\x02 \x01(\x0cR\x07session\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x38\n\x06labels\x18\x04 \x03(\x0b\x32 .drover.v1.AgentInfo.LabelsEntryR\x06labels\x12\x16\n\x06queues\x18\x05 \x03(\tR\x06queues\x12\x14\n\x05tasks\x18\x06 \x03(\tR\x05tasks\x12\x16\n\x06server\x18\x07 \x01(\tR\x06server\x12\x42\n\x0f\x66irst_seen_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\rfirstSeenTime\x12@\n\x0elast_seen_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastSeenTime\x12@\n\x0elast_beat_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastBeatTime\x12\x46\n\x11last_success_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0flastSuccessTime\x12\x12\n\x04held\x18\x0c \x01(\x05R\x04held\x12+\n\x07\x63ordons\x18\r \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons\x12.\n\x08\x63ircuits\x18\x0e \x03(\x0b\x32\x12.drover.v1.CircuitR\x08\x63ircuits\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xfa\x03\n\x08HeldTask\x12\x15\n\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n\x08workflow\x18\x02 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x03 \x01(\tR\x06stepId\x12\'\n\x04kind\x18\x04 \x01(\x0e\x32\x13.drover.v1.TaskKindR\x04kind\x12\x14\n\x05queue\x18\x05 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x06 \x01(\tR\x04task\x12\x14\n\x05\x66\x65nce\x18\x07 \x01(\rR\x05\x66\x65nce\x12\x18\n\x07\x61ttempt\x18\x08 \x01(\rR\x07\x61ttempt\x12=\n\x0cgranted_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bgrantedTime\x12N\n\x15\x61ttempt_deadline_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x13\x61ttemptDeadlineTime\x12/\n\x08progress\x18\x0b \x01(\x0b\x32\x13.drover.v1.ProgressR\x08progress\x12?\n\rprogress_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0cprogressTime\x12\x1e\n\ncancelling\x18\r \x01(\x08R\ncancelling\"\x90\x01\n\x11ListAgentsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1b\n\x08\x61gent_id\x18\x02 \x01(\tB\x00R\x07\x61gentId\x12\x1d\n\tpage_size\x18\x03 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x04 \x01(\tB\x00R\tpageToken\"j\n\x12ListAgentsResponse\x12,\n\x06\x61gents\x18\x01 \x03(\x0b\x32\x14.drover.v1.AgentInfoR\x06\x61gents\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"M\n\x0fGetAgentRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1a\n\x07session\x18\x02 \x01(\x0c\x42\x00R\x07session\"i\n\x10GetAgentResponse\x12*\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x14.drover.v1.AgentInfoR\x05\x61gent\x12)\n\x05tasks\x18\x02 \x03(\x0b\x32\x13.drover.v1.HeldTaskR\x05tasksb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1a\x64rover/v1/agent_info.proto\x12\tdrover.v1\x1a\x17\x64rover/v1/circuit.proto\x1a\x14\x64rover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\x05\n\tAgentInfo\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n\x07session\x18\x02 \x01(\x0cR\x07session\x12\x18\n\x07version\x18\x03 \x01(\tR\x07version\x12\x38\n\x06labels\x18\x04 \x03(\x0b\x32 .drover.v1.AgentInfo.LabelsEntryR\x06labels\x12\x16\n\x06queues\x18\x05 \x03(\tR\x06queues\x12\x14\n\x05tasks\x18\x06 \x03(\tR\x05tasks\x12\x16\n\x06server\x18\x07 \x01(\tR\x06server\x12\x42\n\x0f\x66irst_seen_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\rfirstSeenTime\x12@\n\x0elast_seen_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastSeenTime\x12@\n\x0elast_beat_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastBeatTime\x12\x46\n\x11last_success_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0flastSuccessTime\x12\x12\n\x04held\x18\x0c \x01(\x05R\x04held\x12+\n\x07\x63ordons\x18\r \x03(\x0b\x32\x11.drover.v1.CordonR\x07\x63ordons\x12.\n\x08\x63ircuits\x18\x0e \x03(\x0b\x32\x12.drover.v1.CircuitR\x08\x63ircuits\x12\x46\n\x11silent_since_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0fsilentSinceTime\x1a\x39\n\x0bLabelsEntry\x12\x10\n\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value:\x02\x38\x01\"\xfa\x03\n\x08HeldTask\x12\x15\n\x06run_id\x18\x01 \x01(\tR\x05runId\x12\x1a\n\x08workflow\x18\x02 \x01(\tR\x08workflow\x12\x17\n\x07step_id\x18\x03 \x01(\tR\x06stepId\x12\'\n\x04kind\x18\x04 \x01(\x0e\x32\x13.drover.v1.TaskKindR\x04kind\x12\x14\n\x05queue\x18\x05 \x01(\tR\x05queue\x12\x12\n\x04task\x18\x06 \x01(\tR\x04task\x12\x14\n\x05\x66\x65nce\x18\x07 \x01(\rR\x05\x66\x65nce\x12\x18\n\x07\x61ttempt\x18\x08 \x01(\rR\x07\x61ttempt\x12=\n\x0cgranted_time\x18\t \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bgrantedTime\x12N\n\x15\x61ttempt_deadline_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x13\x61ttemptDeadlineTime\x12/\n\x08progress\x18\x0b \x01(\x0b\x32\x13.drover.v1.ProgressR\x08progress\x12?\n\rprogress_time\x18\x0c \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0cprogressTime\x12\x1e\n\ncancelling\x18\r \x01(\x08R\ncancelling\"\x90\x01\n\x11ListAgentsRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1b\n\x08\x61gent_id\x18\x02 \x01(\tB\x00R\x07\x61gentId\x12\x1d\n\tpage_size\x18\x03 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x04 \x01(\tB\x00R\tpageToken\"j\n\x12ListAgentsResponse\x12,\n\x06\x61gents\x18\x01 \x03(\x0b\x32\x14.drover.v1.AgentInfoR\x06\x61gents\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"M\n\x0fGetAgentRequest\x12\x1e\n\tnamespace\x18\x01 \x01(\tB\x00R\tnamespace\x12\x1a\n\x07session\x18\x02 \x01(\x0c\x42\x00R\x07session\"i\n\x10GetAgentResponse\x12*\n\x05\x61gent\x18\x01 \x01(\x0b\x32\x14.drover.v1.AgentInfoR\x05\x61gent\x12)\n\x05tasks\x18\x02 \x03(\x0b\x32\x13.drover.v1.HeldTaskR\x05tasksb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -37,17 +37,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_AGENTINFO_LABELSENTRY']._loaded_options = None
   _globals['_AGENTINFO_LABELSENTRY']._serialized_options = b'8\001'
   _globals['_AGENTINFO']._serialized_start=122
-  _globals['_AGENTINFO']._serialized_end=773
-  _globals['_AGENTINFO_LABELSENTRY']._serialized_start=716
-  _globals['_AGENTINFO_LABELSENTRY']._serialized_end=773
-  _globals['_HELDTASK']._serialized_start=776
-  _globals['_HELDTASK']._serialized_end=1282
-  _globals['_LISTAGENTSREQUEST']._serialized_start=1285
-  _globals['_LISTAGENTSREQUEST']._serialized_end=1429
-  _globals['_LISTAGENTSRESPONSE']._serialized_start=1431
-  _globals['_LISTAGENTSRESPONSE']._serialized_end=1537
-  _globals['_GETAGENTREQUEST']._serialized_start=1539
-  _globals['_GETAGENTREQUEST']._serialized_end=1616
-  _globals['_GETAGENTRESPONSE']._serialized_start=1618
-  _globals['_GETAGENTRESPONSE']._serialized_end=1723
+  _globals['_AGENTINFO']._serialized_end=845
+  _globals['_AGENTINFO_LABELSENTRY']._serialized_start=788
+  _globals['_AGENTINFO_LABELSENTRY']._serialized_end=845
+  _globals['_HELDTASK']._serialized_start=848
+  _globals['_HELDTASK']._serialized_end=1354
+  _globals['_LISTAGENTSREQUEST']._serialized_start=1357
+  _globals['_LISTAGENTSREQUEST']._serialized_end=1501
+  _globals['_LISTAGENTSRESPONSE']._serialized_start=1503
+  _globals['_LISTAGENTSRESPONSE']._serialized_end=1609
+  _globals['_GETAGENTREQUEST']._serialized_start=1611
+  _globals['_GETAGENTREQUEST']._serialized_end=1688
+  _globals['_GETAGENTRESPONSE']._serialized_start=1690
+  _globals['_GETAGENTRESPONSE']._serialized_end=1795
 # @@protoc_insertion_point(module_scope)

@@ -106,8 +106,9 @@ on conflict (lane, node) do update set seen_at = excluded.seen_at;
 -- One statement for everything that waits in a process; lanes in ranges, as lock_ready has them. Of each
 -- mark ($7, $8, $9) the first row from there on, and the oldest transaction that writes, in one snapshot. Of
 -- circuits, unless $10 is null, a mark that is another one after any change that has been committed, and
--- the lanes with a bad end within so many milliseconds; these tables are tiny.
--- Plan: ready_lane, run_open by key.
+-- the lanes with a bad end within so many milliseconds; these tables are tiny. And up to $11 sessions that
+-- fell silent within $12 milliseconds.
+-- Plan: ready_lane, run_open by key, agent_silent.
 select 0 as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
   null::text as first, null::text as oldest, null::text as incarnation, null::timestamptz as now,
   null::text as mark, null::integer[] as watched
@@ -153,4 +154,9 @@ select 3, null, null, null, null, null, null, null, now(),
     from circuit_end as e
     where e.bad > 0 and e.at > now() - $10::bigint * interval '1 millisecond'
   )
-where $10::bigint is not null;
+where $10::bigint is not null
+union all
+(select 4, null, null, null, null, null, null, null, null, encode(a.session, 'hex'), null
+from agent as a
+where a.silent_since > now() - $12::integer * interval '1 millisecond'
+limit $11::integer);

@@ -3,7 +3,7 @@
 -- name: due_rows
 -- Rows whose moment has come, earliest first: up to $3 of each kind and partition, $2 in all; so that a
 -- backlog of any length costs a look no more than that. That of a schedule has its id for a run's. A
--- lane counts as polled for $4 milliseconds. With the lane of a ready row, and the version of agents that it
+-- lane counts as polled for $4 milliseconds, unless those that polled it are silent since. With the lane of a ready row, and the version of agents that it
 -- is for. What a held snapshot keeps of rows that are gone is walked over: so a look begins at the moment
 -- $5, and what is more than $6 milliseconds ahead is not looked for; null: at all. Rows that rest after a failure
 -- are left out: by table ($7), run or schedule ($8), and step or number ($9).
@@ -98,12 +98,18 @@ due_now as (
     order by s.wake_at
     limit $3::integer
   ) as x
+),
+silent as materialized (
+  select s.lane
+  from (select distinct d.lane from due_now as d where d.lane > 0) as d
+  join silent_lane as s on s.lane = d.lane
+  where coalesce(s.seen_at, '-infinity') <= now() - greatest($4::integer, 60000) * interval '1 millisecond'
 )
 (select d.kind, d.due_kind, d.run_id, d.partition, d.step_no, d.fence, d.wake_at,
-  exists (
+  (exists (
     select from lane_poller as p
     where p.lane = d.lane and p.seen_at > now() - $4::integer * interval '1 millisecond'
-  ) or coalesce(d.lane < 0, false) or exists (select from paused_lane as p where p.lane = d.lane)
+  ) and not exists (select from silent as s where s.lane = d.lane)) or coalesce(d.lane < 0, false) or exists (select from paused_lane as p where p.lane = d.lane)
     or exists (select from open_lane as o where o.lane = d.lane) as polled, abs(d.lane) as lane,
   (select v.agent_version from version_lane as v where v.lane = abs(d.lane)) as agent_version,
   null::timestamptz as now, null::text[] as outside

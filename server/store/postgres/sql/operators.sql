@@ -1,62 +1,4 @@
--- What operators look at. Nothing is locked but the rows of agents, which nothing else touches.
-
--- name: mark_agents
--- In key order. What a server has not seen itself stays as it is. HOT: no index on what changes.
-insert into agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
-  seen_at, succeeded_at)
-select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.labels::jsonb,
-  u.queues::jsonb, u.tasks::jsonb, $1::text, now() - u.ago_ms * interval '1 millisecond',
-  now() - u.succeeded_ago_ms * interval '1 millisecond'
-from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
-  $9::bigint[], $10::bigint[])
-  as u (session, namespace_id, agent_id, agent_version, labels, queues, tasks, ago_ms, succeeded_ago_ms)
-order by u.session
-on conflict (session) do update
-set agent_version = excluded.agent_version, labels = excluded.labels,
-  queues = coalesce(excluded.queues, a.queues), tasks = coalesce(excluded.tasks, a.tasks),
-  server = excluded.server, seen_at = greatest(a.seen_at, excluded.seen_at),
-  succeeded_at = greatest(a.succeeded_at, excluded.succeeded_at)
-where a.namespace_id = excluded.namespace_id;
-
--- name: list_agents
--- By name and session, after ($4, $5), of one name ($2) or one session ($3). Plan: agent_by_name,
--- lease_session.
-with page as (
-  select a.*
-  from agent as a
-  where a.namespace_id = $1::integer
-    and ($2::text is null or a.agent_id = $2::text)
-    and ($3::text is null or a.session = decode($3::text, 'hex'))
-    and ($4::text is null or (a.agent_id, a.session) > ($4::text, decode($5::text, 'hex')))
-  order by a.agent_id, a.session
-  limit $6::integer
-)
-select encode(a.session, 'hex') as session, a.agent_id, a.agent_version, a.labels, a.queues, a.tasks,
-  a.server, a.first_seen_at, a.seen_at, a.succeeded_at, s.last_beat_at,
-  (select count(*) from (
-    select from lease as l where l.session = a.session limit $7::integer
-  ) as counted)::integer as held
-from page as a
-left join agent_session as s on s.session = a.session
-order by a.agent_id, a.session;
-
--- name: held_tasks
--- Plan: lease_session; run by key.
-with held as materialized (
-  select l.*
-  from lease as l
-  where l.session = decode($1::text, 'hex')
-  order by l.granted_at, l.run_id, l.step_no
-  limit $2::integer
-)
-select l.run_id, l.step_no, l.kind, l.fence, l.attempt, l.granted_at, l.attempt_by, l.progress,
-  l.progress_at, l.cancel, n.queue, n.task, r.workflow, r.definition_id
-from held as l
-join lane as n on n.id = l.lane
-cross join lateral (
-  select x.workflow, x.definition_id from run as x where x.id = l.run_id offset 0
-) as r
-order by l.granted_at, l.run_id, l.step_no;
+-- What operators look at. Nothing is locked.
 
 -- name: queue_looks
 -- The oldest of a lane is the head of one of its nine priorities, whose workflow may be paused.
@@ -66,7 +8,7 @@ with asking as (
   from agent as a
   cross join lateral jsonb_array_elements_text(a.queues) as q (name)
   where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
-    and q.name = any ($2::text[])
+    and a.silent_since is null and q.name = any ($2::text[])
   group by q.name
 )
 select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
@@ -98,7 +40,8 @@ order by u.place;
 with asking as materialized (
   select a.tasks, a.agent_version
   from agent as a
-  where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute' and a.queues ? $2::text
+  where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
+    and a.silent_since is null and a.queues ? $2::text
 ),
 page as (
   select l.id, l.task, l.class, c.agent_version
@@ -318,7 +261,8 @@ select w.waiting, w.waiting_ms, a.escalations, c.queue_circuits, c.agent_circuit
 from waiting as w cross join asked as a cross join rests as c;
 
 -- name: orphan_lanes
--- Tasks wait there which may be taken, and nobody has asked for them for $3 milliseconds. Plan: ready_lane.
+-- Tasks wait there which may be taken, and nobody has asked for them for $3 milliseconds, or those that
+-- have are silent since. Plan: ready_lane.
 with orphan as (
   select l.id, l.queue, l.task, c.agent_version
   from lane as l
@@ -327,9 +271,16 @@ with orphan as (
   where l.namespace_id = $1::integer
     and exists (select from ready as r where r.lane = l.id)
     and not exists (select from paused_lane as p where p.lane = l.id)
-    and not exists (
-      select from lane_poller as p
-      where p.lane = l.id and p.seen_at > now() - $3::integer * interval '1 millisecond'
+    and (
+      not exists (
+        select from lane_poller as p
+        where p.lane = l.id and p.seen_at > now() - $3::integer * interval '1 millisecond'
+      )
+      or exists (
+        select from silent_lane as s
+        where s.lane = l.id and coalesce(s.seen_at, '-infinity')
+          <= now() - greatest($3::integer, 60000) * interval '1 millisecond'
+      )
     )
   order by l.queue, l.task, l.id
   limit $2::integer
@@ -363,20 +314,3 @@ from paused_workflow as w
 where w.namespace_id = $1::integer
 order by w.name
 limit $2::integer);
-
--- name: forget_agents
--- Sessions that have not called for $2 ms and hold nothing. Plan: lease_session.
-with gone as (
-  delete from agent as a
-  where a.session in (
-    select o.session
-    from agent as o
-    left join lateral (
-      select true as holds from lease as l where l.session = o.session limit 1
-    ) as h on true
-    where o.seen_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
-    limit $1::integer
-  )
-  returning 1
-)
-select count(*) = $1::integer as more from gone;

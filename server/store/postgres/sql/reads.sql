@@ -109,14 +109,15 @@ order by newest.n;
 
 -- name: run_signs
 -- What agents let hear of themselves: the last beat and the progress of each lease, the last poll of the
--- lane of each ready row, what keeps that lane, how many ask for it if all of those are cordoned, the
--- version of agents that it is for, and the queue of both; always one row, for the time. Plan: lease, ready by the run's key, lane by its own.
+-- lane of each ready row and whether those that polled it are silent since (a poll counts for $2
+-- milliseconds), what keeps that lane, how many ask for it if all of those are cordoned, the version of
+-- agents that it is for, and the queue of both; always one row, for the time. Plan: lease, ready by the run's key, lane by its own.
 with kept_out as (
   select l.id as lane, count(*)::integer as agents
   from lane as l
   left join version_lane as v on v.lane = l.id
   join agent as a on a.namespace_id = l.namespace_id and a.seen_at > now() - interval '1 minute'
-    and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task)
+    and a.silent_since is null and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task)
     and (v.lane is null or a.agent_version = v.agent_version)
   where l.id in (select abs(r.lane) from ready as r where r.run_id = $1::uuid)
     and exists (select from cordon as o where o.namespace_id = l.namespace_id)
@@ -129,7 +130,11 @@ with kept_out as (
 select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled_at, lane.queue,
   h.paused, h.paused_at, h.pause_reason, o.state as circuit, o.since as open_since,
   o.until as open_until, o.saw, o.forced_at, o.forced_by, o.forced_why, k.agents as cordoned,
-  v.agent_version
+  v.agent_version, not x.is_lease and exists (
+    select from silent_lane as s
+    where s.lane = abs(x.lane) and coalesce(s.seen_at, '-infinity')
+      <= now() - greatest($2::integer, 60000) * interval '1 millisecond'
+  ) as silent
 from (select) as one
 left join (
   select l.step_no, l.lane, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at

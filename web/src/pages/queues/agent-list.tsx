@@ -25,8 +25,9 @@ export function agentAddress({ session }: Pick<AgentInfo, "session">): string {
 const SILENT_MS = 60_000;
 
 /** What keeps it from work, or that it works. */
-export function agentStanding({ cordons, circuits, held, lastSeenTime }: AgentInfo): Standing {
-  if (lastSeenTime && Date.now() - timestampMs(lastSeenTime) > SILENT_MS)
+export function agentStanding(agent: AgentInfo): Standing {
+  const { cordons, circuits, held, lastSeenTime, silentSinceTime } = agent;
+  if (silentSinceTime || (lastSeenTime && Date.now() - timestampMs(lastSeenTime) > SILENT_MS))
     return { tone: "idle", word: "silent" };
   if (cordons.length > 0) return { tone: "paused", word: "cordoned" };
   if (circuits.some((one) => circuitStanding(one).tone !== "ok"))

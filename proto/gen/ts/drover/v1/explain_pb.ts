@@ -239,8 +239,8 @@ export type LaneWait = Message<"drover.v1.LaneWait"> & {
   task: string;
 
   /**
-   * Whether an agent polled this queue for this task in the last minute. If so, agents are there and
-   * busy; if not, none is there.
+   * Whether an agent polled this queue for this task in the last minute, and has not fallen silent
+   * since (AgentInfo.silent_since_time). If so, agents are there and busy; if not, none is there.
    *
    * @generated from field: bool polled = 3;
    */

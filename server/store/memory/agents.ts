@@ -1,0 +1,60 @@
+// What servers tell of agents, as the statements of agents.sql do.
+import type { Moment } from "../../core/attempt.ts";
+import type { AgentSeen, SilentSession } from "../operators.ts";
+import type { AgentRow, Tables } from "./tables.ts";
+
+export function markPolled(
+  tables: Tables,
+  seenAt: Moment,
+  node: string,
+  lanes: readonly number[],
+): void {
+  for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt });
+}
+
+export function markAgents(
+  tables: Tables,
+  now: Moment,
+  server: string,
+  seen: readonly AgentSeen[],
+): void {
+  for (const one of seen) {
+    const { session, namespaceId, agentId, agentVersion, labels } = one;
+    const before = tables.agent.get(session);
+    if (before && before.namespaceId !== namespaceId) continue;
+    const calledAt = now - one.calledAgoMs;
+    const silentSince = before?.silentSince ?? null;
+    tables.agent.put({
+      ...{ session, namespaceId, agentId: before?.agentId ?? agentId, agentVersion, labels },
+      ...{ server, poll: one.poll ?? before?.poll ?? null },
+      firstSeenAt: before?.firstSeenAt ?? now,
+      seenAt: Math.max(before?.seenAt ?? 0, now - one.agoMs),
+      calledAt: Math.max(before?.calledAt ?? 0, calledAt),
+      silentSince: silentSince !== null && calledAt < silentSince ? silentSince : null,
+      succeededAt: later(
+        before?.succeededAt ?? null,
+        one.succeededAgoMs === null ? null : now - one.succeededAgoMs,
+      ),
+    });
+  }
+}
+
+export function markSilent(tables: Tables, now: Moment, silent: readonly SilentSession[]): void {
+  for (const one of silent) {
+    const row = tables.agent.get(one.session);
+    if (!row || row.silentSince !== null) continue;
+    const since = one.kind === "lost" ? one.at : now - one.agoMs;
+    if (row.calledAt <= since && isSilent(tables, row, one))
+      tables.agent.put({ ...row, silentSince: since });
+  }
+}
+
+function isSilent(tables: Tables, { session }: AgentRow, said: SilentSession): boolean {
+  if (said.kind === "gone") return tables.lease.where("session", session).length === 0;
+  const { lastBeatAt = 0 } = tables.agentSession.get(session) ?? {};
+  return lastBeatAt <= said.at - said.heartbeatMs;
+}
+
+function later(a: Moment | null, b: Moment | null): Moment | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b);
+}

@@ -1,0 +1,138 @@
+// The agents that call, as servers tell of them and operators look at them.
+import type { Moment } from "../../core/attempt.ts";
+import {
+  type AgentPage,
+  type AgentPoll,
+  type AgentRecord,
+  type AgentSeen,
+  HELD_MAX,
+  type HeldTask,
+  type SilentSession,
+} from "../operators.ts";
+import { cancels, taskKinds } from "./codes.ts";
+import { columns, labelsOf } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+export async function markAgents(
+  query: Query,
+  server: string,
+  seen: readonly AgentSeen[],
+): Promise<void> {
+  if (seen.length === 0) return;
+  const rows = columns(
+    seen,
+    (one) => one.session,
+    (one) => one.namespaceId,
+    (one) => one.agentId,
+    (one) => one.agentVersion,
+    (one) => JSON.stringify(one.labels),
+    (one) => one.poll && JSON.stringify(one.poll.queues),
+    (one) => one.poll && JSON.stringify(one.poll.tasks),
+    (one) => Math.round(one.agoMs),
+    (one) => one.succeededAgoMs && Math.round(one.succeededAgoMs),
+    (one) => Math.round(one.calledAgoMs),
+  );
+  await query("mark_agents", [server, ...rows]);
+}
+
+export async function markSilent(query: Query, silent: readonly SilentSession[]): Promise<void> {
+  if (silent.length === 0) return;
+  const [lost, gone] = [
+    silent.filter((one) => one.kind === "lost"),
+    silent.filter((one) => one.kind === "gone"),
+  ];
+  await query("mark_silent", [
+    ...columns(
+      lost,
+      (one) => one.session,
+      (one) => one.at,
+      (one) => one.heartbeatMs,
+    ),
+    ...columns(
+      gone,
+      (one) => one.session,
+      (one) => Math.round(one.agoMs),
+    ),
+  ]);
+}
+
+interface AgentRow {
+  session: string;
+  agent_id: string;
+  agent_version: string;
+  labels: unknown;
+  queues: readonly string[] | null;
+  tasks: readonly string[] | null;
+  server: string;
+  first_seen_at: Moment;
+  seen_at: Moment;
+  succeeded_at: Moment | null;
+  last_beat_at: Moment | null;
+  silent_since: Moment | null;
+  held: number;
+}
+
+export async function listAgents(
+  query: Query,
+  namespaceId: number,
+  { agentId, session, after, limit }: AgentPage,
+): Promise<readonly AgentRecord[]> {
+  const place = [after?.agentId ?? null, after?.session ?? null];
+  const asked = [namespaceId, agentId, session, ...place, limit, HELD_MAX];
+  const rows = await query<AgentRow>("list_agents", asked);
+  return rows.map((row) => ({
+    session: row.session,
+    agentId: row.agent_id,
+    agentVersion: row.agent_version,
+    labels: labelsOf(row.labels),
+    poll: pollOf(row),
+    server: row.server,
+    firstSeenAt: row.first_seen_at,
+    seenAt: row.seen_at,
+    lastBeatAt: row.last_beat_at,
+    silentSince: row.silent_since,
+    succeededAt: row.succeeded_at,
+    held: row.held,
+  }));
+}
+
+function pollOf({ queues, tasks }: AgentRow): AgentPoll | null {
+  return queues && { queues, tasks: tasks ?? [] };
+}
+
+interface HeldRow {
+  run_id: string;
+  step_no: number;
+  kind: number;
+  fence: number;
+  attempt: number;
+  granted_at: Moment;
+  attempt_by: Moment;
+  progress: string | null;
+  progress_at: Moment;
+  cancel: number;
+  queue: string;
+  task: string;
+  workflow: string;
+  definition_id: number;
+}
+
+export async function heldTasks(query: Query, session: string): Promise<readonly HeldTask[]> {
+  const rows = await query<HeldRow>("held_tasks", [session, HELD_MAX]);
+  return rows.map((row) => ({
+    runId: row.run_id,
+    workflow: row.workflow,
+    definitionId: row.definition_id,
+    step: row.step_no,
+    kind: taskKinds.name(row.kind),
+    queue: row.queue,
+    task: row.task,
+    fence: row.fence,
+    attempt: row.attempt,
+    since: row.granted_at,
+    attemptBy: row.attempt_by,
+    progress: row.progress,
+    progressAt: row.progress_at,
+    cancelling: cancels.name(row.cancel) !== "none",
+  }));
+}

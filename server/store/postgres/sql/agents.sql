@@ -1,0 +1,114 @@
+-- The agents that call, as servers tell of them. Nothing else touches their rows.
+
+-- name: mark_agents
+-- In key order. What a server has not seen itself stays as it is. Who was silent is no more once it has
+-- called since. HOT: no index on what changes, unless a session was silent.
+insert into agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
+  seen_at, succeeded_at, called_at)
+select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.labels::jsonb,
+  u.queues::jsonb, u.tasks::jsonb, $1::text, now() - u.ago_ms * interval '1 millisecond',
+  now() - u.succeeded_ago_ms * interval '1 millisecond',
+  now() - u.called_ago_ms * interval '1 millisecond'
+from unnest($2::text[], $3::integer[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[],
+  $9::bigint[], $10::bigint[], $11::bigint[])
+  as u (session, namespace_id, agent_id, agent_version, labels, queues, tasks, ago_ms, succeeded_ago_ms,
+    called_ago_ms)
+order by u.session
+on conflict (session) do update
+set agent_version = excluded.agent_version, labels = excluded.labels,
+  queues = coalesce(excluded.queues, a.queues), tasks = coalesce(excluded.tasks, a.tasks),
+  server = excluded.server, seen_at = greatest(a.seen_at, excluded.seen_at),
+  succeeded_at = greatest(a.succeeded_at, excluded.succeeded_at),
+  called_at = greatest(a.called_at, excluded.called_at),
+  silent_since = case when excluded.called_at < a.silent_since then a.silent_since end
+where a.namespace_id = excluded.namespace_id;
+
+-- name: mark_silent
+-- In key order. Those ($1) of which a lease was lost then ($2), unless a heartbeat came in the lease's time
+-- ($3) before that; and those ($4) whose connection has gone so long ago ($5), unless they hold a task,
+-- whose lease tells more. Who has called since is not silent. Plan: agent, agent_session by key, lease_session.
+with said as (
+  select decode(u.session, 'hex') as session, to_timestamp(u.at / 1e3::float8) as since, u.heartbeat_ms
+  from unnest($1::text[], $2::bigint[], $3::bigint[]) as u (session, at, heartbeat_ms)
+  union all
+  select decode(u.session, 'hex'), now() - u.ago_ms * interval '1 millisecond', null
+  from unnest($4::text[], $5::bigint[]) as u (session, ago_ms)
+),
+found as materialized (
+  select a.session, s.since
+  from said as s
+  join agent as a on a.session = s.session
+  where a.silent_since is null and coalesce(a.called_at, a.first_seen_at) <= s.since and case
+    when s.heartbeat_ms is null
+      then not exists (select from lease as l where l.session = a.session)
+    else not exists (
+      select from agent_session as b
+      where b.session = a.session
+        and b.last_beat_at > s.since - s.heartbeat_ms * interval '1 millisecond'
+    )
+  end
+  order by a.session
+  for update of a
+)
+update agent as a
+set silent_since = f.since
+from found as f
+where a.session = f.session;
+
+-- name: list_agents
+-- By name and session, after ($4, $5), of one name ($2) or one session ($3). Plan: agent_by_name,
+-- lease_session.
+with page as (
+  select a.*
+  from agent as a
+  where a.namespace_id = $1::integer
+    and ($2::text is null or a.agent_id = $2::text)
+    and ($3::text is null or a.session = decode($3::text, 'hex'))
+    and ($4::text is null or (a.agent_id, a.session) > ($4::text, decode($5::text, 'hex')))
+  order by a.agent_id, a.session
+  limit $6::integer
+)
+select encode(a.session, 'hex') as session, a.agent_id, a.agent_version, a.labels, a.queues, a.tasks,
+  a.server, a.first_seen_at, a.seen_at, a.succeeded_at, a.silent_since,
+  s.last_beat_at,
+  (select count(*) from (
+    select from lease as l where l.session = a.session limit $7::integer
+  ) as counted)::integer as held
+from page as a
+left join agent_session as s on s.session = a.session
+order by a.agent_id, a.session;
+
+-- name: held_tasks
+-- Plan: lease_session; run by key.
+with held as materialized (
+  select l.*
+  from lease as l
+  where l.session = decode($1::text, 'hex')
+  order by l.granted_at, l.run_id, l.step_no
+  limit $2::integer
+)
+select l.run_id, l.step_no, l.kind, l.fence, l.attempt, l.granted_at, l.attempt_by, l.progress,
+  l.progress_at, l.cancel, n.queue, n.task, r.workflow, r.definition_id
+from held as l
+join lane as n on n.id = l.lane
+cross join lateral (
+  select x.workflow, x.definition_id from run as x where x.id = l.run_id offset 0
+) as r
+order by l.granted_at, l.run_id, l.step_no;
+
+-- name: forget_agents
+-- Sessions that have not called for $2 ms and hold nothing. Plan: lease_session.
+with gone as (
+  delete from agent as a
+  where a.session in (
+    select o.session
+    from agent as o
+    left join lateral (
+      select true as holds from lease as l where l.session = o.session limit 1
+    ) as h on true
+    where o.seen_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
+    limit $1::integer
+  )
+  returning 1
+)
+select count(*) = $1::integer as more from gone;

@@ -1,0 +1,118 @@
+/** Sessions that have fallen silent: they do not count as polling until they are heard again. */
+import { expect, test } from "vitest";
+import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
+import { workflow } from "../support/core-world.ts";
+import { claim, newSession, newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
+
+const AGENTS = { agentId: null, session: null, after: null, limit: 100 };
+
+export function describeSilentAgents(opened: Opened): void {
+  /** A run whose pickup is over in a lane that two agents have polled. */
+  async function polledRun() {
+    const { store } = opened();
+    const partition = ownPartition();
+    const steps = { a: { task: "book", queue: "q" } };
+    const run = await schedule(store, workflow(steps), { partition, agoMs: 400_000 });
+    const { namespaceId } = run;
+    const agents = [seen(namespaceId), seen(namespaceId)] as const;
+    await store.markAgents("here:1", agents);
+    await store.markPolled(newUuid(), run.lanes);
+    return { ...run, partition, agents };
+  }
+
+  function seen(namespaceId: number): AgentSeen {
+    return {
+      ...{ session: newSession(), namespaceId, agentId: "hotel", agentVersion: "1", labels: {} },
+      ...{ poll: { queues: ["q"], tasks: [] }, agoMs: 0, calledAgoMs: 0, succeededAgoMs: null },
+    };
+  }
+
+  async function lost({ session }: AgentSeen, heartbeatMs = 3_000): Promise<SilentSession> {
+    return { kind: "lost", session, at: await opened().store.operators.now(), heartbeatMs };
+  }
+
+  /** What each reader says of whether somebody polls. */
+  async function said(run: Awaited<ReturnType<typeof polledRun>>) {
+    const { store } = opened();
+    const { namespaceId, ref, partition } = run;
+    const [look] = await store.operators.queueLooks(namespaceId, ["q"]);
+    const [task] = await store.operators.queueTasks(namespaceId, "q");
+    const [due] = (await store.dueRows([partition], 1)).due;
+    const { silent } = await store.reads.runSigns(ref.runId);
+    const { orphans } = await store.operators.attention(namespaceId);
+    const listed = await store.operators.agents(namespaceId, AGENTS);
+    return {
+      agents: [look?.agents, task?.agents],
+      isPolled: [due?.polled, !silent.has(0), orphans.length === 0],
+      silent: listed.filter(({ silentSince }) => silentSince !== null).length,
+    };
+  }
+
+  const polledBy = (agents: number) => ({
+    ...{ agents: [agents, agents], silent: 2 - agents },
+    isPolled: Array(3).fill(agents > 0),
+  });
+
+  test("sessions that have lost a lease for silence do not count as polling", async () => {
+    const { store } = opened();
+    const run = await polledRun();
+    const [one, other] = run.agents;
+    expect(await said(run)).toEqual(polledBy(2));
+    await store.markSilent([await lost(one)]);
+    expect(await said(run)).toEqual(polledBy(1));
+    await store.markSilent([await lost(other), await lost(one)]);
+    expect(await said(run)).toEqual(polledBy(0));
+    const { silent } = await store.pulse({ lanes: [], runs: [], marks: [] });
+    expect(silent).toEqual(expect.arrayContaining([one.session, other.session]));
+  });
+
+  test("a silent session counts again once it has called, and not while a poll is parked", async () => {
+    const { store } = opened();
+    const run = await polledRun();
+    await store.markSilent(await Promise.all(run.agents.map((one) => lost(one))));
+    const parked = run.agents.map((one) => ({ ...one, calledAgoMs: 60_000 }));
+    await store.markAgents("here:1", parked);
+    expect(await said(run)).toEqual(polledBy(0));
+    await store.markAgents("here:1", run.agents);
+    expect(await said(run)).toEqual(polledBy(2));
+    const { silent } = await store.pulse({ lanes: [], runs: [], marks: [] });
+    expect(silent).not.toContain(run.agents[0].session);
+  });
+
+  test("a session that beats and has lost a lease all the same is not silent", async () => {
+    const { store } = opened();
+    const run = await polledRun();
+    const [{ session, agentId, agentVersion, namespaceId }, other] = run.agents;
+    await store.beat([{ session, agentId, agentVersion, namespaceId, reports: [] }]);
+    await store.markSilent([await lost(run.agents[0], 60_000), await lost(other)]);
+    expect(await said(run)).toEqual(polledBy(1));
+  });
+
+  test("a session whose connection has gone is silent, unless it holds a task or has called since", async () => {
+    const { store } = opened();
+    const run = await polledRun();
+    const [one, other] = run.agents;
+    const gone = ({ session }: AgentSeen, agoMs: number): SilentSession => {
+      return { kind: "gone", session, agoMs };
+    };
+    const held = await schedule(store, workflow({ a: {} }));
+    await claim(store, held, { session: one.session });
+    await store.markSilent([gone(one, 0), gone(other, 60_000)]);
+    expect(await said(run)).toEqual(polledBy(2));
+    await store.markSilent([gone(other, 0)]);
+    expect(await said(run)).toEqual(polledBy(1));
+  });
+
+  test("silent sessions of other queues, tasks and versions say nothing about a lane", async () => {
+    const { store } = opened();
+    const run = await polledRun();
+    const { namespaceId } = run;
+    const elsewhere = [
+      { ...seen(namespaceId), poll: { queues: ["r"], tasks: [] } },
+      { ...seen(namespaceId), poll: { queues: ["q"], tasks: ["undo"] } },
+    ];
+    await store.markAgents("here:1", elsewhere);
+    await store.markSilent(await Promise.all(elsewhere.map((one) => lost(one))));
+    expect(await said(run)).toMatchObject({ agents: [2, 2], isPolled: [true, true, true] });
+  });
+}
