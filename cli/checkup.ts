@@ -11,6 +11,7 @@ import type {
 import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import { cordonWords, uncordonCommand } from "./cordon-words.ts";
+import { supervisorCommand, unwatchedWords } from "./region-words.ts";
 import { clean, counted, durationWords, pauseWords } from "./words.ts";
 
 export interface Finding {
@@ -68,7 +69,7 @@ export function findingsOf(facts: Facts): readonly Finding[] {
     clientClock(facts),
     health(facts),
     supervisors(facts),
-    partitions(facts),
+    ...partitions(facts),
     ...agents(facts),
     ...pauses(facts),
     ...cordons(facts),
@@ -171,11 +172,20 @@ function supervisors({ supervisors: all }: Facts): Finding {
   return ok("supervisors", saw);
 }
 
-function partitions({ overview: { latePartitions: late } }: Facts): Finding {
-  if (late.length === 0) return ok("partitions", "each is watched, and none is overdue");
-  const unwatched = late.filter(({ watched }) => !watched).length;
-  const saw = `${counted(late.length, "partition")} late, ${unwatched} of them watched by nobody`;
-  return fail("partitions", saw, "drover partition list --late");
+function partitions({ overview: { lateRegions: late } }: Facts): readonly Finding[] {
+  if (late.length === 0)
+    return [ok("partitions", "each of a region in use is watched, and none is overdue")];
+  return late.flatMap((one) => {
+    const where = `${counted(one.overdue, "partition")} of region "${clean(one.region)}"`;
+    return [
+      ...(one.unwatched > 0
+        ? [fail("partitions", unwatchedWords(one), supervisorCommand(one))]
+        : []),
+      ...(one.overdue > 0
+        ? [fail("partitions", `work is overdue in ${where}`, "drover partition list --late")]
+        : []),
+    ];
+  });
 }
 
 function agents({ overview: { unservedTasks }, again }: Facts): readonly Finding[] {

@@ -1051,6 +1051,30 @@ create view silent_lane as
            from agent a
           where a.silent_since is not null and a.namespace_id = l.namespace_id and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task) and (v.lane is null or a.agent_version = v.agent_version)));
 
+create view region_use as
+ select id,
+    name,
+    (exists ( select
+           from run_open o
+          where o.partition >= (r.id * 256) and o.partition < (r.id * 256 + 256)
+         offset 0)) or (exists ( select
+           from schedule s
+          where s.partition >= (r.id * 256) and s.partition < (r.id * 256 + 256) and s.wake_at is not null
+         offset 0)) or (exists ( select
+           from outbox x
+          where x.partition >= (r.id * 256) and x.partition < (r.id * 256 + 256)
+         offset 0)) or (exists ( select
+           from delivery d
+          where d.partition >= (r.id * 256) and d.partition < (r.id * 256 + 256) and d.next_try_at is not null
+         offset 0)) or (exists ( select
+           from trigger_end t
+          where t.partition >= (r.id * 256) and t.partition < (r.id * 256 + 256)
+         offset 0)) or id = 0 and (exists ( select
+           from inbox i
+          where i.refused_at is null
+         offset 0)) as used
+   from region r;
+
 -- comments
 
 comment on table agent is 'An agent session as the servers see it; agent_session is what leases go by.';

@@ -10,7 +10,7 @@ import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { OnFlown } from "./flights.ts";
 import type { Worked } from "./scheduler/told.ts";
 import type { PassRecord } from "./store/changes.ts";
-import { OVERDUE_OF } from "./store/overdue.ts";
+import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
 import type { Granted } from "./store/store.ts";
 import type { Itself } from "./supervisor/itself.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
@@ -163,7 +163,7 @@ export function observePlane(
   metrics.observe("drover_degraded", () => one(Number(itself.health().status === "degraded")));
   metrics.observe("drover_partitions_unowned", () => {
     const seen = itself.seen();
-    return seen ? one(seen.unowned) : [];
+    return seen ? one(unownedCount(seen)) : [];
   });
   metrics.observe("drover_overdue_seconds", () => {
     const seen = itself.seen();

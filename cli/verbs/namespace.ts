@@ -17,6 +17,7 @@ import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
+import { supervisorCommand } from "../region-words.ts";
 import { printTable } from "../table.ts";
 import { clean, moment, pauseWords } from "../words.ts";
 import { addNamespaceSettings, namespaceLimitWords, retentionWords } from "./namespace-settings.ts";
@@ -80,7 +81,7 @@ function unwatchedLines(regions: readonly Region[]): readonly string[] {
     .filter(({ watchedPartitions, partitions }) => watchedPartitions < partitions)
     .map(({ name, watchedPartitions, partitions }) => {
       const open = partitions - watchedPartitions;
-      return `region ${clean(name)}: nobody watches ${open} of its ${partitions} partitions\n  next: drover supervisor --region ${clean(name)}`;
+      return `region ${clean(name)}: nobody watches ${open} of its ${partitions} partitions\n  next: ${supervisorCommand({ region: name })}`;
     });
 }
 

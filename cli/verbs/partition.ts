@@ -86,9 +86,10 @@ function addList(partition: Command, ended: Ended): void {
       const partitions = late ? items.filter((one) => one.late) : items;
       const answer = create(ListPartitionsResponseSchema, { partitions });
       writeList(output, [ListPartitionsResponseSchema, answer], [PartitionSchema, partitions]);
-      const headers = ["PARTITION", "WATCHED BY", "AT", "TAKEN", "HAND-OVERS", "LATE BY"];
+      const headers = ["PARTITION", "REGION", "WATCHED BY", "AT", "TAKEN", "HAND-OVERS", "LATE BY"];
       const rows = partitions.map((one) => [
         String(one.partition),
+        clean(one.region),
         watcherWords(one),
         clean(one.address),
         moment(one.takenTime),

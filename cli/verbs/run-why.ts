@@ -16,6 +16,7 @@ import { contextOf } from "../context.ts";
 import { resolveCommand } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
+import { supervisorCommand } from "../region-words.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
 import { errorWords, runVerdict, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
@@ -107,6 +108,8 @@ function actionWords(action: PersonAction, runId: string, again: string): string
     }
     case ActionKind.UNCORDON_AGENT:
       return `drover agent cordons${again} names who is cordoned; drover agent uncordon`;
+    case ActionKind.START_SUPERVISOR:
+      return `${supervisorCommand(action)} (with DATABASE_URL)`;
     case ActionKind.RESUME_NAMESPACE:
       return `drover namespace resume${again}`;
     case ActionKind.RESUME_WORKFLOW:

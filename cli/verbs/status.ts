@@ -8,8 +8,8 @@ import {
   GetClusterInfoResponseSchema,
   type GetOverviewResponse,
   GetOverviewResponseSchema,
+  type LateRegion,
 } from "@drover/proto/drover/v1/overview_pb.ts";
-import type { Partition } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Pause } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Command } from "commander";
@@ -20,6 +20,7 @@ import { cordonWords, uncordonCommand } from "../cordon-words.ts";
 import { escalationName, subjectWords } from "../escalation-words.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
+import { supervisorCommand, unwatchedWords } from "../region-words.ts";
 import { printPairs, printTable } from "../table.ts";
 import { clean, clip, counted, durationWords, moment } from "../words.ts";
 import { stateWords } from "./circuit.ts";
@@ -87,13 +88,13 @@ export function concerns(
 }
 
 function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
-  const { openEscalations: open, latePartitions, namespacePause } = overview;
+  const { openEscalations: open, lateRegions, namespacePause } = overview;
   const untold = open - asked.length;
   const untoldWords = counted(untold, asked.length > 0 ? "more escalation" : "escalation");
   return [
     ...asked.map(escalationRow),
     ...(untold > 0 ? [row(`${untoldWords} open`, undefined, "drover escalation list")] : []),
-    ...partitionRows(latePartitions),
+    ...lateRegions.flatMap(regionRows),
     ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
         `no agent${agentVersion === "" ? "" : ` of version "${clean(agentVersion)}"`} asks for "${clean(task)}" of queue "${clean(queue)}"`,
@@ -152,22 +153,14 @@ function circuitRow(circuit: Circuit): Row {
   );
 }
 
-function partitionRows(late: readonly Partition[]): readonly Row[] {
-  const orphans = late.filter(({ watched }) => !watched).length;
-  const lags = late.flatMap(({ lag }) => (lag ? [durationMs(lag)] : []));
-  const next = "drover partition list --late";
+function regionRows(late: LateRegion): readonly Row[] {
+  const { overdue, lag } = late;
+  const by = lag ? ` by up to ${durationWords(durationMs(lag))}` : "";
+  const where = `${counted(overdue, "partition")} of region "${clean(late.region)}"`;
   return [
-    ...(orphans > 0
-      ? [row(`nobody watches ${counted(orphans, "partition")}`, undefined, next)]
-      : []),
-    ...(lags.length > 0
-      ? [
-          row(
-            `work is overdue by up to ${durationWords(Math.max(...lags))} in ${counted(lags.length, "partition")}`,
-            undefined,
-            next,
-          ),
-        ]
+    ...(late.unwatched > 0 ? [row(unwatchedWords(late), undefined, supervisorCommand(late))] : []),
+    ...(overdue > 0
+      ? [row(`work is overdue${by} in ${where}`, undefined, "drover partition list --late")]
       : []),
   ];
 }

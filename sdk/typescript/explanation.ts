@@ -119,6 +119,8 @@ export interface PersonAction {
   readonly task: string;
   /** With START_AGENT: of which version it has to be; empty: of any. */
   readonly agentVersion: string;
+  /** With START_SUPERVISOR. */
+  readonly region: string;
   readonly approvers: readonly string[];
 }
 

@@ -84,6 +84,8 @@ export interface AgentPage {
 
 export interface Partition {
   readonly partition: number;
+  /** Its region, by name. */
+  readonly region: string;
   /** Its owner was seen in the last 3 seconds. */
   readonly watched: boolean;
   /** Who took it last; empty: it was given back, or nobody has had it yet. */
@@ -191,6 +193,8 @@ export interface Overview {
   }[];
   /** Those that nobody watches, or that are late by more than 5 s. */
   readonly latePartitions: readonly Partition[];
+  /** Regions with such partitions: all of them, with true counts. */
+  readonly lateRegions: readonly LateRegion[];
   readonly isNamespacePaused: boolean;
   readonly pausedQueues: readonly string[];
   readonly pausedWorkflows: readonly string[];
@@ -198,6 +202,18 @@ export interface Overview {
   readonly openCircuits: readonly Circuit[];
   /** Agents, and versions of agents, that get nothing new. */
   readonly cordons: readonly Cordon[];
+}
+
+/** A region that is not watched as it should be: `drover supervisor --region NAME` watches it. */
+export interface LateRegion {
+  readonly region: string;
+  readonly partitions: number;
+  /** Of its partitions, those that nobody watches. */
+  readonly unwatched: number;
+  /** Those where something is overdue. */
+  readonly overdue: number;
+  /** By how much, at most; null: nothing is. */
+  readonly lagMs: number | null;
 }
 
 export interface Operations {
@@ -343,9 +359,9 @@ function readCluster(answer: overview.GetClusterInfoResponse): ClusterInfo {
 }
 
 function readPartition(one: partitions.Partition): Partition {
-  const { partition, watched, supervisor, address, epoch, lag, late } = one;
+  const { partition, region, watched, supervisor, address, epoch, lag, late } = one;
   return Object.freeze({
-    ...{ partition, watched, supervisor, address, epoch, late },
+    ...{ partition, region, watched, supervisor, address, epoch, late },
     lastSeenTime: readTime(one.lastSeenTime),
     takenTime: readTime(one.takenTime),
     lagMs: lag === undefined ? null : durationMs(lag),
@@ -359,6 +375,10 @@ function readOverview(answer: overview.GetOverviewResponse): Overview {
       return { queue, task, agentVersion, oldestTime: readTime(oldestTime) };
     }),
     latePartitions: answer.latePartitions.map(readPartition),
+    lateRegions: answer.lateRegions.map(({ region, partitions, unwatched, overdue, lag }) => {
+      const lagMs = lag === undefined ? null : durationMs(lag);
+      return { region, partitions, unwatched, overdue, lagMs };
+    }),
     isNamespacePaused: answer.namespacePause !== undefined,
     pausedQueues: answer.pausedQueues.map(({ name }) => name),
     pausedWorkflows: answer.pausedWorkflows.map(({ name }) => name),

@@ -7,6 +7,7 @@ import type {
   NextKind,
   StepWait,
   Tried,
+  Unwatched,
   Wait,
   WaitsFor,
 } from "./explanation.ts";
@@ -51,7 +52,16 @@ function sentence(subject: Subject, plan: Plan, wait: Wait, now: Moment): string
   const name = isVerify ? `the verify of ${subject.name}` : subject.name;
   const what = whatWords({ ...subject, name }, plan, waitsFor, now);
   const whole = `For ${inWords(Math.max(0, now - since))} ${what}${triedWords(tried)}`;
-  return next ? `${whole}; ${inTime(next.at - now)} ${NEXT[next.what]}.` : `${whole}.`;
+  if (!next) return `${whole}.`;
+  const { what: soon, at, unwatched } = next;
+  if (unwatched) return `${whole}; ${unwatchedWords(NEXT[soon], at - now, unwatched)}.`;
+  return `${whole}; ${inTime(at - now)} ${NEXT[soon]}.`;
+}
+
+function unwatchedWords(next: string, dueMs: number, { region, whole }: Unwatched): string {
+  const due = dueMs > 0 ? `is due in ${inWords(dueMs)}` : `is overdue by ${inWords(-dueMs)}`;
+  const of = whole ? `region "${region}"` : `its partition of region "${region}"`;
+  return `what comes next (${next}) ${due}, and no supervisor watches ${of}: start one with drover supervisor --region ${region}`;
 }
 
 function whatWords(

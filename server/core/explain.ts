@@ -33,10 +33,28 @@ export function explain(plan: Plan, seen: SeenRun): Explanation {
           ...explainItems(plan, seen),
         ];
   const first = steps.filter(isFirst).sort((a, b) => rank(a) - rank(b) || at(a) - at(b));
-  return {
+  return asWatched(seen, {
     run: explainRun(plan, seen, steps, first[0]),
     waitsOn: first.map(({ step }) => step),
     steps,
+  });
+}
+
+/** Where nobody watches, nothing happens when a moment comes, and somebody has to be started. */
+function asWatched({ state, signs }: SeenRun, explanation: Explanation): Explanation {
+  const { unwatched } = signs;
+  if (!unwatched || isEnded(state)) return explanation;
+  const { run, steps, ...rest } = explanation;
+  // Claims let one task through an open circuit, and no supervisor.
+  const told = <W extends Wait>(wait: W): W =>
+    wait.next && wait.next.what !== "try-one"
+      ? { ...wait, next: { ...wait.next, unwatched } }
+      : wait;
+  const start: Action = { kind: "start-supervisor", region: unwatched.region };
+  return {
+    ...rest,
+    run: { ...told(run), actions: [start, ...run.actions] },
+    steps: steps.map(told),
   };
 }
 

@@ -63,8 +63,18 @@ export interface Signs {
   readonly cordoned: ReadonlyMap<number, number>;
   /** Of steps in their queue: of which version agents must be, where not any may take it. */
   readonly agentVersions: ReadonlyMap<number, string>;
+  /** Nobody acts when a moment of the run comes; null: somebody does. */
+  readonly unwatched: Unwatched | null;
   /** Of both: the name of the queue, also where expressions came to it. */
   readonly queues: ReadonlyMap<number, string>;
+}
+
+/** No supervisor watches the run's partition. */
+export interface Unwatched {
+  /** Its region, by name. */
+  readonly region: string;
+  /** None watches any partition of the region. */
+  readonly whole: boolean;
 }
 
 /** Somebody has paused the queue, all queues of the namespace, or the workflow. */
@@ -237,6 +247,8 @@ export interface AgentWorking {
 export interface Next {
   readonly what: NextKind;
   readonly at: Moment;
+  /** It will not happen by itself: nobody is there to do it. */
+  readonly unwatched?: Unwatched;
 }
 
 export type NextKind =
@@ -321,5 +333,7 @@ export type Action =
   | { readonly kind: "uncordon-agent"; readonly queue: string; readonly taskName: string }
   | { readonly kind: "resume-namespace" }
   | { readonly kind: "resume-workflow" }
+  /** Start a process that watches the region of this name. */
+  | { readonly kind: "start-supervisor"; readonly region: string }
   /** CancelRun. */
   | { readonly kind: "cancel"; readonly undo: readonly ("compensate" | "leave")[] };

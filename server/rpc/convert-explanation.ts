@@ -22,6 +22,7 @@ import type {
   NextKind as CoreNextKind,
   Wait as CoreWait,
   LanePause,
+  Next,
   Tried,
   WaitsFor,
 } from "../core/explanation.ts";
@@ -140,14 +141,19 @@ function waitFields(
   return {
     waitingFor: WAIT_KINDS[waitsFor.kind],
     sinceTime: timestampFromMs(since),
-    next: next === null ? NextKind.UNSPECIFIED : NEXT_KINDS[next.what],
-    ...timeField("nextTime", next?.at ?? null),
+    ...nextFields(next),
     ...(tried ? { tried: triedInit(tried) } : {}),
     actions: actions.map((action) => actionInit(plan, action)),
     waitsOn: waitsFor.kind === "steps" ? idsOf(plan, waitsFor.steps) : [],
     taskKind: taskKindOf(waitsFor),
     ...detailOf(runId, waitsFor),
   };
+}
+
+/** What nobody is there to do does not happen by itself: the sentence says what it would be. */
+function nextFields(next: Next | null): Pick<WaitInit, "next" | "nextTime"> {
+  if (next === null || next.unwatched) return { next: NextKind.UNSPECIFIED };
+  return { next: NEXT_KINDS[next.what], nextTime: timestampFromMs(next.at) };
 }
 
 function taskKindOf(waitsFor: WaitsFor): TaskKind {
@@ -269,6 +275,8 @@ function actionInit(plan: Plan, action: Action): MessageInitShape<typeof PersonA
       return { kind: ActionKind.RESUME_NAMESPACE };
     case "resume-workflow":
       return { kind: ActionKind.RESUME_WORKFLOW, workflow: plan.workflow };
+    case "start-supervisor":
+      return { kind: ActionKind.START_SUPERVISOR, region: action.region };
     case "cancel":
       return { kind: ActionKind.CANCEL, choices: [...action.undo] };
   }

@@ -3,11 +3,16 @@ import { readFileSync } from "node:fs";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import { ActivitySchema, GetOverviewResponseSchema } from "@drover/proto/drover/v1/overview_pb.ts";
+import {
+  ActivitySchema,
+  GetOverviewResponseSchema,
+  type LateRegionSchema,
+} from "@drover/proto/drover/v1/overview_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
+import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../store/partition.ts";
 import type { Pause } from "../store/queues.ts";
 import type { Namespace, Store } from "../store/store.ts";
 import { readActivity } from "./activity-look.ts";
@@ -22,7 +27,8 @@ import { pauseMessage } from "./queues.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-const PARTITIONS_LOOKED_AT_MAX = 4_096;
+/** All that there can be: what is counted of them is true. */
+const PARTITIONS_LOOKED_AT_MAX = REGIONS_MAX * PARTITIONS_PER_REGION;
 const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
 const CORDONS_MAX = 100;
@@ -132,9 +138,10 @@ async function overviewOf(
       .filter(({ oldestAt }) => oldestAt !== null && now - oldestAt >= UNSERVED_AFTER_MS)
       .map(unservedMessage),
     latePartitions: partitions
-      .map((one) => partitionMessage(one, now, overdueMs))
-      .filter(({ late }) => late)
-      .slice(0, LATE_PARTITIONS_MAX),
+      .filter((one) => isLate(one, now, overdueMs))
+      .slice(0, LATE_PARTITIONS_MAX)
+      .map((one) => partitionMessage(one, now, overdueMs)),
+    lateRegions: lateRegions(partitions, now, overdueMs),
     ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
     pausedQueues: seen.pausedQueues.map(namedPause),
     pausedWorkflows: seen.pausedWorkflows.map(namedPause),
@@ -143,14 +150,42 @@ async function overviewOf(
   };
 }
 
+/** Those that are watched as they should be are left out. */
+function lateRegions(
+  partitions: readonly PartitionRecord[],
+  now: Moment,
+  overdueMs: number,
+): MessageInitShape<typeof LateRegionSchema>[] {
+  return [...Map.groupBy(partitions, ({ region }) => region)].flatMap(([region, of]) => {
+    if (!of.some((one) => isLate(one, now, overdueMs))) return [];
+    const lags = of.map(({ overdueAt }) => (overdueAt === null ? 0 : now - overdueAt));
+    const overdue = lags.filter((lag) => lag > overdueMs);
+    const unwatched = of.filter(({ watched }) => !watched).length;
+    const counts = { region, partitions: of.length, unwatched, overdue: overdue.length };
+    return overdue.length === 0
+      ? [counts]
+      : [{ ...counts, lag: durationFromMs(Math.max(...overdue)) }];
+  });
+}
+
+/** A region that is not used needs nobody. */
+function isLate(
+  { watched, used, overdueAt }: PartitionRecord,
+  now: Moment,
+  overdueMs: number,
+): boolean {
+  return (used && !watched) || (overdueAt !== null && now - overdueAt > overdueMs);
+}
+
 function partitionMessage(
-  { partition, epoch, takenAt, owner, watched, overdueAt }: PartitionRecord,
+  record: PartitionRecord,
   now: Moment,
   overdueMs: number,
 ): MessageInitShape<typeof PartitionSchema> {
-  const late = !watched || (overdueAt !== null && now - overdueAt > overdueMs);
+  const { partition, region, epoch, takenAt, owner, watched, overdueAt } = record;
+  const late = isLate(record, now, overdueMs);
   return {
-    ...{ partition, watched, late, epoch: BigInt(epoch) },
+    ...{ partition, region, watched, late, epoch: BigInt(epoch) },
     supervisor: owner?.node ?? "",
     address: owner?.address ?? "",
     ...timeField("lastSeenTime", owner?.lastSeenAt ?? null),

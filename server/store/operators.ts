@@ -136,6 +136,10 @@ export interface PartitionOwner {
 
 export interface PartitionRecord {
   readonly partition: number;
+  /** Its region, by name. */
+  readonly region: string;
+  /** Something of the region waits for its supervisor, or will (the view region_use). */
+  readonly used: boolean;
   /** How often it has changed hands. */
   readonly epoch: number;
   /** null: nobody has had it yet. */

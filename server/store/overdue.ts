@@ -26,8 +26,18 @@ export interface Overdue {
   readonly rows: Readonly<Record<OverdueOf, number>>;
   /** The earliest moment that nobody has acted on; null: nothing is overdue. */
   readonly oldestAt: Moment | null;
-  /** Partitions of the question without an owner that was seen in the last 3 seconds. */
-  readonly unowned: number;
+  /** Regions in use with partitions of the question whose owner was not seen for 3 seconds. */
+  readonly unowned: readonly UnownedRegion[];
+}
+
+export interface UnownedRegion {
+  readonly region: string;
+  /** Without an owner. */
+  readonly partitions: number;
+}
+
+export function unownedCount({ unowned }: Pick<Overdue, "unowned">): number {
+  return unowned.reduce((sum, { partitions }) => sum + partitions, 0);
 }
 
 export function noneOverdue(): Record<OverdueOf, number> {

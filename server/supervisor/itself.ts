@@ -11,7 +11,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { HealthConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import { OVERDUE_OF, type Overdue } from "../store/overdue.ts";
+import { OVERDUE_OF, type Overdue, unownedCount } from "../store/overdue.ts";
 import type { Store } from "../store/store.ts";
 
 /** How long a moment may have come before its transaction commits. */
@@ -58,7 +58,7 @@ export function createItself(options: ItselfOptions): Itself {
     // Where an old snapshot is held, all of it may be more than a statement may take.
     if (since === null) wholeAtMs = lookedAtMs;
     seen = await store.overdue(options.partitions(), config.overdueMs, since);
-    unownedSinceMs = seen.unowned === 0 ? null : (unownedSinceMs ?? lookedAtMs);
+    unownedSinceMs = unownedCount(seen) === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;
     health = healthOf(seen, { unownedMs, sweepAgeMs: options.sweepAgeMs() }, config);
@@ -101,7 +101,11 @@ export function healthOf(
     reasons.push(`${what} (${counts.join(", ")}): nobody acts on it, or not fast enough`);
   }
   if (unownedMs >= most.unownedMs)
-    reasons.push(`${unowned} partitions are without owner: start a server, or see why it hangs`);
+    for (const { region, partitions } of unowned)
+      reasons.push(
+        `${partitions} partitions of region "${region}" are without owner: ` +
+          `start drover supervisor --region ${region}, or see why its supervisor hangs`,
+      );
   if (sweepAgeMs > most.sweepLateMs) {
     const minutes = (ms: number): number => Math.floor(ms / 60_000);
     const allowed = `${minutes(most.sweepLateMs)} are allowed`;

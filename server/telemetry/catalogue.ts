@@ -97,7 +97,7 @@ export const CATALOGUE = Object.freeze({
     type: "gauge",
     unit: "partitions",
     labels: [],
-    help: "Partitions whose owner was not seen for 3 seconds, or that have none; every server sees all of them.",
+    help: "Partitions of regions in use whose owner was not seen for 3 seconds, or that have none; every server sees all of them.",
     wrong: "above 0 for 5 s",
   },
   drover_partitions_owned: {

@@ -115,7 +115,7 @@ export function newRunId(at: number, partition: number): string {
   made++;
   const time = Math.floor(at).toString(16).padStart(12, "0");
   const count = (made % 0x1000).toString(16).padStart(3, "0");
-  const end = `${hex(5)}${partition.toString(16).padStart(2, "0")}`;
+  const end = `${hex(5)}${(partition % 256).toString(16).padStart(2, "0")}`;
   return `${time.slice(0, 8)}-${time.slice(8)}-7${count}-8${hex(2).slice(1)}-${end}`;
 }
 

@@ -45,14 +45,16 @@ export function describeOverdue(opened: Opened): void {
     const { store } = opened();
     const partition = ownPartition();
     const unowned = async () => (await store.overdue([partition], 1_000)).unowned;
-    expect(await unowned()).toBe(1);
+    const one = [{ region: "default", partitions: 1 }];
+    await schedule(store, workflow({ a: {} }), { partition });
+    expect(await unowned()).toEqual(one);
     const session = await store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
     await session.tryLock([partition]);
     await session.takeOver([partition]);
     await session.look();
-    expect(await unowned()).toBe(0);
+    expect(await unowned()).toEqual([]);
     await session.unlock([partition]);
-    expect(await unowned()).toBe(1);
+    expect(await unowned()).toEqual(one);
     await session.leave();
   });
 }

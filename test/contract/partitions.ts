@@ -6,7 +6,8 @@ import { expect, test, vi } from "vitest";
 import { partitionsOf } from "../../server/store/partition.ts";
 import type { PartitionSession, TakenPartition } from "../../server/store/partition-session.ts";
 import type { Store } from "../../server/store/store.ts";
-import { newUuid, type Opened } from "./fixture.ts";
+import { workflow } from "../support/core-world.ts";
+import { cancel, newUuid, type Opened, pass, schedule } from "./fixture.ts";
 
 const join = (store: Store): Promise<PartitionSession> =>
   store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
@@ -96,6 +97,38 @@ export function describePartitions(opened: Opened): void {
     expect((await session.takeOver(mine)).map(({ epoch }) => epoch)).toEqual([1, 1, 1]);
     const regions = await store.reads.listRegions();
     expect(regions.find((one) => one.name === region)).toEqual({ id, name: region, watched: 3 });
+    await session.leave();
+  });
+
+  test("a region is in use while a run of it is open, and a run knows whether it is watched", async () => {
+    const { store } = opened();
+    const region = `r-${newUuid().slice(-6)}`;
+    const { id: namespaceId, region: id } = await store.createNamespace(`in-${region}`, region);
+    const [partition = 0] = partitionsOf(id);
+    const used = async () => {
+      const page = { after: partition - 1, limit: 1 };
+      return (await store.operators.partitions(page)).partitions[0];
+    };
+    const unowned = async () => (await store.overdue(partitionsOf(id), 1_000)).unowned;
+    expect(await used()).toMatchObject({ region, used: false });
+    expect(await unowned()).toEqual([]);
+    const run = await schedule(store, workflow({ a: {} }), { namespaceId, partition });
+    const unwatched = async () => (await store.reads.runSigns(run.ref.runId)).unwatched;
+    expect(await used()).toMatchObject({ region, used: true, watched: false });
+    expect(await unowned()).toEqual([{ region, partitions: 256 }]);
+    expect(await unwatched()).toEqual({ region, whole: true });
+    const session = await join(store);
+    await session.tryLock([partition + 1]);
+    await session.takeOver([partition + 1]);
+    await session.look();
+    expect(await unwatched()).toEqual({ region, whole: false });
+    await session.tryLock([partition]);
+    await session.takeOver([partition]);
+    await session.look();
+    expect(await unwatched()).toBeNull();
+    expect(await unowned()).toEqual([{ region, partitions: 254 }]);
+    await pass(store, run, cancel(false));
+    expect(await unowned()).toEqual([]);
     await session.leave();
   });
 

@@ -216,7 +216,7 @@ describe("the variants of the supervisor", () => {
       return client.schedule({ workflow: { workflow: "waits", steps }, input: {} });
     };
     await work("default");
-    await work("europe");
+    const { runId } = await work("europe");
     await until("the run of the watched region ends", async () =>
       (await completed()) === 1 ? true : null,
     );
@@ -224,6 +224,17 @@ describe("the variants of the supervisor", () => {
       "select partition / 256 as region from run_open",
     );
     expect(rows).toEqual([{ region: 1 }]);
+    const command = "drover supervisor --region eu";
+    const why = await drover(["run", "why", runId, "--namespace", "europe"], { env });
+    expect(why.stdout).toMatch(/is overdue by .* and no supervisor watches region "eu"/);
+    expect(why.stdout).toContain(`  ${command} (with DATABASE_URL)`);
+    expect(why.stdout).not.toContain("now it goes on");
+    const status = await drover(["status"], { env });
+    expect(status.stdout).toMatch(/nobody watches region "eu" \(256 partitions\) .*--region eu/);
+    const doctor = await drover(["doctor"], { env });
+    expect(doctor.stdout + doctor.stderr).toContain(command);
+    const health = await fetch(`${rest.pages}/healthz`);
+    expect(JSON.stringify(await health.json())).toContain(command);
 
     const eu = await startSupervisor("--region eu");
     await owns(eu.pages, PARTITIONS);

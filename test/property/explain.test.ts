@@ -144,6 +144,7 @@ function eventsOf(action: Action): readonly RunEvent[] {
     case "resume-namespace":
     case "resume-workflow":
     case "complete-deferred":
+    case "start-supervisor":
       return [];
   }
 }

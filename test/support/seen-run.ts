@@ -10,6 +10,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   polls: new Map(),
   polledMs: 60_000,
   silent: new Set<number>(),
+  unwatched: null,
   pauses: new Map(),
   circuits: new Map(),
   cordoned: new Map(),

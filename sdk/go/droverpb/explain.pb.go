@@ -305,6 +305,8 @@ const (
 	ActionKind_ACTION_KIND_SET_CIRCUIT ActionKind = 40
 	// UncordonAgent of an agent, or a version of agents, that asks for `task` of `queue`.
 	ActionKind_ACTION_KIND_UNCORDON_AGENT ActionKind = 41
+	// Start a supervisor that watches `region`: nobody watches the run, so nothing of it happens by time.
+	ActionKind_ACTION_KIND_START_SUPERVISOR ActionKind = 50
 )
 
 // Enum value maps for ActionKind.
@@ -324,6 +326,7 @@ var (
 		32: "ACTION_KIND_RESUME_WORKFLOW",
 		40: "ACTION_KIND_SET_CIRCUIT",
 		41: "ACTION_KIND_UNCORDON_AGENT",
+		50: "ACTION_KIND_START_SUPERVISOR",
 	}
 	ActionKind_value = map[string]int32{
 		"ACTION_KIND_UNSPECIFIED":       0,
@@ -340,6 +343,7 @@ var (
 		"ACTION_KIND_RESUME_WORKFLOW":   32,
 		"ACTION_KIND_SET_CIRCUIT":       40,
 		"ACTION_KIND_UNCORDON_AGENT":    41,
+		"ACTION_KIND_START_SUPERVISOR":  50,
 	}
 )
 
@@ -498,7 +502,8 @@ type Wait struct {
 	// Since when. Where the engine keeps no moment of its own, that of the last that is on record
 	// before it.
 	SinceTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=since_time,json=sinceTime,proto3" json:"since_time,omitempty"`
-	// What happens at `next_time` if nobody does anything.
+	// What happens at `next_time` if nobody does anything. UNSPECIFIED also where no supervisor watches
+	// the run: `sentence` says what would happen.
 	Next NextKind `protobuf:"varint,6,opt,name=next,proto3,enum=drover.v1.NextKind" json:"next,omitempty"`
 	// When. In the past: it is due. Absent: nothing happens by itself.
 	NextTime *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=next_time,json=nextTime,proto3" json:"next_time,omitempty"`
@@ -1466,7 +1471,9 @@ type PersonAction struct {
 	// With RESUME_WORKFLOW: workflow to resume.
 	Workflow string `protobuf:"bytes,30,opt,name=workflow,proto3" json:"workflow,omitempty"`
 	// With START_AGENT: version that the agent has to be of. Empty: any.
-	AgentVersion  string `protobuf:"bytes,31,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	AgentVersion string `protobuf:"bytes,31,opt,name=agent_version,json=agentVersion,proto3" json:"agent_version,omitempty"`
+	// With START_SUPERVISOR: name of the region.
+	Region        string `protobuf:"bytes,50,opt,name=region,proto3" json:"region,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1571,6 +1578,13 @@ func (x *PersonAction) GetAgentVersion() string {
 	return ""
 }
 
+func (x *PersonAction) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
 var File_drover_v1_explain_proto protoreflect.FileDescriptor
 
 const file_drover_v1_explain_proto_rawDesc = "" +
@@ -1657,7 +1671,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n" +
 	"\tsignal_id\x18\x02 \x01(\tR\bsignalId\x12?\n" +
 	"\rreceived_time\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\freceivedTime\x12\x1a\n" +
-	"\bsentence\x18\x04 \x01(\tR\bsentence\"\xbb\x02\n" +
+	"\bsentence\x18\x04 \x01(\tR\bsentence\"\xd3\x02\n" +
 	"\fPersonAction\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.drover.v1.ActionKindR\x04kind\x12\x17\n" +
 	"\astep_id\x18\x02 \x01(\tR\x06stepId\x12#\n" +
@@ -1669,7 +1683,8 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x04task\x18\a \x01(\tR\x04task\x12\x1c\n" +
 	"\tapprovers\x18\b \x03(\tR\tapprovers\x12\x1a\n" +
 	"\bworkflow\x18\x1e \x01(\tR\bworkflow\x12#\n" +
-	"\ragent_version\x18\x1f \x01(\tR\fagentVersion*\x9b\x04\n" +
+	"\ragent_version\x18\x1f \x01(\tR\fagentVersion\x12\x16\n" +
+	"\x06region\x182 \x01(\tR\x06region*\x9b\x04\n" +
 	"\bWaitKind\x12\x19\n" +
 	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17WAIT_KIND_AGENT_TO_POLL\x10\x01\x12\x1b\n" +
@@ -1714,7 +1729,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x11NEXT_KIND_GIVE_UP\x10\x0f\x12\x17\n" +
 	"\x13NEXT_KIND_NEXT_WAVE\x10\x11\x12\x18\n" +
 	"\x14NEXT_KIND_STOP_CHILD\x10\x10\x12\x15\n" +
-	"\x11NEXT_KIND_TRY_ONE\x10(*\x96\x03\n" +
+	"\x11NEXT_KIND_TRY_ONE\x10(*\xb8\x03\n" +
 	"\n" +
 	"ActionKind\x12\x1b\n" +
 	"\x17ACTION_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
@@ -1730,7 +1745,8 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x1cACTION_KIND_RESUME_NAMESPACE\x10\x1f\x12\x1f\n" +
 	"\x1bACTION_KIND_RESUME_WORKFLOW\x10 \x12\x1b\n" +
 	"\x17ACTION_KIND_SET_CIRCUIT\x10(\x12\x1e\n" +
-	"\x1aACTION_KIND_UNCORDON_AGENT\x10)*z\n" +
+	"\x1aACTION_KIND_UNCORDON_AGENT\x10)\x12 \n" +
+	"\x1cACTION_KIND_START_SUPERVISOR\x102*z\n" +
 	"\vPausedThing\x12\x1c\n" +
 	"\x18PAUSED_THING_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12PAUSED_THING_QUEUE\x10\x01\x12\x1a\n" +

@@ -81,8 +81,8 @@ type GetOverviewResponse struct {
 	// Tasks of the namespace that have waited for 3 s, may be taken, and nobody has asked for them in
 	// the last minute; by queue and task.
 	UnservedTasks []*UnservedTask `protobuf:"bytes,2,rep,name=unserved_tasks,json=unservedTasks,proto3" json:"unserved_tasks,omitempty"`
-	// Partitions that are late: nobody watches them, or something is overdue there. The first 1,000.
-	// They belong to no namespace.
+	// Partitions that are late: nobody watches them although their region is in use, or something is
+	// overdue there. The first 1,000; `late_regions` counts all. They belong to no namespace.
 	LatePartitions []*Partition `protobuf:"bytes,3,rep,name=late_partitions,json=latePartitions,proto3" json:"late_partitions,omitempty"`
 	// The pause of the namespace. Absent: it is not paused.
 	NamespacePause *Pause `protobuf:"bytes,4,opt,name=namespace_pause,json=namespacePause,proto3" json:"namespace_pause,omitempty"`
@@ -96,7 +96,9 @@ type GetOverviewResponse struct {
 	// Agents, and versions of agents, that get nothing new.
 	Cordons []*Cordon `protobuf:"bytes,8,rep,name=cordons,proto3" json:"cordons,omitempty"`
 	// What the runs of the namespace came to lately. Absent in WatchOverview, which has it beside.
-	Activity      *Activity `protobuf:"bytes,9,opt,name=activity,proto3" json:"activity,omitempty"`
+	Activity *Activity `protobuf:"bytes,9,opt,name=activity,proto3" json:"activity,omitempty"`
+	// Regions with partitions that are late, by number: all of them. They belong to no namespace.
+	LateRegions   []*LateRegion `protobuf:"bytes,10,rep,name=late_regions,json=lateRegions,proto3" json:"late_regions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -194,6 +196,95 @@ func (x *GetOverviewResponse) GetActivity() *Activity {
 	return nil
 }
 
+func (x *GetOverviewResponse) GetLateRegions() []*LateRegion {
+	if x != nil {
+		return x.LateRegions
+	}
+	return nil
+}
+
+// A region that is not watched as it should be.
+type LateRegion struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its name: `drover supervisor --region NAME` watches it.
+	Region string `protobuf:"bytes,1,opt,name=region,proto3" json:"region,omitempty"`
+	// How many partitions it has.
+	Partitions int32 `protobuf:"varint,2,opt,name=partitions,proto3" json:"partitions,omitempty"`
+	// How many of them nobody watches.
+	Unwatched int32 `protobuf:"varint,3,opt,name=unwatched,proto3" json:"unwatched,omitempty"`
+	// In how many of them something is overdue.
+	Overdue int32 `protobuf:"varint,4,opt,name=overdue,proto3" json:"overdue,omitempty"`
+	// By how much, at most. Absent: nothing is.
+	Lag           *durationpb.Duration `protobuf:"bytes,5,opt,name=lag,proto3" json:"lag,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LateRegion) Reset() {
+	*x = LateRegion{}
+	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LateRegion) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LateRegion) ProtoMessage() {}
+
+func (x *LateRegion) ProtoReflect() protoreflect.Message {
+	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LateRegion.ProtoReflect.Descriptor instead.
+func (*LateRegion) Descriptor() ([]byte, []int) {
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *LateRegion) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
+}
+
+func (x *LateRegion) GetPartitions() int32 {
+	if x != nil {
+		return x.Partitions
+	}
+	return 0
+}
+
+func (x *LateRegion) GetUnwatched() int32 {
+	if x != nil {
+		return x.Unwatched
+	}
+	return 0
+}
+
+func (x *LateRegion) GetOverdue() int32 {
+	if x != nil {
+		return x.Overdue
+	}
+	return 0
+}
+
+func (x *LateRegion) GetLag() *durationpb.Duration {
+	if x != nil {
+		return x.Lag
+	}
+	return nil
+}
+
 // Asks for what needs a person, from now on.
 type WatchOverviewRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -208,7 +299,7 @@ type WatchOverviewRequest struct {
 
 func (x *WatchOverviewRequest) Reset() {
 	*x = WatchOverviewRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	mi := &file_drover_v1_overview_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -220,7 +311,7 @@ func (x *WatchOverviewRequest) String() string {
 func (*WatchOverviewRequest) ProtoMessage() {}
 
 func (x *WatchOverviewRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[2]
+	mi := &file_drover_v1_overview_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -233,7 +324,7 @@ func (x *WatchOverviewRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchOverviewRequest.ProtoReflect.Descriptor instead.
 func (*WatchOverviewRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{2}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WatchOverviewRequest) GetNamespace() string {
@@ -265,7 +356,7 @@ type WatchOverviewResponse struct {
 
 func (x *WatchOverviewResponse) Reset() {
 	*x = WatchOverviewResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[3]
+	mi := &file_drover_v1_overview_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -277,7 +368,7 @@ func (x *WatchOverviewResponse) String() string {
 func (*WatchOverviewResponse) ProtoMessage() {}
 
 func (x *WatchOverviewResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[3]
+	mi := &file_drover_v1_overview_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -290,7 +381,7 @@ func (x *WatchOverviewResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchOverviewResponse.ProtoReflect.Descriptor instead.
 func (*WatchOverviewResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{3}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WatchOverviewResponse) GetOverview() *GetOverviewResponse {
@@ -356,7 +447,7 @@ type Activity struct {
 
 func (x *Activity) Reset() {
 	*x = Activity{}
-	mi := &file_drover_v1_overview_proto_msgTypes[4]
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -368,7 +459,7 @@ func (x *Activity) String() string {
 func (*Activity) ProtoMessage() {}
 
 func (x *Activity) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[4]
+	mi := &file_drover_v1_overview_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -381,7 +472,7 @@ func (x *Activity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Activity.ProtoReflect.Descriptor instead.
 func (*Activity) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{4}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Activity) GetMinutes() []*ActivityMinute {
@@ -494,7 +585,7 @@ type WorkflowActivity struct {
 
 func (x *WorkflowActivity) Reset() {
 	*x = WorkflowActivity{}
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +597,7 @@ func (x *WorkflowActivity) String() string {
 func (*WorkflowActivity) ProtoMessage() {}
 
 func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[5]
+	mi := &file_drover_v1_overview_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +610,7 @@ func (x *WorkflowActivity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WorkflowActivity.ProtoReflect.Descriptor instead.
 func (*WorkflowActivity) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{5}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *WorkflowActivity) GetWorkflow() string {
@@ -576,7 +667,7 @@ type RetriedStep struct {
 
 func (x *RetriedStep) Reset() {
 	*x = RetriedStep{}
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -588,7 +679,7 @@ func (x *RetriedStep) String() string {
 func (*RetriedStep) ProtoMessage() {}
 
 func (x *RetriedStep) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[6]
+	mi := &file_drover_v1_overview_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -601,7 +692,7 @@ func (x *RetriedStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetriedStep.ProtoReflect.Descriptor instead.
 func (*RetriedStep) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{6}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RetriedStep) GetWorkflow() string {
@@ -662,7 +753,7 @@ type ActivityMinute struct {
 
 func (x *ActivityMinute) Reset() {
 	*x = ActivityMinute{}
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -674,7 +765,7 @@ func (x *ActivityMinute) String() string {
 func (*ActivityMinute) ProtoMessage() {}
 
 func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[7]
+	mi := &file_drover_v1_overview_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -687,7 +778,7 @@ func (x *ActivityMinute) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityMinute.ProtoReflect.Descriptor instead.
 func (*ActivityMinute) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{7}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ActivityMinute) GetStartTime() *timestamppb.Timestamp {
@@ -758,7 +849,7 @@ type UnservedTask struct {
 
 func (x *UnservedTask) Reset() {
 	*x = UnservedTask{}
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -770,7 +861,7 @@ func (x *UnservedTask) String() string {
 func (*UnservedTask) ProtoMessage() {}
 
 func (x *UnservedTask) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[8]
+	mi := &file_drover_v1_overview_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -783,7 +874,7 @@ func (x *UnservedTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnservedTask.ProtoReflect.Descriptor instead.
 func (*UnservedTask) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{8}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *UnservedTask) GetQueue() string {
@@ -834,7 +925,7 @@ type NamedPause struct {
 
 func (x *NamedPause) Reset() {
 	*x = NamedPause{}
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -846,7 +937,7 @@ func (x *NamedPause) String() string {
 func (*NamedPause) ProtoMessage() {}
 
 func (x *NamedPause) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[9]
+	mi := &file_drover_v1_overview_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -859,7 +950,7 @@ func (x *NamedPause) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NamedPause.ProtoReflect.Descriptor instead.
 func (*NamedPause) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{9}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NamedPause) GetName() string {
@@ -885,7 +976,7 @@ type GetClusterInfoRequest struct {
 
 func (x *GetClusterInfoRequest) Reset() {
 	*x = GetClusterInfoRequest{}
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -897,7 +988,7 @@ func (x *GetClusterInfoRequest) String() string {
 func (*GetClusterInfoRequest) ProtoMessage() {}
 
 func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[10]
+	mi := &file_drover_v1_overview_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -910,7 +1001,7 @@ func (x *GetClusterInfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoRequest.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoRequest) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{10}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
 }
 
 // What runs here.
@@ -934,7 +1025,7 @@ type GetClusterInfoResponse struct {
 
 func (x *GetClusterInfoResponse) Reset() {
 	*x = GetClusterInfoResponse{}
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -946,7 +1037,7 @@ func (x *GetClusterInfoResponse) String() string {
 func (*GetClusterInfoResponse) ProtoMessage() {}
 
 func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[11]
+	mi := &file_drover_v1_overview_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -959,7 +1050,7 @@ func (x *GetClusterInfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetClusterInfoResponse.ProtoReflect.Descriptor instead.
 func (*GetClusterInfoResponse) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{11}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetClusterInfoResponse) GetServerVersion() string {
@@ -1019,7 +1110,7 @@ type AppliedMigration struct {
 
 func (x *AppliedMigration) Reset() {
 	*x = AppliedMigration{}
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1031,7 +1122,7 @@ func (x *AppliedMigration) String() string {
 func (*AppliedMigration) ProtoMessage() {}
 
 func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[12]
+	mi := &file_drover_v1_overview_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1044,7 +1135,7 @@ func (x *AppliedMigration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppliedMigration.ProtoReflect.Descriptor instead.
 func (*AppliedMigration) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{12}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *AppliedMigration) GetNumber() int32 {
@@ -1081,7 +1172,7 @@ type OpenRuns struct {
 
 func (x *OpenRuns) Reset() {
 	*x = OpenRuns{}
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1184,7 @@ func (x *OpenRuns) String() string {
 func (*OpenRuns) ProtoMessage() {}
 
 func (x *OpenRuns) ProtoReflect() protoreflect.Message {
-	mi := &file_drover_v1_overview_proto_msgTypes[13]
+	mi := &file_drover_v1_overview_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1197,7 @@ func (x *OpenRuns) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenRuns.ProtoReflect.Descriptor instead.
 func (*OpenRuns) Descriptor() ([]byte, []int) {
-	return file_drover_v1_overview_proto_rawDescGZIP(), []int{13}
+	return file_drover_v1_overview_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *OpenRuns) GetState() RunState {
@@ -1129,7 +1220,7 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\n" +
 	"\x18drover/v1/overview.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x19drover/v1/partition.proto\x1a\x15drover/v1/queue.proto\x1a\x13drover/v1/run.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"R\n" +
 	"\x12GetOverviewRequest\x12<\n" +
-	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\x8f\x04\n" +
+	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\"\xc9\x04\n" +
 	"\x13GetOverviewResponse\x12)\n" +
 	"\x10open_escalations\x18\x01 \x01(\x05R\x0fopenEscalations\x12>\n" +
 	"\x0eunserved_tasks\x18\x02 \x03(\v2\x17.drover.v1.UnservedTaskR\runservedTasks\x12=\n" +
@@ -1139,7 +1230,18 @@ const file_drover_v1_overview_proto_rawDesc = "" +
 	"\x10paused_workflows\x18\x06 \x03(\v2\x15.drover.v1.NamedPauseR\x0fpausedWorkflows\x127\n" +
 	"\ropen_circuits\x18\a \x03(\v2\x12.drover.v1.CircuitR\fopenCircuits\x12+\n" +
 	"\acordons\x18\b \x03(\v2\x11.drover.v1.CordonR\acordons\x12/\n" +
-	"\bactivity\x18\t \x01(\v2\x13.drover.v1.ActivityR\bactivity\"s\n" +
+	"\bactivity\x18\t \x01(\v2\x13.drover.v1.ActivityR\bactivity\x128\n" +
+	"\flate_regions\x18\n" +
+	" \x03(\v2\x15.drover.v1.LateRegionR\vlateRegions\"\xa9\x01\n" +
+	"\n" +
+	"LateRegion\x12\x16\n" +
+	"\x06region\x18\x01 \x01(\tR\x06region\x12\x1e\n" +
+	"\n" +
+	"partitions\x18\x02 \x01(\x05R\n" +
+	"partitions\x12\x1c\n" +
+	"\tunwatched\x18\x03 \x01(\x05R\tunwatched\x12\x18\n" +
+	"\aoverdue\x18\x04 \x01(\x05R\aoverdue\x12+\n" +
+	"\x03lag\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03lag\"s\n" +
 	"\x14WatchOverviewRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18@R\x05after\"\x9c\x01\n" +
@@ -1228,62 +1330,65 @@ func file_drover_v1_overview_proto_rawDescGZIP() []byte {
 	return file_drover_v1_overview_proto_rawDescData
 }
 
-var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_drover_v1_overview_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_drover_v1_overview_proto_goTypes = []any{
 	(*GetOverviewRequest)(nil),     // 0: drover.v1.GetOverviewRequest
 	(*GetOverviewResponse)(nil),    // 1: drover.v1.GetOverviewResponse
-	(*WatchOverviewRequest)(nil),   // 2: drover.v1.WatchOverviewRequest
-	(*WatchOverviewResponse)(nil),  // 3: drover.v1.WatchOverviewResponse
-	(*Activity)(nil),               // 4: drover.v1.Activity
-	(*WorkflowActivity)(nil),       // 5: drover.v1.WorkflowActivity
-	(*RetriedStep)(nil),            // 6: drover.v1.RetriedStep
-	(*ActivityMinute)(nil),         // 7: drover.v1.ActivityMinute
-	(*UnservedTask)(nil),           // 8: drover.v1.UnservedTask
-	(*NamedPause)(nil),             // 9: drover.v1.NamedPause
-	(*GetClusterInfoRequest)(nil),  // 10: drover.v1.GetClusterInfoRequest
-	(*GetClusterInfoResponse)(nil), // 11: drover.v1.GetClusterInfoResponse
-	(*AppliedMigration)(nil),       // 12: drover.v1.AppliedMigration
-	(*OpenRuns)(nil),               // 13: drover.v1.OpenRuns
-	(*Partition)(nil),              // 14: drover.v1.Partition
-	(*Pause)(nil),                  // 15: drover.v1.Pause
-	(*Circuit)(nil),                // 16: drover.v1.Circuit
-	(*Cordon)(nil),                 // 17: drover.v1.Cordon
-	(*durationpb.Duration)(nil),    // 18: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),  // 19: google.protobuf.Timestamp
-	(RunState)(0),                  // 20: drover.v1.RunState
+	(*LateRegion)(nil),             // 2: drover.v1.LateRegion
+	(*WatchOverviewRequest)(nil),   // 3: drover.v1.WatchOverviewRequest
+	(*WatchOverviewResponse)(nil),  // 4: drover.v1.WatchOverviewResponse
+	(*Activity)(nil),               // 5: drover.v1.Activity
+	(*WorkflowActivity)(nil),       // 6: drover.v1.WorkflowActivity
+	(*RetriedStep)(nil),            // 7: drover.v1.RetriedStep
+	(*ActivityMinute)(nil),         // 8: drover.v1.ActivityMinute
+	(*UnservedTask)(nil),           // 9: drover.v1.UnservedTask
+	(*NamedPause)(nil),             // 10: drover.v1.NamedPause
+	(*GetClusterInfoRequest)(nil),  // 11: drover.v1.GetClusterInfoRequest
+	(*GetClusterInfoResponse)(nil), // 12: drover.v1.GetClusterInfoResponse
+	(*AppliedMigration)(nil),       // 13: drover.v1.AppliedMigration
+	(*OpenRuns)(nil),               // 14: drover.v1.OpenRuns
+	(*Partition)(nil),              // 15: drover.v1.Partition
+	(*Pause)(nil),                  // 16: drover.v1.Pause
+	(*Circuit)(nil),                // 17: drover.v1.Circuit
+	(*Cordon)(nil),                 // 18: drover.v1.Cordon
+	(*durationpb.Duration)(nil),    // 19: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),  // 20: google.protobuf.Timestamp
+	(RunState)(0),                  // 21: drover.v1.RunState
 }
 var file_drover_v1_overview_proto_depIdxs = []int32{
-	8,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
-	14, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
-	15, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
-	9,  // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
-	9,  // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
-	16, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
-	17, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
-	4,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
-	1,  // 8: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
-	4,  // 9: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
-	7,  // 10: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
-	13, // 11: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
-	18, // 12: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
-	18, // 13: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
-	6,  // 14: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
-	5,  // 15: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
-	19, // 16: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
-	19, // 17: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
-	19, // 18: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
-	19, // 19: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
-	15, // 20: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
-	18, // 21: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
-	12, // 22: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
-	13, // 23: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
-	19, // 24: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
-	20, // 25: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
-	26, // [26:26] is the sub-list for method output_type
-	26, // [26:26] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	9,  // 0: drover.v1.GetOverviewResponse.unserved_tasks:type_name -> drover.v1.UnservedTask
+	15, // 1: drover.v1.GetOverviewResponse.late_partitions:type_name -> drover.v1.Partition
+	16, // 2: drover.v1.GetOverviewResponse.namespace_pause:type_name -> drover.v1.Pause
+	10, // 3: drover.v1.GetOverviewResponse.paused_queues:type_name -> drover.v1.NamedPause
+	10, // 4: drover.v1.GetOverviewResponse.paused_workflows:type_name -> drover.v1.NamedPause
+	17, // 5: drover.v1.GetOverviewResponse.open_circuits:type_name -> drover.v1.Circuit
+	18, // 6: drover.v1.GetOverviewResponse.cordons:type_name -> drover.v1.Cordon
+	5,  // 7: drover.v1.GetOverviewResponse.activity:type_name -> drover.v1.Activity
+	2,  // 8: drover.v1.GetOverviewResponse.late_regions:type_name -> drover.v1.LateRegion
+	19, // 9: drover.v1.LateRegion.lag:type_name -> google.protobuf.Duration
+	1,  // 10: drover.v1.WatchOverviewResponse.overview:type_name -> drover.v1.GetOverviewResponse
+	5,  // 11: drover.v1.WatchOverviewResponse.activity:type_name -> drover.v1.Activity
+	8,  // 12: drover.v1.Activity.minutes:type_name -> drover.v1.ActivityMinute
+	14, // 13: drover.v1.Activity.states:type_name -> drover.v1.OpenRuns
+	19, // 14: drover.v1.Activity.detect_typical:type_name -> google.protobuf.Duration
+	19, // 15: drover.v1.Activity.detect_slow:type_name -> google.protobuf.Duration
+	7,  // 16: drover.v1.Activity.retried_steps:type_name -> drover.v1.RetriedStep
+	6,  // 17: drover.v1.Activity.unsuccessful_workflows:type_name -> drover.v1.WorkflowActivity
+	20, // 18: drover.v1.RetriedStep.last_time:type_name -> google.protobuf.Timestamp
+	20, // 19: drover.v1.ActivityMinute.start_time:type_name -> google.protobuf.Timestamp
+	20, // 20: drover.v1.UnservedTask.oldest_time:type_name -> google.protobuf.Timestamp
+	20, // 21: drover.v1.UnservedTask.polled_time:type_name -> google.protobuf.Timestamp
+	16, // 22: drover.v1.NamedPause.pause:type_name -> drover.v1.Pause
+	19, // 23: drover.v1.GetClusterInfoResponse.clock_difference:type_name -> google.protobuf.Duration
+	13, // 24: drover.v1.GetClusterInfoResponse.migrations:type_name -> drover.v1.AppliedMigration
+	14, // 25: drover.v1.GetClusterInfoResponse.open_runs:type_name -> drover.v1.OpenRuns
+	20, // 26: drover.v1.AppliedMigration.applied_time:type_name -> google.protobuf.Timestamp
+	21, // 27: drover.v1.OpenRuns.state:type_name -> drover.v1.RunState
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_drover_v1_overview_proto_init() }
@@ -1301,7 +1406,7 @@ func file_drover_v1_overview_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_drover_v1_overview_proto_rawDesc), len(file_drover_v1_overview_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   14,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

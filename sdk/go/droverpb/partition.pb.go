@@ -107,9 +107,12 @@ type Partition struct {
 	// How long ago the oldest moment came that nobody has acted upon yet. Absent: there is none. Some
 	// milliseconds are as it should be.
 	Lag *durationpb.Duration `protobuf:"bytes,8,opt,name=lag,proto3" json:"lag,omitempty"`
-	// Nobody watches it, or it lags by more than the server calls overdue: 5 seconds, unless its
-	// --overdue says otherwise.
-	Late          bool `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`
+	// Nobody watches it although its region is in use, or it lags by more than the server calls overdue:
+	// 5 seconds, unless its --overdue says otherwise. A region is in use while runs of it are open,
+	// or schedules, webhooks or triggers of it wait for their moment.
+	Late bool `protobuf:"varint,9,opt,name=late,proto3" json:"late,omitempty"`
+	// Name of its region.
+	Region        string `protobuf:"bytes,10,opt,name=region,proto3" json:"region,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -205,6 +208,13 @@ func (x *Partition) GetLate() bool {
 		return x.Late
 	}
 	return false
+}
+
+func (x *Partition) GetRegion() string {
+	if x != nil {
+		return x.Region
+	}
+	return ""
 }
 
 // Asks for partitions.
@@ -715,7 +725,7 @@ var File_drover_v1_partition_proto protoreflect.FileDescriptor
 
 const file_drover_v1_partition_proto_rawDesc = "" +
 	"\n" +
-	"\x19drover/v1/partition.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd1\x02\n" +
+	"\x19drover/v1/partition.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe9\x02\n" +
 	"\tPartition\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n" +
 	"\awatched\x18\x02 \x01(\bR\awatched\x12\x1e\n" +
@@ -728,7 +738,9 @@ const file_drover_v1_partition_proto_rawDesc = "" +
 	"\n" +
 	"taken_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\ttakenTime\x12+\n" +
 	"\x03lag\x18\b \x01(\v2\x19.google.protobuf.DurationR\x03lag\x12\x12\n" +
-	"\x04late\x18\t \x01(\bR\x04late\"i\n" +
+	"\x04late\x18\t \x01(\bR\x04late\x12\x16\n" +
+	"\x06region\x18\n" +
+	" \x01(\tR\x06region\"i\n" +
 	"\x15ListPartitionsRequest\x12'\n" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12'\n" +

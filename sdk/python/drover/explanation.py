@@ -106,6 +106,8 @@ class PersonAction:
     task: str
     agent_version: str
     """With START_AGENT: of which version it has to be; empty: of any."""
+    region: str
+    """With START_SUPERVISOR."""
     approvers: tuple[str, ...]
 
 

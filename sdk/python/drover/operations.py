@@ -106,7 +106,9 @@ class Partition:
     """How many seconds ago the oldest moment came that nobody has acted upon; None: there is
     none."""
     late: bool
-    """Nobody watches it, or it lags by more than the server calls overdue: 5 s unless told."""
+    """Nobody watches it although its region is in use, or it lags by more than the server calls
+    overdue: 5 s unless told."""
+    region: str
 
 
 @dataclass(frozen=True)
@@ -217,6 +219,20 @@ class NamedPause:
 
 
 @dataclass(frozen=True)
+class LateRegion:
+    """One that is not watched as it should be: `drover supervisor --region NAME` watches it."""
+
+    region: str
+    partitions: int
+    unwatched: int
+    """Of its partitions, those that nobody watches."""
+    overdue: int
+    """Those where something is overdue."""
+    lag: float | None
+    """By how many seconds, at most; None: nothing is."""
+
+
+@dataclass(frozen=True)
 class Overview:
     """What needs a person; empty where nothing does."""
 
@@ -225,6 +241,8 @@ class Overview:
     unserved_tasks: tuple[UnservedTask, ...]
     late_partitions: tuple[Partition, ...]
     """The first 1,000, of all namespaces."""
+    late_regions: tuple[LateRegion, ...]
+    """Regions with such partitions: all of them."""
     namespace_pause: Pause | None
     paused_queues: tuple[NamedPause, ...]
     paused_workflows: tuple[NamedPause, ...]

@@ -13,6 +13,7 @@ import type { LaneRow } from "./catalogue-tables.ts";
 import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
 import { mayBeTaken, seeMarks } from "./ready-rows.ts";
+import { type RegionWorld, unwatchedOf } from "./regions.ts";
 import { scheduleMoments } from "./schedules.ts";
 import { stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
@@ -29,10 +30,11 @@ export interface LaneFacts {
   readonly circuitOf: CircuitOf;
   readonly laneOf: (lane: number) => LaneRow;
   readonly polledMs: number;
+  readonly regions: RegionWorld;
 }
 
 /** Why nobody may take what stands in a lane, or that somebody would, and who. */
-export type LaneHold = Omit<LaneFacts, "laneOf"> & {
+export type LaneHold = Omit<LaneFacts, "laneOf" | "regions"> & {
   readonly laneOf: (lane: number) => Omit<LaneRow, "lane" | "base">;
 };
 
@@ -227,7 +229,7 @@ export function runSigns(
   tables: Tables,
   now: Moment,
   runId: RunId,
-  { pauseOf, laneOf, circuitOf, polledMs }: LaneFacts,
+  { pauseOf, laneOf, circuitOf, polledMs, regions }: LaneFacts,
 ): RunSigns {
   const steps = tables.step.where("run", runId).map(({ no }) => no);
   const leases = steps.flatMap((no) => {
@@ -258,6 +260,7 @@ export function runSigns(
       ? [[no, asking.length] as const]
       : [];
   });
+  const row = tables.run.get(runId);
   const silent = polls.flatMap(([no]) => {
     const { lane } = tables.ready.expect(stepKey(runId, no));
     return isSilent(tables, now, laneOf(Math.abs(lane)), polledMs) ? [no] : [];
@@ -277,6 +280,7 @@ export function runSigns(
     ...{ pauses: new Map(pauses), queues: new Map(queues), circuits: new Map(circuits) },
     ...{ cordoned: new Map(cordoned), agentVersions: new Map(agentVersions) },
     silent: new Set(silent),
+    unwatched: row ? unwatchedOf(regions, row.partition) : null,
   };
 }
 

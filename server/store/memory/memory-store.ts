@@ -93,10 +93,11 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const { namespaceOf, laneOf, isWorkflow, isVersion } = catalogue;
   const { namespaceRecords, regionNames, setNamespace: set, forgetDefinitions } = catalogue;
   const namespaceName = (id: number): string => namespaceOf(id).name;
-  const world = { tables, now, lanes: tables.lane.all, isWorkflow, namespaceOf };
+  const world = { tables, now, lanes: tables.lane.all, isWorkflow, namespaceOf, regionNames };
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
-  const signs = { pauseOf, laneOf, circuitOf, polledMs };
+  const live = (): readonly string[] => partitions.live();
+  const signs = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
   const regions = () => [...regionNames().keys()];
   const clock = { now, elapsedMs, regions, ownerLostMs };
   const partitions = createPartitions(tables, transactions, clock);
@@ -160,9 +161,8 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),
     outside: (of) => run(() => outsideOf(tables, now(), of)),
     overdue: (of, byMs, since = null) =>
-      run(() => overdue(tables, now(), { partitions: of, byMs, since, live: partitions.live() })),
-    ready: () => run(() => undefined),
-    ...{ begin, loseTail, keepTail },
+      run(() => overdue(tables, now(), { partitions: of, byMs, since }, signs.regions)),
+    ...{ begin, loseTail, keepTail, ready: () => run(() => undefined) },
     close: async () => {
       partitions.close();
       await transactions.close();

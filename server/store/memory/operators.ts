@@ -25,7 +25,7 @@ import {
   type SupervisorRecord,
   WAITING_COUNTED_MAX,
 } from "../operators.ts";
-import { partitionsOf } from "../partition.ts";
+import { partitionsOf, regionOf } from "../partition.ts";
 import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { createActivity, openRuns } from "./activity.ts";
@@ -35,15 +35,15 @@ import { isHeld } from "./circuits.ts";
 import { overdueSince } from "./looks.ts";
 import type { KnownNode } from "./partitions.ts";
 import { lanePause, type QueueWorld } from "./queues.ts";
+import { isUsed } from "./regions.ts";
 import type { AgentRow, Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** The one region that has partitions from the start. */
-const REGION = 0;
 const NODE_SHOWN_MS = 60_000;
 
 export interface OperatorWorld extends QueueWorld, StoreTimes {
   readonly nodes: () => readonly KnownNode[];
+  readonly regionNames: () => readonly string[];
 }
 
 export function createOperators(world: OperatorWorld, { run }: Transactions): Operators {
@@ -173,8 +173,12 @@ function listPartitions(world: OperatorWorld, { after, limit }: PartitionPage) {
   const { tables } = world;
   const now = world.now();
   const nodes = new Map(world.nodes().map((one) => [one.node, one]));
+  const regionNames = world.regionNames();
+  const used = regionNames.map((_, region) => isUsed(world, region));
   const known = tables.partitionLease.all().map(({ partition }) => partition);
-  const partitions = [...new Set([...partitionsOf(REGION), ...known])]
+  const partitions = [
+    ...new Set([...regionNames.flatMap((_, region) => partitionsOf(region)), ...known]),
+  ]
     .filter((partition) => partition > after)
     .sort((a, b) => a - b)
     .slice(0, limit)
@@ -185,6 +189,8 @@ function listPartitions(world: OperatorWorld, { after, limit }: PartitionPage) {
       const { address = null, lastSeenAt = null } = seen ?? {};
       return {
         ...{ partition, epoch, takenAt },
+        region: regionNames[regionOf(partition)] ?? "",
+        used: used[regionOf(partition)] ?? false,
         owner: node === null ? null : { node, address, lastSeenAt },
         watched: lastSeenAt !== null && lastSeenAt > now - world.ownerLostMs,
         overdueAt: overdueSince(tables, now, partition),

@@ -1,16 +1,18 @@
 // How far the watching is behind, as the statement of the same name says it.
 import type { Moment } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
+import { regionOf } from "../partition.ts";
 import type { DueRow } from "../store.ts";
 import { momentsOf, NOTHING_HELD } from "./looks.ts";
+import { isOwned, isUsed, type RegionWorld } from "./regions.ts";
 import { scheduleMoments } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
 
-/** `live`: nodes that are. */
 export function overdue(
   tables: Tables,
   now: Moment,
-  { partitions, byMs, since, live }: OverdueAsked,
+  { partitions, byMs, since }: OverdueAsked,
+  world: RegionWorld,
 ): Overdue {
   const rows = noneOverdue();
   let oldestAt: Moment | null = null;
@@ -29,18 +31,25 @@ export function overdue(
     for (const of of Object.keys(rows) as OverdueOf[])
       rows[of] += Math.min(counted[of], OVERDUE_ROWS_MAX);
   }
-  const isOwned = (partition: number): boolean => {
-    const node = tables.partitionLease.get(String(partition))?.node ?? null;
-    return node !== null && live.includes(node);
+  const unowned = Map.groupBy(
+    partitions.filter((one) => !isOwned(world, one)),
+    regionOf,
+  );
+  return {
+    ...{ now, rows, oldestAt },
+    unowned: [...unowned]
+      .filter(([region]) => isUsed(world, region))
+      .sort(([a], [b]) => a - b)
+      .map(([region, of]) => {
+        return { region: world.regionNames()[region] ?? "", partitions: of.length };
+      }),
   };
-  return { now, rows, oldestAt, unowned: partitions.filter((one) => !isOwned(one)).length };
 }
 
 export interface OverdueAsked {
   readonly partitions: readonly number[];
   readonly byMs: number;
   readonly since: Moment | null;
-  readonly live: readonly string[];
 }
 
 function overdueOf(kind: DueRow["kind"]): OverdueOf {

@@ -102,6 +102,8 @@ async function queueTasks(
 interface PartitionRow {
   now: Moment;
   partition: number;
+  region: string;
+  used: boolean;
   epoch: number;
   taken_at: Moment | null;
   node: string | null;
@@ -118,10 +120,10 @@ async function listPartitions(
 ) {
   const rows = await query<PartitionRow>("list_partitions", [after, limit, ownerLostMs]);
   const partitions = rows.map((row): PartitionRecord => {
-    const { partition, epoch, taken_at: takenAt, node, watched, overdue_at: overdueAt } = row;
-    const { address, last_seen_at: lastSeenAt } = row;
+    const { partition, region, used, epoch, taken_at: takenAt, node, watched } = row;
+    const { address, last_seen_at: lastSeenAt, overdue_at: overdueAt } = row;
     const owner = node === null ? null : { node, address, lastSeenAt };
-    return { partition, epoch, takenAt, owner, watched, overdueAt };
+    return { partition, region, used, epoch, takenAt, owner, watched, overdueAt };
   });
   return { now: rows[0]?.now ?? (await databaseNow(query)).now, partitions };
 }

@@ -1,6 +1,12 @@
-// How far the watching is behind, in one statement.
+// How far the watching is behind.
 import type { Moment } from "../../core/attempt.ts";
-import { noneOverdue, OVERDUE_OF, OVERDUE_ROWS_MAX, type Overdue } from "../overdue.ts";
+import {
+  noneOverdue,
+  OVERDUE_OF,
+  OVERDUE_ROWS_MAX,
+  type Overdue,
+  type UnownedRegion,
+} from "../overdue.ts";
 import type { Query } from "./transaction.ts";
 
 interface OverdueAsked {
@@ -19,7 +25,11 @@ export async function overdue(
     kind: number;
     rows: number;
     oldest_at: Moment | null;
-  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, ownerLostMs, since]);
+  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, since]);
+  const unowned = await query<UnownedRegion & Record<string, unknown>>("unowned_partitions", [
+    partitions,
+    ownerLostMs,
+  ]);
   const rows = noneOverdue();
   for (const [kind, of] of OVERDUE_OF.entries())
     rows[of] = found.find((row) => row.kind === kind)?.rows ?? 0;
@@ -28,6 +38,6 @@ export async function overdue(
     now: found[0]?.now ?? 0,
     rows,
     oldestAt: oldest.length === 0 ? null : Math.min(...oldest),
-    unowned: found.find(({ kind }) => kind === -1)?.rows ?? 0,
+    unowned,
   };
 }

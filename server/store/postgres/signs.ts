@@ -36,14 +36,17 @@ interface SignRow {
   agent_version: string | null;
   /** null: the row that is there for the time alone. */
   silent: boolean | null;
+  /** Name of its region; null: somebody watches the run. */
+  unwatched: string | null;
+  whole: boolean | null;
 }
 
 export async function runSigns(
   query: Query,
   runId: RunId,
-  { polledMs }: Pick<StoreTimes, "polledMs">,
+  { polledMs, ownerLostMs }: StoreTimes,
 ): Promise<RunSigns> {
-  const rows = await query<SignRow>("run_signs", [runId, polledMs]);
+  const rows = await query<SignRow>("run_signs", [runId, polledMs, ownerLostMs]);
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
   const silent = new Set<number>();
@@ -68,7 +71,9 @@ export async function runSigns(
     pauses.set(row.step_no, { of, since, reason: reason ?? "" });
   }
   const lanes = { polls, silent, pauses, circuits, cordoned, agentVersions, queues };
-  return { now: rows[0]?.now ?? 0, polledMs, leases, ...lanes };
+  const { now = 0, unwatched: region = null, whole = null } = rows[0] ?? {};
+  const unwatched = region === null ? null : { region, whole: whole === true };
+  return { now, polledMs, leases, unwatched, ...lanes };
 }
 
 function circuitOf(row: SignRow): LaneCircuit | null {

@@ -46,9 +46,10 @@ test("the session of a silent node ends after the time that is set, and its part
   const lost = new Promise<void>((resolve) => session.onLost(() => resolve()));
   await session.tryLock([partition]);
   await session.takeOver([partition]);
-  expect((await store.overdue([partition], 5_000)).unowned).toBe(0);
+  await schedule(store, workflow({ a: {} }), { partition });
+  expect((await store.overdue([partition], 5_000)).unowned).toEqual([]);
   await lost;
   await hand.query("update node set last_seen_at = now() - interval '1 s' where id = $1", [node]);
-  expect((await store.overdue([partition], 5_000)).unowned).toBe(1);
+  expect((await store.overdue([partition], 5_000)).unowned).toMatchObject([{ partitions: 1 }]);
   await session.leave();
 });

@@ -4,6 +4,7 @@ import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ListedIntervention } from "../../../server/store/operators.ts";
+import { partitionsOf } from "../../../server/store/partition.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { RUN_ID, SESSION, startWorld, type World } from "./rpc-world.ts";
 
@@ -141,7 +142,8 @@ describe("partitions", () => {
     world = await startWorld(told);
     grpc = grpcClient(world.port);
     const lags = [null, 500, 3_000, 7_000];
-    const row = { epoch: 1, takenAt: NOW, owner: null, watched: true };
+    const of = { region: "default", used: true, epoch: 1, takenAt: NOW, owner: null };
+    const row = { ...of, watched: true };
     const partitions = [
       ...lags.map((lag, partition) => ({ ...row, partition, overdueAt: lag && NOW - lag })),
       { ...row, partition: 4, watched: false, overdueAt: null },
@@ -156,6 +158,30 @@ describe("partitions", () => {
     );
     const { latePartitions } = await answerTo(getOverview, {});
     expect(latePartitions.map(({ partition }) => partition)).toEqual(late);
+  });
+
+  test("are counted beyond those that are listed, and not where their region is unused", async () => {
+    const row = { epoch: 1, takenAt: NOW, owner: null, overdueAt: null, watched: false };
+    const partitions = ["default", "eu", "us", "ap", "sa", "af", "me", "oc"].flatMap((region, n) =>
+      partitionsOf(n).map((partition) => ({ ...row, region, partition, used: n !== 0 })),
+    );
+    world.store.operators = {
+      ...world.store.operators,
+      partitions: async () => ({
+        now: NOW,
+        partitions: partitions.map((one) =>
+          one.partition === 300 ? { ...one, watched: true, overdueAt: NOW - 9_000 } : one,
+        ),
+      }),
+    };
+    const { latePartitions, lateRegions } = await answerTo(getOverview, {});
+    expect(latePartitions).toHaveLength(1_000);
+    expect(latePartitions[0]).toMatchObject({ partition: 256, region: "eu" });
+    expect(lateRegions.map(({ region, unwatched }) => [region, unwatched])).toEqual([
+      ["eu", 255],
+      ...["us", "ap", "sa", "af", "me", "oc"].map((region) => [region, 256]),
+    ]);
+    expect(lateRegions[0]).toMatchObject({ partitions: 256, overdue: 1, lag: { seconds: 9n } });
   });
 
   test("have supervisors only where somebody has joined", async () => {
@@ -257,10 +283,10 @@ describe("interventions", () => {
 });
 
 describe("the whole", () => {
-  test("has what needs a person: here the partitions, which nobody watches", async () => {
+  test("has what needs a person: not a region that nobody watches and nobody uses", async () => {
     const overview = await answerTo(getOverview, {});
     expect(overview).toMatchObject({ openEscalations: 0, unservedTasks: [], pausedQueues: [] });
-    expect(overview.latePartitions).toHaveLength(256);
+    expect(overview).toMatchObject({ latePartitions: [], lateRegions: [] });
   });
 
   test("calls nothing unserved before the servers could tell who asks for it", async () => {

@@ -261,7 +261,7 @@ export async function startWorld({
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
       ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },
-      ...{ agentVersions: new Map(), silent: new Set() },
+      ...{ agentVersions: new Map(), silent: new Set(), unwatched: null },
     }),
     listRuns: async () => [runRecord()],
     listEscalations: async () => [],

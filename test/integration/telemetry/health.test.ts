@@ -88,7 +88,7 @@ describe("a control plane whose only supervisor stands still", () => {
     expect(reasons[0]).toMatch(
       /^work is overdue by up to \d+ ms, 1000 ms are allowed \(1 of lease\)/,
     );
-    expect(reasons[1]).toMatch(/^256 partitions are without owner/);
+    expect(reasons[1]).toMatch(/^256 partitions of region "default" are without owner/);
     expect(lines.map(({ event }) => event)).toEqual(["health.degraded"]);
 
     await supervisor.signal("SIGCONT");
@@ -132,13 +132,14 @@ it("asks each server for the sweep of its own", async () => {
 }, 40_000);
 
 describe("the health", () => {
-  const nothing: Overdue = { now: 10_000, rows: noneOverdue(), oldestAt: null, unowned: 0 };
+  const nothing: Overdue = { now: 10_000, rows: noneOverdue(), oldestAt: null, unowned: [] };
+  const unowned = [{ region: "eu", partitions: 3 }];
 
   const since = (unownedMs: number, sweepAgeMs = 0) => ({ unownedMs, sweepAgeMs });
 
   it("is ok when nothing is overdue and everything owned, or not owned for a moment only", () => {
     expect(healthOf(nothing, since(0), HEALTH_DEFAULTS)).toEqual({ status: "ok", reasons: [] });
-    expect(healthOf({ ...nothing, unowned: 3 }, since(1_999), HEALTH_DEFAULTS).status).toBe("ok");
+    expect(healthOf({ ...nothing, unowned }, since(1_999), HEALTH_DEFAULTS).status).toBe("ok");
   });
 
   it("is degraded for each reason by itself, and says it in numbers", () => {
@@ -146,8 +147,8 @@ describe("the health", () => {
     expect(healthOf(late, since(0), HEALTH_DEFAULTS).reasons).toEqual([
       "work is overdue by up to 9000 ms, 5000 ms are allowed (2 of run): nobody acts on it, or not fast enough",
     ]);
-    expect(healthOf({ ...nothing, unowned: 3 }, since(2_000), HEALTH_DEFAULTS).reasons).toEqual([
-      "3 partitions are without owner: start a server, or see why it hangs",
+    expect(healthOf({ ...nothing, unowned }, since(2_000), HEALTH_DEFAULTS).reasons).toEqual([
+      '3 partitions of region "eu" are without owner: start drover supervisor --region eu, or see why its supervisor hangs',
     ]);
     expect(healthOf(nothing, since(0, 2 * 3_600_000), HEALTH_DEFAULTS).reasons).toEqual([
       "the integrity sweep of this server has not come round for 120 minutes, 60 are allowed: see `sweep.failed` in its log, or start one more server to share the work",

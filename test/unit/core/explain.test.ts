@@ -432,6 +432,37 @@ describe("the run", () => {
   });
 });
 
+describe("a run that no supervisor watches", () => {
+  const unwatched = { region: "eu", whole: true };
+  const start = { kind: "start-supervisor", region: "eu" };
+
+  test("says so, and the command that starts one, instead of what happens next", () => {
+    const world = createWorld(workflow({ a: { kind: "wait", forMs: 2_000 } }));
+    world.advance(5_200);
+    const told = explained(world, { ...NO_SIGNS, unwatched });
+    expect(told.run.actions[0]).toEqual(start);
+    expect(told.steps[0]?.next).toMatchObject({ what: "succeed", unwatched });
+    expect(runSentence(world.plan, told, world.now())).toBe(
+      'For 5.2 s "a" waits for its time; what comes next (it goes on) is overdue by 3.2 s, and no supervisor watches region "eu": start one with drover supervisor --region eu.',
+    );
+    const partly = explained(world, { ...NO_SIGNS, unwatched: { ...unwatched, whole: false } });
+    expect(runSentence(world.plan, partly, START + 1_000)).toContain(
+      'is due in 1 s, and no supervisor watches its partition of region "eu"',
+    );
+  });
+
+  test("says nothing of it once it has ended, or where nothing comes by itself", () => {
+    const world = createWorld(workflow({ a: {} }));
+    world.cancel(false);
+    expect(explained(world, { ...NO_SIGNS, unwatched }).run.actions).toEqual([]);
+    const held = createWorld(workflow({ a: {} }));
+    held.pause();
+    const { run } = explained(held, { ...NO_SIGNS, unwatched });
+    expect(run).toMatchObject({ next: null, waitsFor: { kind: "resume" } });
+    expect(run.actions[0]).toEqual(start);
+  });
+});
+
 test("a sentence names what is waited for, since when, what was tried and what comes next", () => {
   const world = createWorld(
     workflow({ hotel: { task: "book", queue: "eu" }, car: { needs: ["hotel"] } }),

@@ -77,6 +77,7 @@ class ActionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ACTION_KIND_RESUME_WORKFLOW: _ClassVar[ActionKind]
     ACTION_KIND_SET_CIRCUIT: _ClassVar[ActionKind]
     ACTION_KIND_UNCORDON_AGENT: _ClassVar[ActionKind]
+    ACTION_KIND_START_SUPERVISOR: _ClassVar[ActionKind]
 
 class PausedThing(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -146,6 +147,7 @@ ACTION_KIND_RESUME_NAMESPACE: ActionKind
 ACTION_KIND_RESUME_WORKFLOW: ActionKind
 ACTION_KIND_SET_CIRCUIT: ActionKind
 ACTION_KIND_UNCORDON_AGENT: ActionKind
+ACTION_KIND_START_SUPERVISOR: ActionKind
 PAUSED_THING_UNSPECIFIED: PausedThing
 PAUSED_THING_QUEUE: PausedThing
 PAUSED_THING_NAMESPACE: PausedThing
@@ -312,7 +314,7 @@ class UntakenSignal(_message.Message):
     def __init__(self, name: _Optional[str] = ..., signal_id: _Optional[str] = ..., received_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., sentence: _Optional[str] = ...) -> None: ...
 
 class PersonAction(_message.Message):
-    __slots__ = ("kind", "step_id", "escalation_id", "choices", "signal_name", "queue", "task", "approvers", "workflow", "agent_version")
+    __slots__ = ("kind", "step_id", "escalation_id", "choices", "signal_name", "queue", "task", "approvers", "workflow", "agent_version", "region")
     KIND_FIELD_NUMBER: _ClassVar[int]
     STEP_ID_FIELD_NUMBER: _ClassVar[int]
     ESCALATION_ID_FIELD_NUMBER: _ClassVar[int]
@@ -323,6 +325,7 @@ class PersonAction(_message.Message):
     APPROVERS_FIELD_NUMBER: _ClassVar[int]
     WORKFLOW_FIELD_NUMBER: _ClassVar[int]
     AGENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
     kind: ActionKind
     step_id: str
     escalation_id: str
@@ -333,4 +336,5 @@ class PersonAction(_message.Message):
     approvers: _containers.RepeatedScalarFieldContainer[str]
     workflow: str
     agent_version: str
-    def __init__(self, kind: _Optional[_Union[ActionKind, str]] = ..., step_id: _Optional[str] = ..., escalation_id: _Optional[str] = ..., choices: _Optional[_Iterable[str]] = ..., signal_name: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., approvers: _Optional[_Iterable[str]] = ..., workflow: _Optional[str] = ..., agent_version: _Optional[str] = ...) -> None: ...
+    region: str
+    def __init__(self, kind: _Optional[_Union[ActionKind, str]] = ..., step_id: _Optional[str] = ..., escalation_id: _Optional[str] = ..., choices: _Optional[_Iterable[str]] = ..., signal_name: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., approvers: _Optional[_Iterable[str]] = ..., workflow: _Optional[str] = ..., agent_version: _Optional[str] = ..., region: _Optional[str] = ...) -> None: ...

@@ -21,7 +21,7 @@ class GetOverviewRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ...) -> None: ...
 
 class GetOverviewResponse(_message.Message):
-    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons", "activity")
+    __slots__ = ("open_escalations", "unserved_tasks", "late_partitions", "namespace_pause", "paused_queues", "paused_workflows", "open_circuits", "cordons", "activity", "late_regions")
     OPEN_ESCALATIONS_FIELD_NUMBER: _ClassVar[int]
     UNSERVED_TASKS_FIELD_NUMBER: _ClassVar[int]
     LATE_PARTITIONS_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class GetOverviewResponse(_message.Message):
     OPEN_CIRCUITS_FIELD_NUMBER: _ClassVar[int]
     CORDONS_FIELD_NUMBER: _ClassVar[int]
     ACTIVITY_FIELD_NUMBER: _ClassVar[int]
+    LATE_REGIONS_FIELD_NUMBER: _ClassVar[int]
     open_escalations: int
     unserved_tasks: _containers.RepeatedCompositeFieldContainer[UnservedTask]
     late_partitions: _containers.RepeatedCompositeFieldContainer[_partition_pb2.Partition]
@@ -40,7 +41,22 @@ class GetOverviewResponse(_message.Message):
     open_circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
     cordons: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Cordon]
     activity: Activity
-    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ...) -> None: ...
+    late_regions: _containers.RepeatedCompositeFieldContainer[LateRegion]
+    def __init__(self, open_escalations: _Optional[int] = ..., unserved_tasks: _Optional[_Iterable[_Union[UnservedTask, _Mapping]]] = ..., late_partitions: _Optional[_Iterable[_Union[_partition_pb2.Partition, _Mapping]]] = ..., namespace_pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., paused_queues: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., paused_workflows: _Optional[_Iterable[_Union[NamedPause, _Mapping]]] = ..., open_circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., activity: _Optional[_Union[Activity, _Mapping]] = ..., late_regions: _Optional[_Iterable[_Union[LateRegion, _Mapping]]] = ...) -> None: ...
+
+class LateRegion(_message.Message):
+    __slots__ = ("region", "partitions", "unwatched", "overdue", "lag")
+    REGION_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    UNWATCHED_FIELD_NUMBER: _ClassVar[int]
+    OVERDUE_FIELD_NUMBER: _ClassVar[int]
+    LAG_FIELD_NUMBER: _ClassVar[int]
+    region: str
+    partitions: int
+    unwatched: int
+    overdue: int
+    lag: _duration_pb2.Duration
+    def __init__(self, region: _Optional[str] = ..., partitions: _Optional[int] = ..., unwatched: _Optional[int] = ..., overdue: _Optional[int] = ..., lag: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class WatchOverviewRequest(_message.Message):
     __slots__ = ("namespace", "after")

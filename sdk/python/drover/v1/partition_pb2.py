@@ -26,31 +26,31 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64rover/v1/partition.proto\x12\tdrover.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd1\x02\n\tPartition\x12\x1c\n\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n\x07watched\x18\x02 \x01(\x08R\x07watched\x12\x1e\n\nsupervisor\x18\x03 \x01(\tR\nsupervisor\x12\x18\n\x07\x61\x64\x64ress\x18\x04 \x01(\tR\x07\x61\x64\x64ress\x12@\n\x0elast_seen_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastSeenTime\x12\x14\n\x05\x65poch\x18\x06 \x01(\x04R\x05\x65poch\x12\x39\n\ntaken_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ttakenTime\x12+\n\x03lag\x18\x08 \x01(\x0b\x32\x19.google.protobuf.DurationR\x03lag\x12\x12\n\x04late\x18\t \x01(\x08R\x04late\"W\n\x15ListPartitionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"v\n\x16ListPartitionsResponse\x12\x34\n\npartitions\x18\x01 \x03(\x0b\x32\x14.drover.v1.PartitionR\npartitions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9f\x02\n\x08HandOver\x12\x1c\n\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n\x05\x65poch\x18\x02 \x01(\x04R\x05\x65poch\x12\x1e\n\nsupervisor\x18\x03 \x01(\tR\nsupervisor\x12\x18\n\x07\x61\x64\x64ress\x18\x04 \x01(\tR\x07\x61\x64\x64ress\x12\x31\n\x06reason\x18\x05 \x01(\x0e\x32\x19.drover.v1.HandOverReasonR\x06reason\x12\x39\n\ntaken_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ttakenTime\x12\x37\n\tleft_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08leftTime\"\x89\x01\n\x14ListHandOversRequest\x12#\n\tpartition\x18\x01 \x01(\rB\x00H\x00R\tpartition\x88\x01\x01\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x03 \x01(\tB\x00R\tpageTokenB\x0c\n\n_partition\"s\n\x15ListHandOversResponse\x12\x32\n\nhand_overs\x18\x01 \x03(\x0b\x32\x13.drover.v1.HandOverR\thandOvers\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xed\x01\n\nSupervisor\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n\x07\x61\x64\x64ress\x18\x02 \x01(\tR\x07\x61\x64\x64ress\x12=\n\x0cstarted_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bstartedTime\x12@\n\x0elast_seen_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastSeenTime\x12\x14\n\x05\x61live\x18\x05 \x01(\x08R\x05\x61live\x12\x1e\n\npartitions\x18\x06 \x01(\rR\npartitions\"\x18\n\x16ListSupervisorsRequest\"R\n\x17ListSupervisorsResponse\x12\x37\n\x0bsupervisors\x18\x01 \x03(\x0b\x32\x15.drover.v1.SupervisorR\x0bsupervisors*\x8a\x01\n\x0eHandOverReason\x12 \n\x1cHAND_OVER_REASON_UNSPECIFIED\x10\x00\x12\x1a\n\x16HAND_OVER_REASON_FIRST\x10\x01\x12\x1f\n\x1bHAND_OVER_REASON_GIVEN_BACK\x10\x02\x12\x19\n\x15HAND_OVER_REASON_LOST\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x19\x64rover/v1/partition.proto\x12\tdrover.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe9\x02\n\tPartition\x12\x1c\n\tpartition\x18\x01 \x01(\rR\tpartition\x12\x18\n\x07watched\x18\x02 \x01(\x08R\x07watched\x12\x1e\n\nsupervisor\x18\x03 \x01(\tR\nsupervisor\x12\x18\n\x07\x61\x64\x64ress\x18\x04 \x01(\tR\x07\x61\x64\x64ress\x12@\n\x0elast_seen_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastSeenTime\x12\x14\n\x05\x65poch\x18\x06 \x01(\x04R\x05\x65poch\x12\x39\n\ntaken_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ttakenTime\x12+\n\x03lag\x18\x08 \x01(\x0b\x32\x19.google.protobuf.DurationR\x03lag\x12\x12\n\x04late\x18\t \x01(\x08R\x04late\x12\x16\n\x06region\x18\n \x01(\tR\x06region\"W\n\x15ListPartitionsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x02 \x01(\tB\x00R\tpageToken\"v\n\x16ListPartitionsResponse\x12\x34\n\npartitions\x18\x01 \x03(\x0b\x32\x14.drover.v1.PartitionR\npartitions\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9f\x02\n\x08HandOver\x12\x1c\n\tpartition\x18\x01 \x01(\rR\tpartition\x12\x14\n\x05\x65poch\x18\x02 \x01(\x04R\x05\x65poch\x12\x1e\n\nsupervisor\x18\x03 \x01(\tR\nsupervisor\x12\x18\n\x07\x61\x64\x64ress\x18\x04 \x01(\tR\x07\x61\x64\x64ress\x12\x31\n\x06reason\x18\x05 \x01(\x0e\x32\x19.drover.v1.HandOverReasonR\x06reason\x12\x39\n\ntaken_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\ttakenTime\x12\x37\n\tleft_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x08leftTime\"\x89\x01\n\x14ListHandOversRequest\x12#\n\tpartition\x18\x01 \x01(\rB\x00H\x00R\tpartition\x88\x01\x01\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\x00R\x08pageSize\x12\x1f\n\npage_token\x18\x03 \x01(\tB\x00R\tpageTokenB\x0c\n\n_partition\"s\n\x15ListHandOversResponse\x12\x32\n\nhand_overs\x18\x01 \x03(\x0b\x32\x13.drover.v1.HandOverR\thandOvers\x12&\n\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xed\x01\n\nSupervisor\x12\x0e\n\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n\x07\x61\x64\x64ress\x18\x02 \x01(\tR\x07\x61\x64\x64ress\x12=\n\x0cstarted_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0bstartedTime\x12@\n\x0elast_seen_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.TimestampR\x0clastSeenTime\x12\x14\n\x05\x61live\x18\x05 \x01(\x08R\x05\x61live\x12\x1e\n\npartitions\x18\x06 \x01(\rR\npartitions\"\x18\n\x16ListSupervisorsRequest\"R\n\x17ListSupervisorsResponse\x12\x37\n\x0bsupervisors\x18\x01 \x03(\x0b\x32\x15.drover.v1.SupervisorR\x0bsupervisors*\x8a\x01\n\x0eHandOverReason\x12 \n\x1cHAND_OVER_REASON_UNSPECIFIED\x10\x00\x12\x1a\n\x16HAND_OVER_REASON_FIRST\x10\x01\x12\x1f\n\x1bHAND_OVER_REASON_GIVEN_BACK\x10\x02\x12\x19\n\x15HAND_OVER_REASON_LOST\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'drover.v1.partition_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_HANDOVERREASON']._serialized_start=1552
-  _globals['_HANDOVERREASON']._serialized_end=1690
+  _globals['_HANDOVERREASON']._serialized_start=1576
+  _globals['_HANDOVERREASON']._serialized_end=1714
   _globals['_PARTITION']._serialized_start=106
-  _globals['_PARTITION']._serialized_end=443
-  _globals['_LISTPARTITIONSREQUEST']._serialized_start=445
-  _globals['_LISTPARTITIONSREQUEST']._serialized_end=532
-  _globals['_LISTPARTITIONSRESPONSE']._serialized_start=534
-  _globals['_LISTPARTITIONSRESPONSE']._serialized_end=652
-  _globals['_HANDOVER']._serialized_start=655
-  _globals['_HANDOVER']._serialized_end=942
-  _globals['_LISTHANDOVERSREQUEST']._serialized_start=945
-  _globals['_LISTHANDOVERSREQUEST']._serialized_end=1082
-  _globals['_LISTHANDOVERSRESPONSE']._serialized_start=1084
-  _globals['_LISTHANDOVERSRESPONSE']._serialized_end=1199
-  _globals['_SUPERVISOR']._serialized_start=1202
-  _globals['_SUPERVISOR']._serialized_end=1439
-  _globals['_LISTSUPERVISORSREQUEST']._serialized_start=1441
-  _globals['_LISTSUPERVISORSREQUEST']._serialized_end=1465
-  _globals['_LISTSUPERVISORSRESPONSE']._serialized_start=1467
-  _globals['_LISTSUPERVISORSRESPONSE']._serialized_end=1549
+  _globals['_PARTITION']._serialized_end=467
+  _globals['_LISTPARTITIONSREQUEST']._serialized_start=469
+  _globals['_LISTPARTITIONSREQUEST']._serialized_end=556
+  _globals['_LISTPARTITIONSRESPONSE']._serialized_start=558
+  _globals['_LISTPARTITIONSRESPONSE']._serialized_end=676
+  _globals['_HANDOVER']._serialized_start=679
+  _globals['_HANDOVER']._serialized_end=966
+  _globals['_LISTHANDOVERSREQUEST']._serialized_start=969
+  _globals['_LISTHANDOVERSREQUEST']._serialized_end=1106
+  _globals['_LISTHANDOVERSRESPONSE']._serialized_start=1108
+  _globals['_LISTHANDOVERSRESPONSE']._serialized_end=1223
+  _globals['_SUPERVISOR']._serialized_start=1226
+  _globals['_SUPERVISOR']._serialized_end=1463
+  _globals['_LISTSUPERVISORSREQUEST']._serialized_start=1465
+  _globals['_LISTSUPERVISORSREQUEST']._serialized_end=1489
+  _globals['_LISTSUPERVISORSRESPONSE']._serialized_start=1491
+  _globals['_LISTSUPERVISORSRESPONSE']._serialized_end=1573
 # @@protoc_insertion_point(module_scope)

@@ -23,7 +23,7 @@ HAND_OVER_REASON_GIVEN_BACK: HandOverReason
 HAND_OVER_REASON_LOST: HandOverReason
 
 class Partition(_message.Message):
-    __slots__ = ("partition", "watched", "supervisor", "address", "last_seen_time", "epoch", "taken_time", "lag", "late")
+    __slots__ = ("partition", "watched", "supervisor", "address", "last_seen_time", "epoch", "taken_time", "lag", "late", "region")
     PARTITION_FIELD_NUMBER: _ClassVar[int]
     WATCHED_FIELD_NUMBER: _ClassVar[int]
     SUPERVISOR_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class Partition(_message.Message):
     TAKEN_TIME_FIELD_NUMBER: _ClassVar[int]
     LAG_FIELD_NUMBER: _ClassVar[int]
     LATE_FIELD_NUMBER: _ClassVar[int]
+    REGION_FIELD_NUMBER: _ClassVar[int]
     partition: int
     watched: bool
     supervisor: str
@@ -42,7 +43,8 @@ class Partition(_message.Message):
     taken_time: _timestamp_pb2.Timestamp
     lag: _duration_pb2.Duration
     late: bool
-    def __init__(self, partition: _Optional[int] = ..., watched: _Optional[bool] = ..., supervisor: _Optional[str] = ..., address: _Optional[str] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., taken_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lag: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., late: _Optional[bool] = ...) -> None: ...
+    region: str
+    def __init__(self, partition: _Optional[int] = ..., watched: _Optional[bool] = ..., supervisor: _Optional[str] = ..., address: _Optional[str] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., epoch: _Optional[int] = ..., taken_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., lag: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., late: _Optional[bool] = ..., region: _Optional[str] = ...) -> None: ...
 
 class ListPartitionsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -97,10 +97,14 @@ with page as (
   where p.partition > $1::integer
   order by p.partition
   limit $2::integer
+),
+used as materialized (
+  select u.id, u.name, u.used from region_use as u
 )
-select now() as now, p.partition, p.epoch, p.taken_at, p.node, n.address, n.last_seen_at,
+select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address, n.last_seen_at,
   coalesce(n.last_seen_at > now() - $3::integer * interval '1 millisecond', false) as watched, o.overdue_at
 from page as p
+join used as g on g.id = p.partition / 256
 left join node as n on n.id = p.node
 cross join lateral (
   select min(x.wake_at) as overdue_at

@@ -2,14 +2,14 @@
 
 -- name: overdue
 -- Rows whose moment has passed by more than $2 milliseconds: up to $3 of each kind and partition, counted
--- by kind, and the earliest, from the moment $5 on, or all if it is null; and the partitions whose owner was not seen for $4 milliseconds, as kind -1.
+-- by kind, and the earliest, from the moment $4 on, or all if it is null.
 -- Plan: the wake index of each table, one probe a partition.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
 ),
 late as (
   select now() - $2::bigint * interval '1 millisecond' as at,
-    coalesce(to_timestamp($5::bigint / 1e3::float8), '-infinity') as since
+    coalesce(to_timestamp($4::bigint / 1e3::float8), '-infinity') as since
 )
 select now() as now, 0 as kind, count(*)::integer as rows, min(x.wake_at) as oldest_at
 from mine as m cross join late cross join lateral (
@@ -65,10 +65,15 @@ from mine as m cross join late cross join lateral (
   select t.next_at from trigger_end as t
   where t.partition = m.partition and t.next_at >= late.since and t.next_at < late.at
   order by t.next_at limit $3::integer
-) as x
-union all
-select now(), -1, count(*)::integer, null
-from mine as m
+) as x;
+
+-- name: unowned_partitions
+-- Of the regions in use, those partitions whose owner was not seen for $2 milliseconds.
+select u.name as region, count(*)::integer as partitions
+from region_use as u
+join unnest($1::smallint[]) as m (partition) on m.partition / 256 = u.id
 left join partition_lease as p on p.partition = m.partition
-left join node as n on n.id = p.node and n.last_seen_at > now() - $4::integer * interval '1 millisecond'
-where n.id is null;
+left join node as n on n.id = p.node and n.last_seen_at > now() - $2::integer * interval '1 millisecond'
+where u.used and n.id is null
+group by u.id, u.name
+order by u.id;

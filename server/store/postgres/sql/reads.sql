@@ -111,7 +111,8 @@ order by newest.n;
 -- What agents let hear of themselves: the last beat and the progress of each lease, the last poll of the
 -- lane of each ready row and whether those that polled it are silent since (a poll counts for $2
 -- milliseconds), what keeps that lane, how many ask for it if all of those are cordoned, the version of
--- agents that it is for, and the queue of both; always one row, for the time. Plan: lease, ready by the run's key, lane by its own.
+-- agents that it is for, and the queue of both; the region of the run, if no node watches its partition
+-- (one counts for $3 milliseconds), and whether one watches any of the region; always one row, for the time. Plan: lease, ready by the run's key, lane by its own.
 with kept_out as (
   select l.id as lane, count(*)::integer as agents
   from lane as l
@@ -134,8 +135,21 @@ select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.progress, x.polled
     select from silent_lane as s
     where s.lane = abs(x.lane) and coalesce(s.seen_at, '-infinity')
       <= now() - greatest($2::integer, 60000) * interval '1 millisecond'
-  ) as silent
+  ) as silent, w.name as unwatched, w.whole
 from (select) as one
+left join lateral (
+  select g.name, not exists (
+    select
+    from partition_lease as m
+    join node as d on d.id = m.node and d.last_seen_at > now() - $3::integer * interval '1 millisecond'
+    where m.partition / 256 = g.id
+  ) as whole
+  from run as r
+  join region as g on g.id = r.partition / 256
+  left join partition_lease as p on p.partition = r.partition
+  left join node as n on n.id = p.node and n.last_seen_at > now() - $3::integer * interval '1 millisecond'
+  where r.id = $1::uuid and n.id is null
+) as w on true
 left join (
   select l.step_no, l.lane, true as is_lease, s.last_beat_at, l.progress, null::timestamptz as polled_at
   from lease as l

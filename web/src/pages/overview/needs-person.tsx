@@ -78,7 +78,7 @@ function needsOf(of: GetOverviewResponse): readonly Need[] {
     ),
     ...cordonsOf(of),
     ...circuitsOf(of),
-    ...partitionsOf(of),
+    ...regionsOf(of),
   ];
 }
 
@@ -165,19 +165,22 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
   ];
 }
 
-function partitionsOf({ latePartitions }: GetOverviewResponse): readonly Need[] {
-  const unwatched = latePartitions.filter(({ watched }) => !watched).length;
-  const late = latePartitions.length - unwatched;
-  if (latePartitions.length === 0) return [];
-  const said = [
-    ...(unwatched > 0 ? [`${counted(unwatched, "partition")} of runs watched by nobody`] : []),
-    ...(late > 0 ? [`${counted(late, "partition")} with overdue work`] : []),
-  ];
-  return [
-    {
-      ...{ key: "partitions", tone: "bad", word: "supervision late" },
+function regionsOf({ lateRegions }: GetOverviewResponse): readonly Need[] {
+  return lateRegions.map(({ region, partitions, unwatched, overdue }) => {
+    const said = [
+      ...(unwatched > 0
+        ? [
+            `${unwatched} of ${counted(partitions, "partition")} of region ${region} watched by nobody (drover supervisor --region ${region} watches them)`,
+          ]
+        : []),
+      ...(overdue > 0
+        ? [`${counted(overdue, "partition")} of region ${region} with overdue work`]
+        : []),
+    ];
+    return {
+      ...{ key: `region ${region}`, tone: "bad", word: "supervision late" },
       text: `${said.join(", ")}.`,
       ...{ href: "/supervisors", act: "Look at the supervisors" },
-    },
-  ];
+    };
+  });
 }

@@ -52,6 +52,12 @@ function wordsOf(action: PersonAction): ReactNode {
       );
     case ActionKind.UNCORDON_AGENT:
       return <>let cordoned agents of {queue} take tasks again</>;
+    case ActionKind.START_SUPERVISOR:
+      return (
+        <>
+          start a supervisor: <code>drover supervisor --region {action.region}</code>
+        </>
+      );
     case ActionKind.ANSWER:
       return "answer the question above";
     case ActionKind.SIGNAL:

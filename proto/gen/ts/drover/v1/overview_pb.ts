@@ -23,7 +23,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file drover/v1/overview.proto.
  */
 export const file_drover_v1_overview: GenFile = /*@__PURE__*/
-  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQijwMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkiYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSLIAwoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcBIXCg9yZXRyaWVzX3NhbXBsZWQYCiABKAUSFgoOZGV0ZWN0X3NhbXBsZWQYCyABKAUSGgoSbW9yZV9pbnRlcnZlbnRpb25zGAwgASgIEjsKFnVuc3VjY2Vzc2Z1bF93b3JrZmxvd3MYDSADKAsyGy5kcm92ZXIudjEuV29ya2Zsb3dBY3Rpdml0eSJvChBXb3JrZmxvd0FjdGl2aXR5EhAKCHdvcmtmbG93GAEgASgJEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLY29tcGVuc2F0ZWQYBCABKAUSEQoJY2FuY2VsbGVkGAUgASgFIoUBCgtSZXRyaWVkU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg8KB3JldHJpZXMYAyABKAUSLQoJbGFzdF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtsYXN0X3J1bl9pZBgFIAEoCSK0AQoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUSDgoGZmFpbGVkGAUgASgFEhMKC2NvbXBlbnNhdGVkGAYgASgFEhEKCWNhbmNlbGxlZBgHIAEoBSKkAQoMVW5zZXJ2ZWRUYXNrEg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSLwoLb2xkZXN0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAUgASgJIjsKCk5hbWVkUGF1c2USDAoEbmFtZRgBIAEoCRIfCgVwYXVzZRgCIAEoCzIQLmRyb3Zlci52MS5QYXVzZSIXChVHZXRDbHVzdGVySW5mb1JlcXVlc3Qi8AEKFkdldENsdXN0ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSGAoQZGF0YWJhc2VfdmVyc2lvbhgCIAEoCRIzChBjbG9ja19kaWZmZXJlbmNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KCm1pZ3JhdGlvbnMYBCADKAsyGy5kcm92ZXIudjEuQXBwbGllZE1pZ3JhdGlvbhImCglvcGVuX3J1bnMYBSADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSFgoObW9yZV9vcGVuX3J1bnMYBiABKAgiYgoQQXBwbGllZE1pZ3JhdGlvbhIOCgZudW1iZXIYASABKAUSDAoEbmFtZRgCIAEoCRIwCgxhcHBsaWVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KCE9wZW5SdW5zEiIKBXN0YXRlGAEgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEg0KBWNvdW50GAIgASgFYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
+  fileDesc("Chhkcm92ZXIvdjEvb3ZlcnZpZXcucHJvdG8SCWRyb3Zlci52MSJHChJHZXRPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQivAMKE0dldE92ZXJ2aWV3UmVzcG9uc2USGAoQb3Blbl9lc2NhbGF0aW9ucxgBIAEoBRIvCg51bnNlcnZlZF90YXNrcxgCIAMoCzIXLmRyb3Zlci52MS5VbnNlcnZlZFRhc2sSLQoPbGF0ZV9wYXJ0aXRpb25zGAMgAygLMhQuZHJvdmVyLnYxLlBhcnRpdGlvbhIpCg9uYW1lc3BhY2VfcGF1c2UYBCABKAsyEC5kcm92ZXIudjEuUGF1c2USLAoNcGF1c2VkX3F1ZXVlcxgFIAMoCzIVLmRyb3Zlci52MS5OYW1lZFBhdXNlEi8KEHBhdXNlZF93b3JrZmxvd3MYBiADKAsyFS5kcm92ZXIudjEuTmFtZWRQYXVzZRIpCg1vcGVuX2NpcmN1aXRzGAcgAygLMhIuZHJvdmVyLnYxLkNpcmN1aXQSIgoHY29yZG9ucxgIIAMoCzIRLmRyb3Zlci52MS5Db3Jkb24SJQoIYWN0aXZpdHkYCSABKAsyEy5kcm92ZXIudjEuQWN0aXZpdHkSKwoMbGF0ZV9yZWdpb25zGAogAygLMhUuZHJvdmVyLnYxLkxhdGVSZWdpb24ifAoKTGF0ZVJlZ2lvbhIOCgZyZWdpb24YASABKAkSEgoKcGFydGl0aW9ucxgCIAEoBRIRCgl1bndhdGNoZWQYAyABKAUSDwoHb3ZlcmR1ZRgEIAEoBRImCgNsYWcYBSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iYQoUV2F0Y2hPdmVydmlld1JlcXVlc3QSMQoJbmFtZXNwYWNlGAEgASgJQh66SBtyGTIXXltBLVphLXowLTkuXy1dezAsMTI4fSQSFgoFYWZ0ZXIYAiABKAlCB7pIBHICGEAigAEKFVdhdGNoT3ZlcnZpZXdSZXNwb25zZRIwCghvdmVydmlldxgBIAEoCzIeLmRyb3Zlci52MS5HZXRPdmVydmlld1Jlc3BvbnNlEiUKCGFjdGl2aXR5GAIgASgLMhMuZHJvdmVyLnYxLkFjdGl2aXR5Eg4KBmN1cnNvchgDIAEoCSLIAwoIQWN0aXZpdHkSKgoHbWludXRlcxgBIAMoCzIZLmRyb3Zlci52MS5BY3Rpdml0eU1pbnV0ZRIjCgZzdGF0ZXMYAiADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSEQoJbW9yZV9ydW5zGAMgASgIEjEKDmRldGVjdF90eXBpY2FsGAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2RldGVjdF9zbG93GAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEhUKDWludGVydmVudGlvbnMYBiABKAUSDwoHcmV0cmllcxgHIAEoBRIUCgxtb3JlX3JldHJpZXMYCCABKAgSLQoNcmV0cmllZF9zdGVwcxgJIAMoCzIWLmRyb3Zlci52MS5SZXRyaWVkU3RlcBIXCg9yZXRyaWVzX3NhbXBsZWQYCiABKAUSFgoOZGV0ZWN0X3NhbXBsZWQYCyABKAUSGgoSbW9yZV9pbnRlcnZlbnRpb25zGAwgASgIEjsKFnVuc3VjY2Vzc2Z1bF93b3JrZmxvd3MYDSADKAsyGy5kcm92ZXIudjEuV29ya2Zsb3dBY3Rpdml0eSJvChBXb3JrZmxvd0FjdGl2aXR5EhAKCHdvcmtmbG93GAEgASgJEhEKCWNvbXBsZXRlZBgCIAEoBRIOCgZmYWlsZWQYAyABKAUSEwoLY29tcGVuc2F0ZWQYBCABKAUSEQoJY2FuY2VsbGVkGAUgASgFIoUBCgtSZXRyaWVkU3RlcBIQCgh3b3JrZmxvdxgBIAEoCRIPCgdzdGVwX2lkGAIgASgJEg8KB3JldHJpZXMYAyABKAUSLQoJbGFzdF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBITCgtsYXN0X3J1bl9pZBgFIAEoCSK0AQoOQWN0aXZpdHlNaW51dGUSLgoKc3RhcnRfdGltZRgBIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIYWNjZXB0ZWQYAiABKAUSEQoJY29tcGxldGVkGAMgASgFEhUKDW5vdF9jb21wbGV0ZWQYBCABKAUSDgoGZmFpbGVkGAUgASgFEhMKC2NvbXBlbnNhdGVkGAYgASgFEhEKCWNhbmNlbGxlZBgHIAEoBSKkAQoMVW5zZXJ2ZWRUYXNrEg0KBXF1ZXVlGAEgASgJEgwKBHRhc2sYAiABKAkSLwoLb2xkZXN0X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC3BvbGxlZF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIVCg1hZ2VudF92ZXJzaW9uGAUgASgJIjsKCk5hbWVkUGF1c2USDAoEbmFtZRgBIAEoCRIfCgVwYXVzZRgCIAEoCzIQLmRyb3Zlci52MS5QYXVzZSIXChVHZXRDbHVzdGVySW5mb1JlcXVlc3Qi8AEKFkdldENsdXN0ZXJJbmZvUmVzcG9uc2USFgoOc2VydmVyX3ZlcnNpb24YASABKAkSGAoQZGF0YWJhc2VfdmVyc2lvbhgCIAEoCRIzChBjbG9ja19kaWZmZXJlbmNlGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KCm1pZ3JhdGlvbnMYBCADKAsyGy5kcm92ZXIudjEuQXBwbGllZE1pZ3JhdGlvbhImCglvcGVuX3J1bnMYBSADKAsyEy5kcm92ZXIudjEuT3BlblJ1bnMSFgoObW9yZV9vcGVuX3J1bnMYBiABKAgiYgoQQXBwbGllZE1pZ3JhdGlvbhIOCgZudW1iZXIYASABKAUSDAoEbmFtZRgCIAEoCRIwCgxhcHBsaWVkX3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIj0KCE9wZW5SdW5zEiIKBXN0YXRlGAEgASgOMhMuZHJvdmVyLnYxLlJ1blN0YXRlEg0KBWNvdW50GAIgASgFYgZwcm90bzM", [file_buf_validate_validate, file_drover_v1_circuit, file_drover_v1_partition, file_drover_v1_queue, file_drover_v1_run, file_google_protobuf_duration, file_google_protobuf_timestamp]);
 
 /**
  * Asks what needs a person.
@@ -69,8 +69,8 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
   unservedTasks: UnservedTask[];
 
   /**
-   * Partitions that are late: nobody watches them, or something is overdue there. The first 1,000.
-   * They belong to no namespace.
+   * Partitions that are late: nobody watches them although their region is in use, or something is
+   * overdue there. The first 1,000; `late_regions` counts all. They belong to no namespace.
    *
    * @generated from field: repeated drover.v1.Partition late_partitions = 3;
    */
@@ -118,6 +118,13 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
    * @generated from field: drover.v1.Activity activity = 9;
    */
   activity?: Activity | undefined;
+
+  /**
+   * Regions with partitions that are late, by number: all of them. They belong to no namespace.
+   *
+   * @generated from field: repeated drover.v1.LateRegion late_regions = 10;
+   */
+  lateRegions: LateRegion[];
 };
 
 /**
@@ -126,6 +133,55 @@ export type GetOverviewResponse = Message<"drover.v1.GetOverviewResponse"> & {
  */
 export const GetOverviewResponseSchema: GenMessage<GetOverviewResponse> = /*@__PURE__*/
   messageDesc(file_drover_v1_overview, 1);
+
+/**
+ * A region that is not watched as it should be.
+ *
+ * @generated from message drover.v1.LateRegion
+ */
+export type LateRegion = Message<"drover.v1.LateRegion"> & {
+  /**
+   * Its name: `drover supervisor --region NAME` watches it.
+   *
+   * @generated from field: string region = 1;
+   */
+  region: string;
+
+  /**
+   * How many partitions it has.
+   *
+   * @generated from field: int32 partitions = 2;
+   */
+  partitions: number;
+
+  /**
+   * How many of them nobody watches.
+   *
+   * @generated from field: int32 unwatched = 3;
+   */
+  unwatched: number;
+
+  /**
+   * In how many of them something is overdue.
+   *
+   * @generated from field: int32 overdue = 4;
+   */
+  overdue: number;
+
+  /**
+   * By how much, at most. Absent: nothing is.
+   *
+   * @generated from field: google.protobuf.Duration lag = 5;
+   */
+  lag?: Duration | undefined;
+};
+
+/**
+ * Describes the message drover.v1.LateRegion.
+ * Use `create(LateRegionSchema)` to create a new message.
+ */
+export const LateRegionSchema: GenMessage<LateRegion> = /*@__PURE__*/
+  messageDesc(file_drover_v1_overview, 2);
 
 /**
  * Asks for what needs a person, from now on.
@@ -154,7 +210,7 @@ export type WatchOverviewRequest = Message<"drover.v1.WatchOverviewRequest"> & {
  * Use `create(WatchOverviewRequestSchema)` to create a new message.
  */
 export const WatchOverviewRequestSchema: GenMessage<WatchOverviewRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 2);
+  messageDesc(file_drover_v1_overview, 3);
 
 /**
  * What needs a person, and what happens. Each is whole, so a reader may drop all but the last.
@@ -189,7 +245,7 @@ export type WatchOverviewResponse = Message<"drover.v1.WatchOverviewResponse"> &
  * Use `create(WatchOverviewResponseSchema)` to create a new message.
  */
 export const WatchOverviewResponseSchema: GenMessage<WatchOverviewResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 3);
+  messageDesc(file_drover_v1_overview, 4);
 
 /**
  * What the runs of a namespace came to in the last thirty minutes: this minute of the clock of the
@@ -301,7 +357,7 @@ export type Activity = Message<"drover.v1.Activity"> & {
  * Use `create(ActivitySchema)` to create a new message.
  */
 export const ActivitySchema: GenMessage<Activity> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 4);
+  messageDesc(file_drover_v1_overview, 5);
 
 /**
  * How the runs of a workflow ended.
@@ -350,7 +406,7 @@ export type WorkflowActivity = Message<"drover.v1.WorkflowActivity"> & {
  * Use `create(WorkflowActivitySchema)` to create a new message.
  */
 export const WorkflowActivitySchema: GenMessage<WorkflowActivity> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 5);
+  messageDesc(file_drover_v1_overview, 6);
 
 /**
  * A step that was tried again, in whatever runs.
@@ -399,7 +455,7 @@ export type RetriedStep = Message<"drover.v1.RetriedStep"> & {
  * Use `create(RetriedStepSchema)` to create a new message.
  */
 export const RetriedStepSchema: GenMessage<RetriedStep> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 6);
+  messageDesc(file_drover_v1_overview, 7);
 
 /**
  * A minute of runs.
@@ -462,7 +518,7 @@ export type ActivityMinute = Message<"drover.v1.ActivityMinute"> & {
  * Use `create(ActivityMinuteSchema)` to create a new message.
  */
 export const ActivityMinuteSchema: GenMessage<ActivityMinute> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 7);
+  messageDesc(file_drover_v1_overview, 8);
 
 /**
  * Tasks that nobody asks for.
@@ -511,7 +567,7 @@ export type UnservedTask = Message<"drover.v1.UnservedTask"> & {
  * Use `create(UnservedTaskSchema)` to create a new message.
  */
 export const UnservedTaskSchema: GenMessage<UnservedTask> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 8);
+  messageDesc(file_drover_v1_overview, 9);
 
 /**
  * A queue or a workflow that is paused.
@@ -539,7 +595,7 @@ export type NamedPause = Message<"drover.v1.NamedPause"> & {
  * Use `create(NamedPauseSchema)` to create a new message.
  */
 export const NamedPauseSchema: GenMessage<NamedPause> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 9);
+  messageDesc(file_drover_v1_overview, 10);
 
 /**
  * Asks what runs here.
@@ -554,7 +610,7 @@ export type GetClusterInfoRequest = Message<"drover.v1.GetClusterInfoRequest"> &
  * Use `create(GetClusterInfoRequestSchema)` to create a new message.
  */
 export const GetClusterInfoRequestSchema: GenMessage<GetClusterInfoRequest> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 10);
+  messageDesc(file_drover_v1_overview, 11);
 
 /**
  * What runs here.
@@ -610,7 +666,7 @@ export type GetClusterInfoResponse = Message<"drover.v1.GetClusterInfoResponse">
  * Use `create(GetClusterInfoResponseSchema)` to create a new message.
  */
 export const GetClusterInfoResponseSchema: GenMessage<GetClusterInfoResponse> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 11);
+  messageDesc(file_drover_v1_overview, 12);
 
 /**
  * A step that the schema of the database has taken.
@@ -645,7 +701,7 @@ export type AppliedMigration = Message<"drover.v1.AppliedMigration"> & {
  * Use `create(AppliedMigrationSchema)` to create a new message.
  */
 export const AppliedMigrationSchema: GenMessage<AppliedMigration> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 12);
+  messageDesc(file_drover_v1_overview, 13);
 
 /**
  * Runs of one state.
@@ -673,5 +729,5 @@ export type OpenRuns = Message<"drover.v1.OpenRuns"> & {
  * Use `create(OpenRunsSchema)` to create a new message.
  */
 export const OpenRunsSchema: GenMessage<OpenRuns> = /*@__PURE__*/
-  messageDesc(file_drover_v1_overview, 13);
+  messageDesc(file_drover_v1_overview, 14);
 
