@@ -26,7 +26,8 @@ where a.namespace_id = excluded.namespace_id;
 -- name: mark_silent
 -- In key order. Those ($1) of which a lease was lost then ($2), unless a heartbeat came in the lease's time
 -- ($3) before that; and those ($4) whose connection has gone so long ago ($5), unless they hold a task,
--- whose lease tells more. Who has called since is not silent. Plan: agent, agent_session by key, lease_session.
+-- whose lease tells more. Who has called since is not silent. Moments of leases are of whole milliseconds,
+-- so a call in the same one counts as before. Plan: agent, agent_session by key, lease_session.
 with said as (
   select decode(u.session, 'hex') as session, to_timestamp(u.at / 1e3::float8) as since, u.heartbeat_ms
   from unnest($1::text[], $2::bigint[], $3::bigint[]) as u (session, at, heartbeat_ms)
@@ -38,7 +39,8 @@ found as materialized (
   select a.session, s.since
   from said as s
   join agent as a on a.session = s.session
-  where a.silent_since is null and coalesce(a.called_at, a.first_seen_at) <= s.since and case
+  where a.silent_since is null
+    and date_trunc('milliseconds', coalesce(a.called_at, a.first_seen_at)) <= s.since and case
     when s.heartbeat_ms is null
       then not exists (select from lease as l where l.session = a.session)
     else not exists (
