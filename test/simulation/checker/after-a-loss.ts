@@ -2,7 +2,7 @@
 // was not lost is untouched. Each promise is judged as ever, and excused is what the lost tail was
 // about. The history says what that was (LostTail).
 import type { LostTail } from "../history-words.ts";
-import type { Facts } from "./facts.ts";
+import type { Call, Facts } from "./facts.ts";
 import type { Finding, PromiseName } from "./violation.ts";
 
 interface Excuses {
@@ -25,7 +25,7 @@ const OWNERS = ["partition_lease", "partition_history", "writer"];
  * No check is off. What stays silent, and why:
  *
  *   G1   told of no run: a lost registration, moment or webhook was acknowledged all the same
- *   G2   told of no run: an order whose key was lost is another run when it is repeated
+ *   G2   an order whose run was lost is another run when it is repeated: both are its answers
  *   G8   runs of sessions whose beats were lost: their leases end sooner than was answered
  *   G9   partitions of which a take-over was lost: its epoch is given out again
  *   G15  runs of keys with lost slots: who held one is no more
@@ -41,7 +41,7 @@ const EXCUSES: Readonly<Record<PromiseName, Excuses>> = {
     ofNoRun: [...SCHEDULES, "workflow", "definition", "delivery", "outbox", "trigger_refusal"],
     runs: told,
   },
-  G2: { ofNoRun: [...SCHEDULES, "idempotency"] },
+  G2: { ofNoRun: [...SCHEDULES, "idempotency"], runs: ofRequests },
   G3: {},
   G4: {},
   G5: {},
@@ -103,6 +103,32 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
     sessions.includes(session) ? [task.token.runId] : [],
   );
   return withFamilies(facts, [...runs, ...worked]);
+}
+
+/** Runs that were the answers to one request, where one of them was lost. */
+function ofRequests(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
+  const lost = new Set(runs);
+  const byName = Map.groupBy(facts.calls.flatMap(namedAnswers), ({ name }) => name);
+  const answers = [...byName.values()].map((all) => all.map(({ runId }) => runId));
+  const beside = answers.filter((all) => all.some((runId) => lost.has(runId)));
+  return withFamilies(facts, [...runs, ...beside.flat()]);
+}
+
+/** The runs that a call was answered with, each by what its caller named it. */
+function namedAnswers({
+  request,
+  answers,
+}: Call): readonly { readonly name: string; readonly runId: string }[] {
+  const named = (key: string | null | undefined, answer: Call["answers"][number]["answer"]) =>
+    answer.kind === "scheduled" && key
+      ? [{ name: `${request.namespace} ${key}`, runId: answer.runId }]
+      : [];
+  return answers.flatMap(({ answer }) => {
+    if (request.rpc === "ScheduleBatch" && answer.kind === "batch")
+      return answer.results.flatMap((one, place) => named(request.runs[place]?.key, one));
+    if ("key" in request) return named(request.key, answer);
+    return "requestId" in request ? named(request.requestId, answer) : [];
+  });
 }
 
 function ofPartitions(facts: Facts, { runs, partitions }: LostTail): ReadonlySet<string> {
