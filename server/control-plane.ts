@@ -93,6 +93,8 @@ export interface ControlPlaneOptions {
   readonly partitions?: readonly number[];
   /** Left out: the defaults. */
   readonly settings?: SupervisorConfig;
+  /** Calls that begin runs, and events of runs, that may wait for the store; left out: 20,000. */
+  readonly waitingMax?: number | undefined;
 }
 
 export interface ControlPlane {
@@ -122,7 +124,7 @@ export interface ControlPlane {
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, random, log, isRetryable, measures } = options;
-  const { settings = SUPERVISOR_DEFAULTS } = options;
+  const { settings = SUPERVISOR_DEFAULTS, waitingMax } = options;
   const looking = { ...options, clock: options.patient ?? clock };
   const plans = createPlans(store, judgeOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
@@ -155,7 +157,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
   const intake = intakeOf(looking);
   const shared = {
-    ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError },
+    ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError, waitingMax },
     ...{ stood: { ...versions, ...gate }, onFlown, onUnmended, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);

@@ -87,6 +87,8 @@ export interface AdvanceOptions {
   readonly onUnmended: MendDeps["onUnmended"];
   /** Left out: children are part of no trace. */
   readonly traces?: RunTraces | undefined;
+  /** Events that may wait; left out: 20,000. */
+  readonly waitingMax?: number | undefined;
 }
 
 /** Who reports. */
@@ -125,7 +127,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
     outMax: FLIGHTS_OUT_MAX,
-    waitingMax: WAITING_MAX,
+    waitingMax: options.waitingMax ?? WAITING_MAX,
     keyOf: (item) => item.run.runId,
     shareOf: ({ caller }) => caller?.namespaceId ?? null,
     isRetryable: options.isRetryable,

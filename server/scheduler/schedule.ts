@@ -47,6 +47,8 @@ export interface ScheduleOptions {
   readonly enter?: Enter;
   /** Left out: runs are part of the trace that their caller names, and of no other. */
   readonly traces?: RunTraces | undefined;
+  /** Calls that may wait; left out: 20,000. */
+  readonly waitingMax?: number | undefined;
 }
 
 export interface Scheduled {
@@ -65,7 +67,7 @@ export function createSchedule(options: ScheduleOptions) {
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
     outMax: 1,
-    waitingMax: WAITING_MAX,
+    waitingMax: options.waitingMax ?? WAITING_MAX,
     shareOf: ({ request }) => request.namespace.id,
     isRetryable: options.isRetryable,
     onFlown: options.onFlown,

@@ -151,6 +151,26 @@ export const BROKEN_CALLS: readonly BrokenHistory[] = [
   },
   {
     promise: "G13",
+    what: "a report was stored by a call that was refused, before it was sent again and taken",
+    break: (history) => {
+      const call = must(callsWith(history, "Complete").at(-1), "last report");
+      const answer = history.records.find(
+        (record) => record.kind === "answer" && record.call === call.call,
+      );
+      const [again, taken] = structuredClone([call, must(answer, "its answer")] as const);
+      for (const record of [again, taken]) {
+        if (record.kind !== "call" && record.kind !== "answer") continue;
+        record.call = 10_000;
+        record.at += 200;
+      }
+      if (answer?.kind === "answer")
+        answer.answer = { kind: "refused", code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" };
+      history.records.push(again, taken);
+    },
+    says: /success of fence 1 of step "mail" of run r5 was stored at \d+, when the only report of it, of \d+, was refused as a call/,
+  },
+  {
+    promise: "G13",
     what: "a refused cancel has cancelled",
     break: (history) => refuse(history, "CancelRun", "r3", "RUN_STATE"),
     says: /every cancel of run r3 was refused, but it is cancelled/,

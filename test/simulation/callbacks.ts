@@ -11,7 +11,7 @@ import { outcomeDigest } from "../../server/rpc/convert-outcome.ts";
 import type { Handed } from "./agent-calls.ts";
 import { outcomeFact } from "./history-rows.ts";
 import { outcomeMessage } from "./reports.ts";
-import { answerSeen, canariesIn } from "./seen.ts";
+import { answerSeen, canariesIn, isToRepeat } from "./seen.ts";
 import { canaryWords, type World } from "./world.ts";
 
 const CALL_MS_MAX = 2_500;
@@ -66,7 +66,7 @@ export function createCallbacks(
     const reply = await world.network.unary(process, server, method, request, CALL_MS_MAX);
     const answer = answerSeen(reply, ({ repeated }) => ({ kind: "done", run: null, repeated }));
     world.recorder.answer(process.name, call, answer, canariesIn(reply.bytes, canaryWords(world)));
-    return answer.kind !== "unknown";
+    return !isToRepeat(answer);
   }
 
   return Object.freeze({

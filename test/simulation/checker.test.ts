@@ -12,7 +12,7 @@ import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
-import { addFault, type Mutable, must, runOf, waitLonger } from "./damage.ts";
+import { addFault, callsWith, type Mutable, must, runOf, waitLonger } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
@@ -201,6 +201,20 @@ describe("the checker is silent where nothing is proven", () => {
       addFault(copy, { at, fault: { kind: "process", did: "pause" } });
     });
     expect(checkHistory(history)).toEqual([]);
+  });
+
+  test("a call that a fault has doubled may have been taken, though its caller heard of no room", () => {
+    const refused = { kind: "refused", code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" } as const;
+    const history = (isDoubled: boolean): History =>
+      changed((copy) => {
+        const call = must(callsWith(copy, "Complete").at(-1), "last report");
+        for (const record of copy.records)
+          if (record.kind === "answer" && record.call === call.call) record.answer = refused;
+        const fault = { kind: "network", did: "repeated" } as const;
+        if (isDoubled) addFault(copy, { at: call.at, fault });
+      });
+    expect(brokenPromises(history(false))).toEqual(["G13"]);
+    expect(checkHistory(history(true))).toEqual([]);
   });
 
   test("a call without an answer may have taken effect or not", () => {

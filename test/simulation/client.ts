@@ -23,7 +23,7 @@ import { startPeople } from "./people.ts";
 import { type Registered, registerSome } from "./registrar.ts";
 import { rerunSome } from "./reruns.ts";
 import { scheduleAll } from "./scheduling.ts";
-import { answerSeen, canariesIn, runSeen } from "./seen.ts";
+import { answerSeen, canariesIn, isToRepeat, runSeen } from "./seen.ts";
 import { callSome } from "./triggers.ts";
 import { canaryWords, type World } from "./world.ts";
 
@@ -128,7 +128,7 @@ export async function cancelUntilAnswered(
       run: runSeen(run, []),
     }));
     heard(client, call, answer, reply.bytes);
-    if (answer.kind !== "unknown") return;
+    if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(50, 600));
   }
 }

@@ -45,6 +45,7 @@ export const FAULT_KINDS = [
   "notification lost",
   "run always fails",
   "task cannot be made",
+  "call refused as overloaded",
   "key repeated",
   "key reused",
   "cancel with undo",

@@ -18,7 +18,7 @@ import { StandardError, toStatus } from "../../server/rpc/errors.ts";
 import type { Call } from "../../server/rpc/mount.ts";
 import type { Faults } from "./faults.ts";
 import type { HttpCall, HttpReply } from "./http-call.ts";
-import { nameIn } from "./seen.ts";
+import { nameIn, OVERLOADED } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
 
 export type Reply<M extends Message> =
@@ -166,6 +166,8 @@ export function createNetwork(time: VirtualTime, faults: Faults): Network {
           const reply = await mounted
             .run(fromBinary(method.input, bytes), call)
             .then((message) => ({ bytes: toBinary(method.output, message) }), errorReply);
+          if ("kind" in reply && reply.reason === OVERLOADED)
+            faults.count("call refused as overloaded");
           answer(server, caller, () => caller.hear(reply, true));
         });
       });

@@ -23,7 +23,7 @@ import type { AnswerKind } from "../../server/core/history.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
 import { type Client, cancelUntilAnswered } from "./client.ts";
 import type { OkAnswer, Request } from "./history.ts";
-import { answerSeen, canariesIn, runSeen } from "./seen.ts";
+import { answerSeen, canariesIn, isToRepeat, runSeen } from "./seen.ts";
 import { APPROVERS, json, SIGNALS } from "./workload.ts";
 import { canaryOf, canaryWords } from "./world.ts";
 
@@ -51,7 +51,7 @@ interface Told<M extends DescMethodUnary> {
   readonly ok: (message: MessageShape<M["output"]>) => OkAnswer;
 }
 
-/** Sends once; the message of the answer, or null. `unknown`: nobody knows. */
+/** Sends once; the message of the answer, or null. `isToRepeat`: nobody knows, or not yet. */
 async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
   const { world, process } = client;
   const server = process.chance.pick(world.servers);
@@ -60,7 +60,7 @@ async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
   const answer = answerSeen<MessageShape<M["output"]>>(reply, told.ok);
   world.recorder.answer(process.name, call, answer, canariesIn(reply.bytes, canaryWords(world)));
   return {
-    unknown: answer.kind === "unknown",
+    isToRepeat: isToRepeat(answer),
     message: reply.kind === "ok" ? reply.message : null,
   };
 }
@@ -68,8 +68,8 @@ async function tell<M extends DescMethodUnary>(client: Client, told: Told<M>) {
 export async function untilAnswered<M extends DescMethodUnary>(client: Client, told: Told<M>) {
   const { clock, chance } = client.process;
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    const { unknown } = await tell(client, told);
-    if (!unknown) return;
+    const { isToRepeat: again } = await tell(client, told);
+    if (!again) return;
     await clock.sleep(chance.between(50, 600));
   }
 }

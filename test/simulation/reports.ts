@@ -6,12 +6,20 @@ import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/
 import type { Reported } from "../../server/core/event.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
 import type { Held, Session } from "./agent.ts";
-import { complete } from "./agent-calls.ts";
+import { type CompleteCall, complete } from "./agent-calls.ts";
 import { lateOutcome } from "./agent-work.ts";
+import { isToRepeat } from "./seen.ts";
 import { DOUBTFUL_TASK } from "./workload.ts";
 
 const TRIES_MAX = 30;
+/** Of one call; what a server can take at least. */
+export const RESULTS_MAX = 3;
+/** Some reports wait for others, and go with them. */
+const GATHERED_SHARE = 0.5;
+const GATHERED_MS_MAX = 150;
 const NEXT_SHARE = 0.3;
+
+type Result = CompleteCall["results"][number];
 
 /** Reports until it is answered; then the agent drops the task. */
 export async function report(session: Session, held: Held, outcome: Reported): Promise<void> {
@@ -44,34 +52,59 @@ function otherThan(session: Session, held: Held, outcome: Reported): Reported {
 }
 
 async function untilAnswered(session: Session, held: Held, outcome: Reported): Promise<void> {
-  const message = outcomeMessage(outcome);
+  const result = { ...held, outcome, message: outcomeMessage(outcome) };
   for (let tries = 0; tries < TRIES_MAX; tries++) {
-    if (await isAnswered(session, held, outcome, message)) return;
+    if (await gathered(session, result)) return;
     await session.process.clock.sleep(session.process.chance.between(50, 400));
   }
 }
 
-/** True once the call was answered, whatever the answer. */
-async function isAnswered(
-  session: Session,
-  held: Held,
-  outcome: Reported,
-  message: Outcome,
-): Promise<boolean> {
+/** Reports of a session that wait for each other, and how each hears whether it was answered. */
+type Gathering = Map<
+  string,
+  { readonly result: Result; readonly hear: (answered: boolean) => void }
+>;
+
+const gatherings = new WeakMap<Session, Gathering>();
+
+/** Alone and at once, or with those that come within a moment. */
+function gathered(session: Session, result: Result): Promise<boolean> {
+  const { chance, clock } = session.process;
+  const { secret } = result.token;
+  const open = gatherings.get(session);
+  const isFull = open !== undefined && (open.size >= RESULTS_MAX || open.has(secret));
+  if (isFull || (!open && !chance.happens(GATHERED_SHARE))) return isAnswered(session, [result]);
+  return new Promise((resolve) => {
+    const all: Gathering = open ?? new Map();
+    all.set(secret, { result, hear: resolve });
+    if (open) return;
+    gatherings.set(session, all);
+    void clock.sleep(chance.between(0, GATHERED_MS_MAX)).then(async () => {
+      gatherings.delete(session);
+      const answered = await isAnswered(
+        session,
+        [...all.values()].map((one) => one.result),
+      );
+      for (const { hear } of all.values()) hear(answered);
+    });
+  });
+}
+
+/** True once the call was answered, whatever the answer; false: it is sent again. */
+async function isAnswered(session: Session, results: readonly Result[]): Promise<boolean> {
   const { world, shape, process } = session;
   const { chance, clock } = process;
   const free = shape.tasksMax - session.held.size;
   const next = free > 0 && chance.happens(NEXT_SHARE) ? session.wish(free) : null;
   const server = chance.pick(world.servers);
   const sentAtMs = clock.monotonicMs();
-  const results = [{ ...held, outcome, message }];
   const { answer, reply } = await complete(session, { results, next }, { server });
   if (reply.kind === "ok") {
     const { tasks, waited } = reply.message;
     session.take(tasks, sentAtMs, waited ? durationMs(waited) : 0);
     if (next) session.ended(next.pollSeq);
   } else if (next) session.lost(next.pollSeq);
-  return answer.kind !== "unknown";
+  return !isToRepeat(answer);
 }
 
 export function outcomeMessage(outcome: Reported): Outcome {

@@ -12,7 +12,7 @@ import {
 import { payloadField } from "../../server/rpc/payload.ts";
 import { type Client, heard } from "./client.ts";
 import type { Request } from "./history.ts";
-import { answerSeen } from "./seen.ts";
+import { answerSeen, isToRepeat } from "./seen.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { runInput } from "./workload.ts";
 import { canaryOf } from "./world.ts";
@@ -65,7 +65,7 @@ async function untilAnswered(client: Client, wish: Wish): Promise<void> {
     );
     heard(client, call, answer, reply.bytes);
     if (answer.kind === "scheduled" && answer.created) runIds.push(answer.runId);
-    if (answer.kind !== "unknown") return;
+    if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(50, 600));
   }
 }

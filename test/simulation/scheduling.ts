@@ -23,7 +23,7 @@ import type { Answer, ScheduleAsk } from "./history.ts";
 import { MARK_LABEL } from "./history-rows.ts";
 import { HEARS_NAMED } from "./receivers.ts";
 import { pickVersion, type Registered, workflowNames } from "./registrar.ts";
-import { answerSeen, nameIn, reasonOf } from "./seen.ts";
+import { answerSeen, isOverloaded, isToRepeat, nameIn, reasonOf } from "./seen.ts";
 import { runInput } from "./workload.ts";
 import { randomDefinition } from "./workload-rare.ts";
 import { canaryOf } from "./world.ts";
@@ -164,11 +164,11 @@ export function askOf(
   return { key, digest: requestDigest(request), mark, workflow, startAt, concurrency, notify };
 }
 
-/** Without a key nobody may repeat it: it might be a second run. */
+/** Without a key nobody may repeat it, unless nothing was done: it might be a second run. */
 async function untilAnswered(client: Client, { request, ask }: Order): Promise<void> {
   const { world, process, namespace, runIds } = client;
   const { chance, clock } = process;
-  for (let tries = 0; tries < (ask.key === null ? 1 : TRIES_MAX); tries++) {
+  for (let tries = 0; tries < TRIES_MAX; tries++) {
     const server = chance.pick(world.servers);
     const asked = { rpc: "Schedule", namespace, ...ask } as const;
     const call = world.recorder.call(process.name, server.name, asked);
@@ -181,7 +181,7 @@ async function untilAnswered(client: Client, { request, ask }: Order): Promise<v
     }));
     heard(client, call, answer, reply.bytes);
     if (answer.kind === "scheduled") runIds.push(answer.runId);
-    if (answer.kind !== "unknown") return;
+    if (!isToRepeat(answer) || (ask.key === null && !isOverloaded(answer))) return;
     await clock.sleep(chance.between(50, 600));
   }
 }
@@ -210,7 +210,7 @@ async function batchUntilAnswered(client: Client, orders: readonly Order[]): Pro
     heard(client, call, answer, reply.bytes);
     if (answer.kind === "batch")
       for (const one of answer.results) if (one.kind === "scheduled") runIds.push(one.runId);
-    if (answer.kind !== "unknown") return;
+    if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(50, 600));
   }
 }

@@ -12,6 +12,9 @@ import { parseTaskToken } from "../../server/dispatch/token.ts";
 import type { Answer, BeatSeen, ReportSeen, RunSeen, TaskSeen, TokenParts } from "./history.ts";
 import type { Reply } from "./network.ts";
 
+/** Nothing was done, since too many calls wait for the store. */
+export const OVERLOADED = "OVERLOADED";
+
 /** Codes that leave open whether anything was done. */
 const UNKNOWN_CODES: ReadonlySet<string> = new Set([
   "UNAVAILABLE",
@@ -48,6 +51,15 @@ export function answerSeen<M extends Message>(reply: Reply<M>, ok: (message: M) 
   if (reply.kind === "ok") return ok(reply.message);
   const { code, reason } = reply;
   return UNKNOWN_CODES.has(code) ? { kind: "unknown", code } : { kind: "refused", code, reason };
+}
+
+/** Whether it is sent again: nobody knows what became of it, or the server asks for patience. */
+export function isToRepeat(answer: Answer): boolean {
+  return answer.kind === "unknown" || isOverloaded(answer);
+}
+
+export function isOverloaded(answer: Answer): boolean {
+  return answer.kind === "refused" && answer.reason === OVERLOADED;
 }
 
 export function canariesIn(bytes: Uint8Array, words: readonly string[]): readonly string[] {

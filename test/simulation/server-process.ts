@@ -62,6 +62,8 @@ export interface ServerDeps {
   readonly supervision?: Supervision | undefined;
   /** When circuits open by themselves; left out: hardly ever. */
   readonly circuits?: CircuitSettings | undefined;
+  /** Calls and events that may wait for the store; left out: as many as in earnest. */
+  readonly waitingMax?: number | undefined;
   readonly isStoreUp: () => boolean;
   /** Left out: nothing befalls it in the middle of something. */
   readonly strikes?: Strikes | undefined;
@@ -146,6 +148,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
     ...(deps.supervision && { supervision: deps.supervision }),
     ...(deps.circuits && { circuits: deps.circuits }),
     settings: QUICK_TO_LEARN,
+    waitingMax: deps.waitingMax,
   });
   const { scheduler, dispatcher } = plane;
   const drain = createDrain();
@@ -188,7 +191,7 @@ function planeLog(onDefect: (what: string) => void) {
       write(line: string) {
         if (
           !line.includes(ALWAYS_FAILS) &&
-          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|join under a new id|partitions\.|circuit\.moved/.test(
+          !/STORE_UNAVAILABLE|does not answer|went away|another transaction|calls wait for the store|has failed over since|join under a new id|partitions\.|circuit\.moved/.test(
             line,
           )
         )

@@ -25,6 +25,7 @@ import { createNetwork } from "./network.ts";
 import { putHooks, receiversFor } from "./receivers.ts";
 import { createRecorder } from "./recorder.ts";
 import { createRemote } from "./remote.ts";
+import { RESULTS_MAX } from "./reports.ts";
 import { createServerProcess } from "./server-process.ts";
 import { spread } from "./store-faults.ts";
 import { createStoreWitness, type StoreWitness } from "./store-witness.ts";
@@ -47,6 +48,8 @@ const TRIPPING_SHARE = 0.3;
 const QUICK_TO_TRIP = Object.freeze({
   ...{ ends: 3, share: 0.5, windowMs: 10_000, restMs: 300, restMsMax: 1_200 },
 });
+const SHORT_QUEUES_SHARE = 0.4;
+const SHORT_QUEUE_MAX = 6;
 const START_MS = 1_700_000_000_000;
 const NAMESPACES: readonly string[] = ["default", "other"];
 const CANARIES = NAMESPACES.map((namespace) => ({ namespace, word: `canary-of-${namespace}` }));
@@ -88,7 +91,7 @@ export async function simulate(seed: number): Promise<Simulated> {
   const circuits = chance.happens(TRIPPING_SHARE) ? QUICK_TO_TRIP : undefined;
   const common = { circuits, time, store, faults, isStoreUp, postOf, strikes, partitions };
   const servers = Array.from({ length: chance.between(2, 3) }, (_, place) => {
-    const own = { chance: chance.fork(), supervision: supervision[place] };
+    const own = { ...drawServer(chance), supervision: supervision[place] };
     return createServerProcess(`server-${place + 1}`, { ...seen, ...common, ...own });
   });
   const watchers = servers.map(({ name }, place) => watcherOf(name, supervision[place]));
@@ -140,6 +143,13 @@ export async function simulate(seed: number): Promise<Simulated> {
   violations.push(...checkHistory(history).map((violation) => JSON.stringify(violation)));
   const runs = runsOf(history, clients);
   return { seed, history, violations, runs, faults: faults.counts, edges: edges.taken };
+}
+
+/** Of some servers the queues are short, so that they refuse calls in the midst of work. */
+function drawServer(chance: Chance) {
+  const isShort = chance.happens(SHORT_QUEUES_SHARE);
+  const waitingMax = isShort ? chance.between(RESULTS_MAX, SHORT_QUEUE_MAX) : undefined;
+  return { chance: chance.fork(), waitingMax };
 }
 
 function callbacksOf(world: World, namespace: string): Callbacks {

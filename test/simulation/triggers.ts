@@ -1,6 +1,7 @@
 // What begins runs by itself: the ends of two registered workflows, and calls from outside. A
 // caller repeats what was not answered, calls again under a key that it has used, and sometimes
 // cannot prove who it is.
+
 import { createHash, createHmac } from "node:crypto";
 import type { Definition } from "../../server/core/definition.ts";
 import type { TriggerDefinition } from "../../server/core/trigger.ts";
@@ -9,6 +10,7 @@ import type { Client } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { type EndTrigger, MARK_LABEL } from "./history-rows.ts";
 import { workflowNames } from "./registrar.ts";
+import { isToRepeat } from "./seen.ts";
 import type { StoreWitness } from "./store-witness.ts";
 import { json, QUICK } from "./workload.ts";
 import { canaryOf } from "./world.ts";
@@ -137,7 +139,7 @@ async function pushUntilAnswered(client: Client, push: Push): Promise<void> {
     const reply = await world.network.post(process, server, message, CALL_MS_MAX);
     const answer = answerOf(reply);
     world.recorder.answer(process.name, call, answer, []);
-    if (answer.kind !== "unknown") return;
+    if (!isToRepeat(answer)) return;
     await clock.sleep(chance.between(100, 900));
   }
 }

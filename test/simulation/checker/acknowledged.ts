@@ -3,6 +3,7 @@
 
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { FinalAttempt, OutcomeFact } from "../history-rows.ts";
+import { OVERLOADED } from "../seen.ts";
 import { endsSetOff, setOffBy } from "./ends.ts";
 import {
   callsTo,
@@ -218,7 +219,7 @@ function* brokenKey(facts: Facts, name: string, asked: readonly Scheduling[]): I
 
 /**
  * G13. A run, an outcome or a cancel is stored only if at least one call that asked for it was
- * accepted or had no definite answer.
+ * accepted or had no definite answer; and an outcome no earlier than the first of these was sent.
  */
 export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
   yield* refusedReruns(facts);
@@ -240,11 +241,29 @@ export function* refusedMeansNotDone(facts: Facts): Iterable<Finding> {
       const told = reportsAbout(facts, run, row).filter(({ report }) =>
         sameOutcome(report.outcome, row.outcome),
       );
+      yield* storedThoughRefused(facts, run, row, told);
       if (!allRefused(told.map(({ fate }) => fate))) continue;
       const text = `every report ${outcomeText(row.outcome)} of fence ${row.fence} of ${stepName(run, row.step)} was refused, but it is stored`;
       yield { runId, text };
     }
   }
+}
+
+/** It is sent again until it is taken, so in the end one was. */
+function* storedThoughRefused(
+  { clockBackMs }: Facts,
+  run: RunFacts,
+  row: FinalAttempt,
+  told: readonly Report[],
+): Iterable<Finding> {
+  const taken = told.filter(({ fate }) => fate.kind !== "refused").map(({ call }) => call.sent.at);
+  const refused = told.find(({ call: { sent }, fate }) => {
+    return fate.kind === "refused" && fate.reason === OVERLOADED && sent.at <= row.endedAt;
+  });
+  if (!refused || taken.length === 0 || Math.min(...taken) <= row.endedAt + clockBackMs) return;
+  const { runId } = run.run;
+  const text = `${outcomeText(row.outcome)} of fence ${row.fence} of ${stepName(run, row.step)} was stored at ${row.endedAt}, when the only report of it, of ${refused.call.sent.at}, was refused as a call`;
+  yield { runId, text };
 }
 
 function allRefused(fates: readonly { readonly kind: string }[]): boolean {

@@ -23,6 +23,7 @@ import type {
   WebhookRecord,
 } from "../history.ts";
 import type { FinalRun, OutcomeFact } from "../history-rows.ts";
+import { repeatedCalls, unlessAsked } from "./doubled.ts";
 import type { Bounds } from "./violation.ts";
 
 export interface Facts {
@@ -195,6 +196,7 @@ function clockBack({ records }: History): number {
 }
 
 function callsOf(history: History): readonly Call[] {
+  const repeated = repeatedCalls(history);
   const answers = new Map<number, Heard[]>();
   const calls: (Call & { readonly answers: Heard[] })[] = [];
   history.records.forEach((record, place) => {
@@ -206,7 +208,8 @@ function callsOf(history: History): readonly Call[] {
       const heard = answers.get(record.call);
       if (!heard)
         throw new Error(`call ${record.call} is answered, but no record says it was sent`);
-      heard.push({ at: record.at, place, answer: record.answer, record });
+      const answer = repeated.has(record.call) ? unlessAsked(record.answer) : record.answer;
+      heard.push({ at: record.at, place, answer, record });
     }
   });
   return calls;

@@ -11,6 +11,13 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a server goes on with plans and lanes that a fail-over has lost",
   },
   {
+    name: "results taken one by one",
+    file: "dispatch/dispatch.ts",
+    find: "options.advance.admit(request.results.length);",
+    replace: "",
+    why: "a call that is refused for want of room has stored some of its results",
+  },
+  {
     name: "moment fired twice at take-over",
     file: "scheduler/fire.ts",
     find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);

@@ -1,0 +1,24 @@
+// Calls whose message a fault has doubled: the caller hears one answer, and both copies are done.
+import type { Answer, History } from "../history.ts";
+import { isOverloaded } from "../seen.ts";
+
+/** A copy of the call may have been taken although the caller heard that there was no room. */
+export function unlessAsked(answer: Answer): Answer {
+  return isOverloaded(answer) ? { kind: "unknown", code: "REPEATED" } : answer;
+}
+
+/** Calls whose message a fault has doubled. */
+export function repeatedCalls({ records }: History): ReadonlySet<number> {
+  const doubled = new Set(
+    records.flatMap((record) =>
+      record.kind === "fault" && record.fault.kind === "network" && record.fault.did === "repeated"
+        ? [`${record.at} ${record.target}`]
+        : [],
+    ),
+  );
+  return new Set(
+    records.flatMap((record) =>
+      record.kind === "call" && doubled.has(`${record.at} ${record.server}`) ? [record.call] : [],
+    ),
+  );
+}
