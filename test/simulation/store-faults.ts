@@ -21,7 +21,7 @@ import type {
 } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
-import { faultyPartitions } from "./store-sessions.ts";
+import { faultyAgents, faultyPartitions } from "./store-sessions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface StoreWire {
@@ -296,17 +296,6 @@ async function taskFacts(
 }
 
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
-
-function faultyAgents(
-  store: Store,
-  call: Called,
-): Pick<Store, "markPolled" | "markAgents" | "markSilent"> {
-  return {
-    markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
-    markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
-    markSilent: (silent) => call("markSilent", () => store.markSilent(silent)),
-  };
-}
 
 function faultyClaims(
   store: Store,

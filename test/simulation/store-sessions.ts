@@ -1,10 +1,11 @@
 // The direct session of a server process: it elects the owners of partitions and carries
-// notifications, any of which may get lost.
+// notifications, any of which may get lost. And what servers tell of the agents that call them.
 import type {
   NodeInfo,
   PartitionSession,
   Partitions,
 } from "../../server/store/partition-session.ts";
+import type { Store } from "../../server/store/store.ts";
 import type { StoreWire } from "./store-faults.ts";
 
 type Call = <T>(name: string, work: () => Promise<T>) => Promise<T>;
@@ -51,4 +52,15 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
     onLost: (listener) => session.onLost((cause) => void process.post(0, () => listener(cause))),
     leave: () => call("leave", () => session.leave()).catch(() => undefined),
   } satisfies PartitionSession);
+}
+
+export function faultyAgents(
+  store: Store,
+  call: Call,
+): Pick<Store, "markPolled" | "markAgents" | "markSilent"> {
+  return {
+    markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
+    markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),
+    markSilent: (silent) => call("markSilent", () => store.markSilent(silent)),
+  };
 }
