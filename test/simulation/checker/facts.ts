@@ -175,8 +175,7 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
     ...{ calls, callsByRpc, runs, reports, seen, numbers },
     faults: of("fault"),
     effects: of("effect"),
-    owners: of("owner"),
-    webhooks: of("webhook"),
+    ...{ owners: of("owner"), webhooks: of("webhook") },
   };
 }
 
