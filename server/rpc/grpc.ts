@@ -17,11 +17,13 @@ import {
   type sendUnaryData,
   type UntypedHandleCall,
 } from "@grpc/grpc-js";
+import type { Clock } from "../clock.ts";
 import type { DroverError } from "../errors.ts";
 import { grpcTimeoutMs } from "./deadline.ts";
 import { type Decoded, decodeBinary } from "./decode.ts";
 import { answerOf, type StandardError, statusBytes } from "./errors.ts";
-import type { Call, Mounted } from "./mount.ts";
+import type { Call, Log, Mounted } from "./mount.ts";
+import { createResetGuard, type GuardedStream } from "./reset-guard.ts";
 
 export interface GrpcTransport {
   accept(socket: Socket): void;
@@ -48,24 +50,33 @@ const STREAM_CREATED = "http2.server.stream.created";
 export function createGrpcTransport(
   methods: readonly Mounted[],
   limits: GrpcLimits,
-  now: () => number,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
 ): GrpcTransport {
+  const now = clock.wallMs;
+  const guard = createResetGuard(clock, log);
   const server = new Server({
+    // Its counts of every connection and call are shown nowhere.
+    "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": limits.messageBytesMax,
     "grpc.max_send_message_length": -1,
     "grpc.max_concurrent_streams": limits.streamsPerConnectionMax,
   });
   for (const mounted of methods) addMethod(server, mounted, now);
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
-  subscribe(STREAM_CREATED, keepTrueTimeout);
+  const onStream = (event: unknown): void => {
+    if (!isStreamEvent(event)) return;
+    keepTrueTimeout(event.headers);
+    guard.opened(event.stream);
+  };
+  subscribe(STREAM_CREATED, onStream);
   let stopped = false;
   return Object.freeze({
-    accept: (socket: Socket) => injector.injectConnection(socket),
+    accept: (socket: Socket) => guard.accept(socket, () => injector.injectConnection(socket)),
     drain: (graceMs: number) => injector.drain(graceMs),
     stop() {
       if (stopped) return;
       stopped = true;
-      unsubscribe(STREAM_CREATED, keepTrueTimeout);
+      unsubscribe(STREAM_CREATED, onStream);
       server.forceShutdown();
     },
   });
@@ -75,9 +86,7 @@ export function createGrpcTransport(
  * Node tells of each new stream before grpc-js reads its headers: the only place where an absurd
  * timeout can still be seen as it was sent. It moves to a name of ours, and grpc-js sets no timer.
  */
-function keepTrueTimeout(event: unknown): void {
-  const headers = isStreamEvent(event) ? event.headers : null;
-  if (headers === null) return;
+function keepTrueTimeout(headers: Record<string, unknown>): void {
   delete headers[TRUE_TIMEOUT];
   const timeoutMs = grpcTimeoutMs(headers["grpc-timeout"]);
   if (timeoutMs === null || timeoutMs <= TIMEOUT_MS_KEPT_MAX) return;
@@ -85,14 +94,17 @@ function keepTrueTimeout(event: unknown): void {
   headers[TRUE_TIMEOUT] = String(timeoutMs);
 }
 
-function isStreamEvent(event: unknown): event is { readonly headers: Record<string, unknown> } {
-  return (
-    typeof event === "object" &&
-    event !== null &&
-    "headers" in event &&
-    typeof event.headers === "object" &&
-    event.headers !== null
-  );
+interface StreamEvent {
+  readonly headers: Record<string, unknown>;
+  readonly stream: GuardedStream;
+}
+
+function isStreamEvent(event: unknown): event is StreamEvent {
+  if (typeof event !== "object" || event === null) return false;
+  if (!("headers" in event && "stream" in event)) return false;
+  const { headers, stream } = event;
+  if (typeof headers !== "object" || typeof stream !== "object") return false;
+  return headers !== null && stream !== null && "rstCode" in stream;
 }
 
 function addMethod(server: Server, mounted: Mounted, now: () => number): void {

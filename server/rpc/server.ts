@@ -113,7 +113,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
     ...mount.service(HealthService, health.handlers, { always: true }),
     ...reflectionMethods(mount),
   ];
-  const grpc = createGrpcTransport(methods, config, clock.wallMs);
+  const grpc = createGrpcTransport(methods, config, { clock, log });
   const connect = createConnectTransport(methods, config, mount, log);
   const runs = createRunLookup(deps.store, namespaces);
   const actions = createTriggerActions({ ...common, runs });
