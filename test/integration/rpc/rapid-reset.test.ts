@@ -1,5 +1,5 @@
-// A peer that opens streams and cancels them at once loses its connection, and the next ones sooner;
-// others are served meanwhile, on both transports.
+// A peer that opens streams and cancels them at once loses its connection, and the next ones
+// sooner; others are served meanwhile, on both transports.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
