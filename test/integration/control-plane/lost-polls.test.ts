@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Reported } from "../../../server/core/event.ts";
 import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
+import { until } from "../../support/until.ts";
 import {
   chain,
   digestOf,
@@ -101,7 +102,7 @@ describe("a poll that an agent calls lost", () => {
 
   it("gives back only what was granted to that poll of that session", async () => {
     const name = newTask();
-    await schedule(here, wide(name, 3));
+    const run = await schedule(here, wide(name, 3));
     const agent = newAgent(here);
     const [lost] = await agent.poll(name, { pollSeq: 1, maxTasks: 1 });
     const [kept] = await agent.poll(name, { pollSeq: 2, maxTasks: 1 });
@@ -109,6 +110,11 @@ describe("a poll that an agent calls lost", () => {
     const [foreign] = await other.poll(name, { pollSeq: 1, maxTasks: 1 });
     if (!lost || !kept || !foreign) throw new Error("three tasks were due");
     await agent.beat([kept], [1]);
+    // A beat does not wait for it.
+    await until("the task is given back", async () => {
+      const { attempts } = await historyOf(here, run);
+      return attempts.some(({ outcome }) => outcome.kind === "undelivered") ? true : null;
+    });
     expect(await agent.report(lost, success)).toBe("TASK_OVER");
     expect(await agent.report(kept, success)).toBe("accepted");
     expect(await other.report(foreign, success)).toBe("accepted");

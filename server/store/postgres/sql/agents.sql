@@ -42,7 +42,8 @@ found as materialized (
   where a.silent_since is null
     and date_trunc('milliseconds', coalesce(a.called_at, a.first_seen_at)) <= s.since and case
     when s.heartbeat_ms is null
-      then not exists (select from lease as l where l.session = a.session)
+      -- With an offset each session is looked up; without one all leases might be read.
+      then not exists (select from lease as l where l.session = a.session offset 0)
     else not exists (
       select from agent_session as b
       where b.session = a.session
