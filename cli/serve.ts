@@ -9,6 +9,7 @@
  */
 import type {
   CircuitConfig,
+  EdgeConfig,
   LogConfig,
   SupervisorConfig,
   TraceConfig,
@@ -33,6 +34,8 @@ export interface ServeOptions {
   readonly settings: SupervisorConfig;
   /** When circuits open, and for how long; left out: as by default. */
   readonly circuits?: CircuitConfig;
+  /** How many may call at a time; left out: as by default. */
+  readonly limits?: Partial<EdgeConfig>;
   /** undefined: nothing is traced. */
   readonly trace: TraceConfig | undefined;
   readonly log: LogConfig;

@@ -7,6 +7,10 @@ import {
   CIRCUIT_SETTINGS,
   type CircuitConfig,
   circuitConfig,
+  EDGE_SETTING_NAMES,
+  EDGE_SETTINGS,
+  type EdgeConfig,
+  edgeConfig,
   type Setting,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
@@ -37,6 +41,16 @@ export function settingsOf(options: SettingOptions): SupervisorConfig {
   return checked(() =>
     supervisorConfig(given(SUPERVISOR_SETTING_NAMES, SUPERVISOR_SETTINGS, options)),
   );
+}
+
+export function addEdgeSettings(command: Command): Command {
+  for (const name of EDGE_SETTING_NAMES) command.addOption(optionOf(EDGE_SETTINGS[name]));
+  return command;
+}
+
+/** Throws CliFailure for one that is out of its bounds. */
+export function edgeOf(options: SettingOptions): Partial<EdgeConfig> {
+  return checked(() => edgeConfig(given(EDGE_SETTING_NAMES, EDGE_SETTINGS, options)));
 }
 
 /** Throws CliFailure for one that is out of its bounds. */

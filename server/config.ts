@@ -322,6 +322,46 @@ export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
   return config;
 }
 
+/** How many may call at a time. Those that wait are counted apart from those that work. */
+export const EDGE_SETTINGS = Object.freeze({
+  connectionsMax: {
+    ...{ flag: "connections", unit: "count", least: 10, most: 1_000_000 },
+    byDefault: RPC_DEFAULTS.connectionsMax,
+    why: "connections at a time: an agent has one. The process needs as many file descriptors (ulimit -n), and some 30 kB for each",
+  },
+  waitingCallsMax: {
+    ...{ flag: "waiting-calls", unit: "count", least: 10, most: 1_000_000 },
+    byDefault: RPC_DEFAULTS.waitingCallsMax,
+    why: "polls, waits and watches at a time, about 20 kB each: one for each agent, and what clients wait for. Half as many polls more pause, and are answered with nothing",
+  },
+  waitingCallsPerPeerMax: {
+    ...{ flag: "waiting-calls-per-address", unit: "count", least: 10, most: 1_000_000 },
+    byDefault: RPC_DEFAULTS.waitingCallsPerPeerMax,
+    why: "of these, from one address: less than all, so that one peer leaves room for others. Behind a proxy or NAT many agents share an address",
+  },
+  waitingCallsPerNamespaceMax: {
+    ...{ flag: "waiting-calls-per-namespace", unit: "count", least: 10, most: 1_000_000 },
+    byDefault: RPC_DEFAULTS.waitingCallsPerNamespaceMax,
+    why: "of these, for one namespace: as many as all where there is only one",
+  },
+} as const satisfies Readonly<Partial<Record<keyof RpcConfig, Setting>>>);
+
+export type EdgeSetting = keyof typeof EDGE_SETTINGS;
+export type EdgeConfig = Pick<RpcConfig, EdgeSetting>;
+export const EDGE_SETTING_NAMES: readonly EdgeSetting[] = Object.freeze([
+  ...(["connectionsMax", "waitingCallsMax"] as const),
+  ...(["waitingCallsPerPeerMax", "waitingCallsPerNamespaceMax"] as const),
+]);
+
+/** What is left out stays so. Throws an Error that names every setting that is wrong. */
+export function edgeConfig(given: Partial<EdgeConfig>): Partial<EdgeConfig> {
+  const problems = EDGE_SETTING_NAMES.flatMap((name) =>
+    given[name] === undefined ? [] : problemsOf(EDGE_SETTINGS[name], given[name]),
+  );
+  if (problems.length > 0) throw new Error(problems.join("; "));
+  return given;
+}
+
 function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig {
   return Object.freeze({
     lookEveryMs: value("lookEveryMs"),

@@ -18,7 +18,7 @@ import { createLog } from "./telemetry/log.ts";
 
 const NOBODY = {
   ...{ signal: new AbortController().signal, deadlineMs: null, peer: "", caller: null },
-  ...{ header: () => null, itemErrors: new Map() },
+  ...{ header: () => null, itemErrors: new Map(), pauses: false },
 };
 
 /** Migrates the database first, as a server does. */

@@ -7,8 +7,10 @@ import { addLogOption, type LogOptions, logOf } from "../log-options.ts";
 import { serve } from "../serve.ts";
 import {
   addCircuitSettings,
+  addEdgeSettings,
   addSettings,
   circuitsOf,
+  edgeOf,
   type SettingOptions,
   settingsOf,
 } from "../settings.ts";
@@ -24,7 +26,7 @@ interface ServerOptions extends DatabaseOptions, SettingOptions, TraceOptions, L
 }
 
 export function addServer(program: Command, ended: Ended): void {
-  const command = addSettings(addDatabaseOptions(program.command("server")));
+  const command = addSettings(addEdgeSettings(addDatabaseOptions(program.command("server"))));
   addLogOption(addTraceOptions(addCircuitSettings(command)))
     .description("start a server on the PostgreSQL of DATABASE_URL")
     .option("--insecure-no-auth", "listen on other addresses than loopback, open to everyone")
@@ -64,7 +66,8 @@ export function addServer(program: Command, ended: Ended): void {
       const open = { ...who, allowLocalWebhooks, supervisor };
       const next = [requireTokens ? "drover token create --help" : "drover run list"];
       const [trace, log] = [traceOf(options), logOf(options)];
-      const tuned = { settings: settingsOf(options), circuits: circuitsOf(options), trace, log };
+      const watches = { settings: settingsOf(options), circuits: circuitsOf(options) };
+      const tuned = { ...watches, limits: edgeOf(options), trace, log };
       ended(await serve({ database, ...open, ...tuned, next }, context));
     });
 }

@@ -148,7 +148,7 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
   const { scheduler, dispatcher, triggers } = plane;
   const drain = createDrain();
   const log = callLog(onDefect);
-  const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
+  const mount = createMount({ check, drain, log, clock, ...RPC_DEFAULTS });
   const service = {
     ...{ scheduler, dispatcher, triggers, store, drain, clock, check, log, random: chance },
     ...{ namespaces: createNamespaces(store), overdueMs: ALONE.overdueMs },

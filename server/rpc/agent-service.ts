@@ -32,7 +32,7 @@ import type { Handlers, Log } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import type { ItemErrors } from "./request-check.ts";
-import { waitMs, whileWaiting } from "./waits.ts";
+import { aborted, waitMs, whileWaiting } from "./waits.ts";
 
 export interface AgentServiceDeps {
   readonly dispatcher: Dispatcher;
@@ -41,6 +41,12 @@ export interface AgentServiceDeps {
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/**
+ * Of a poll for which there is no room. Longer would keep its agent from tasks when there is room
+ * again; shorter would cost more calls: a thousand such agents poll 200 times in a second.
+ */
+const PAUSE_MS = 5_000;
 
 /** Fields whose items have answers of their own. */
 export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete: "results" });
@@ -56,9 +62,14 @@ type Item<T> =
 export function createAgentService(deps: AgentServiceDeps): Handlers<typeof AgentService> {
   const { dispatcher, namespaces } = deps;
   return Object.freeze({
-    async pollTask(request, { signal, deadlineMs }) {
+    async pollTask(request, { signal, deadlineMs, pauses }) {
       const namespace = await namespaces.find(request.namespace);
-      const poll = pollFrom(request, namespace, waitMs(request.wait, deadlineMs));
+      const wait = waitMs(request.wait, deadlineMs);
+      const poll = pollFrom(request, namespace, wait);
+      if (pauses) {
+        await whileWaiting(deps, signal, { afterMs: Math.min(wait, PAUSE_MS) }, aborted);
+        return {};
+      }
       const answer = await whileWaiting(deps, signal, {}, (over) =>
         dispatcher.poll(poll, { over, gone: signal }).catch(emptyWhenDraining(deps.drain)),
       );

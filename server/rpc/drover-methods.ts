@@ -23,7 +23,7 @@ export function droverMethods(deps: ServiceDeps, mount: Mount): readonly Mounted
     ...mount.service(OperatorService, createOperatorService(deps)),
     ...mount.service(AgentService, createAgentService(deps), {
       itemFields: AGENT_ITEM_FIELDS,
-      waits: ["PollTask"],
+      pauses: ["PollTask"],
     }),
   ];
 }

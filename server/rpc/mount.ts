@@ -18,13 +18,14 @@ import {
   type MessageShape,
 } from "@bufbuild/protobuf";
 import { Code } from "@connectrpc/connect";
+import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { Caller, Identity, Judge } from "./identity.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
-import { createWaitingCalls, type WaitingLimits } from "./waiting-calls.ts";
+import { createWaitingCalls, type WaitingCall, type WaitingLimits } from "./waiting-calls.ts";
 
 /** What a transport knows about a call. */
 export interface Call {
@@ -42,6 +43,8 @@ export interface CallContext extends Call {
   readonly caller: Caller | null;
   /** Items of a batch that were found wrong already, with the answer of each. */
   readonly itemErrors: ItemErrors;
+  /** There is no room for it to wait: it is answered with nothing after a while. */
+  readonly pauses: boolean;
 }
 
 export type UnaryHandler<M extends DescMethod> = (
@@ -90,6 +93,8 @@ export interface MountOptions {
   readonly itemFields?: Readonly<Record<string, string>>;
   /** Unary methods that wait for something to happen; streams always do. */
   readonly waits?: readonly string[];
+  /** Of these, those that are answered with nothing, after a while, where there is no room. */
+  readonly pauses?: readonly string[];
   /** Served while draining, and not waited for: health and reflection. */
   readonly always?: boolean;
 }
@@ -105,6 +110,7 @@ export interface MountDeps extends WaitingLimits {
   readonly check: RequestCheck;
   readonly drain: Drain;
   readonly log: Log;
+  readonly clock: Pick<Clock, "monotonicMs">;
   /** Left out: nobody has to say who he is. */
   readonly identity?: Pick<Identity, "judgeOf"> | undefined;
   readonly callsMax: number;
@@ -129,14 +135,17 @@ export interface Mount {
   checkDeadline(deadlineMs: number | null): void;
 }
 
+/** What is known of a call before its handler begins. */
+type Judged = Pick<CallContext, "caller" | "pauses">;
+
 /** What every mounted call goes through. */
 interface Gate {
-  /** Lets a call in, or throws; the returned function lets it out. */
-  admit(call: Call, request: Message): () => void;
+  /** Lets a call in, or throws. */
+  admit(call: Call, request: Message): WaitingCall;
   /** Throws where the caller may not; null: nobody has to say who he is. */
   readonly judge: Judge | null;
   /** Throws what is wrong with the request. */
-  contextOf(request: Message, call: Call, caller: Caller | null): CallContext;
+  contextOf(request: Message, call: Call, more: Judged): CallContext;
   /** The error as the caller may see it. */
   visible(error: unknown): DroverError | StandardError;
   /** What hears of the call's end; null: nobody traces it. */
@@ -145,42 +154,43 @@ interface Gate {
 
 export function createMount(deps: MountDeps): Mount {
   const { check, drain, log } = deps;
-  const waiting = createWaitingCalls(deps);
+  const waiting = createWaitingCalls(deps, createFullLog(deps));
   const checkDeadline = (deadlineMs: number | null) => refuseAbsurd(deadlineMs, deps.deadlineMsMax);
 
-  function admit(call: Call, request: Message, waits: boolean): () => void {
+  function admit(call: Call, request: Message, kind: AdmittedAs): WaitingCall {
     if (drain.begun)
       throw new DroverError("DRAINING", "This server is about to stop: repeat it on another.");
-    if (waits) {
-      const leaveWaiting = waiting.enter(call.peer, namespaceOf(request));
-      const leave = drain.enter("waiting");
-      return () => {
-        leaveWaiting();
-        leave();
+    if (kind !== "works") {
+      const entered = waiting.enter(call.peer, namespaceOf(request), kind === "may-pause");
+      const leaveDrain = drain.enter("waiting");
+      const leave = (): void => {
+        entered.leave();
+        leaveDrain();
       };
+      return { ...entered, leave };
     }
     if (drain.working >= deps.callsMax)
       throw new DroverError(
         "OVERLOADED",
         `This server has ${deps.callsMax} calls in hand: repeat it later, or on another.`,
       );
-    return drain.enter();
+    return { pauses: false, leave: drain.enter() };
   }
 
   function gateOf(method: DescMethod, options: MountOptions): Gate {
     const name = `${method.parent.typeName}/${method.name}`;
-    const waits = isStream(method) || options.waits?.includes(method.name) === true;
+    const kind = admittedAs(method, options);
     const itemField = options.itemFields?.[method.name] ?? null;
     const report = (defect: unknown) =>
       log.error({ err: defect, method: name }, "a call met a defect and was answered INTERNAL");
     return {
       admit: (call, request) => {
         checkDeadline(call.deadlineMs);
-        return options.always === true ? () => {} : admit(call, request, waits);
+        return options.always === true ? OUTSIDE : admit(call, request, kind);
       },
       judge: options.always === true ? null : (deps.identity?.judgeOf(method) ?? null),
-      contextOf: (request, call, caller) =>
-        contextWith(call, caller, check.check(method.input, request, itemField)),
+      contextOf: (request, call, more) =>
+        contextWith(call, more, check.check(method.input, request, itemField)),
       visible: (error) => visibleError(error, report),
       traced: ({ header }) =>
         deps.traced?.({ service: method.parent.typeName, method: method.name, header }) ?? null,
@@ -201,6 +211,30 @@ export function createMount(deps: MountDeps): Mount {
   }
 
   return Object.freeze({ service, checkDeadline });
+}
+
+/** How a call is counted. */
+type AdmittedAs = "works" | "waits" | "may-pause";
+
+function admittedAs(method: DescMethod, { waits = [], pauses = [] }: MountOptions): AdmittedAs {
+  if (pauses.includes(method.name)) return "may-pause";
+  return isStream(method) || waits.includes(method.name) ? "waits" : "works";
+}
+
+/** A call that is not counted. */
+const OUTSIDE: WaitingCall = Object.freeze({ pauses: false, leave: () => undefined });
+
+const FULL_TOLD_EVERY_MS = 60_000;
+
+/** A line of the log for many calls. */
+function createFullLog({ log, clock }: Pick<MountDeps, "log" | "clock">): (why: string) => void {
+  let toldAtMs = Number.NEGATIVE_INFINITY;
+  return (why) => {
+    if (clock.monotonicMs() - toldAtMs < FULL_TOLD_EVERY_MS) return;
+    toldAtMs = clock.monotonicMs();
+    const help = "polls are answered with nothing, and other waits refused: see --waiting-calls";
+    log.warn({ event: "waiting.full" }, `${why}: ${help}`);
+  };
 }
 
 function namespaceOf(request: Message): string {
@@ -233,19 +267,20 @@ function mountUnary(
 ): Mounted {
   async function run(request: Message, call: Call): Promise<Message> {
     const ended = gate.traced(call);
-    let leave = () => {};
+    let entered = OUTSIDE;
     let failed: string | null = null;
     try {
-      leave = gate.admit(call, request);
+      entered = gate.admit(call, request);
       const judged = gate.judge?.(call, request) ?? null;
       const caller = judged instanceof Promise ? await judged : judged;
-      return create(method.output, await handle(request, gate.contextOf(request, call, caller)));
+      const context = gate.contextOf(request, call, { caller, pauses: entered.pauses });
+      return create(method.output, await handle(request, context));
     } catch (error) {
       const seen = gate.visible(error);
       failed = reasonOf(seen);
       throw seen;
     } finally {
-      leave();
+      entered.leave();
       ended?.(failed);
     }
   }
@@ -259,13 +294,13 @@ function mountStream(
 ): Mounted {
   async function* run(request: Message, call: Call): AsyncGenerator<Message> {
     const ended = gate.traced(call);
-    let leave = () => {};
+    let entered = OUTSIDE;
     let failed: string | null = null;
     let sending = false;
     try {
-      leave = gate.admit(call, request);
+      entered = gate.admit(call, request);
       const caller = (await gate.judge?.(call, request)) ?? null;
-      const answers = handle(request, gate.contextOf(request, call, caller));
+      const answers = handle(request, gate.contextOf(request, call, { caller, pauses: false }));
       for await (const answer of answers) {
         // A stream may outlive the token that began it.
         await gate.judge?.(call, request);
@@ -281,7 +316,7 @@ function mountStream(
       failed = reasonOf(seen);
       throw seen;
     } finally {
-      leave();
+      entered.leave();
       ended?.(failed);
     }
   }
@@ -308,7 +343,7 @@ function reasonOf(error: DroverError | StandardError): string {
 }
 
 /** Keeps the signal lazy: most calls never ask for it. */
-function contextWith(call: Call, caller: Caller | null, itemErrors: ItemErrors): CallContext {
+function contextWith(call: Call, { caller, pauses }: Judged, itemErrors: ItemErrors): CallContext {
   return {
     get signal() {
       return call.signal;
@@ -318,6 +353,7 @@ function contextWith(call: Call, caller: Caller | null, itemErrors: ItemErrors):
     header: call.header,
     caller,
     itemErrors,
+    pauses,
   };
 }
 

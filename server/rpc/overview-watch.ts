@@ -18,7 +18,7 @@ import { readActivity } from "./activity-look.ts";
 import type { OperatorCallDeps } from "./agents.ts";
 import { cursorOf } from "./cursor.ts";
 import type { Drain } from "./drain.ts";
-import { whileWaiting } from "./waits.ts";
+import { aborted, whileWaiting } from "./waits.ts";
 
 export interface OverviewWatchDeps extends OperatorCallDeps {
   readonly drain: Drain;
@@ -62,13 +62,6 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
       await whileWaiting(deps, caller, { afterMs: LOOK_AGAIN_MS }, aborted);
     }
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 /** One look for all who ask within `ms` of it; one that fails is not kept. */

@@ -31,7 +31,7 @@ export interface GuardedStream {
   /** The request has arrived, and was read. */
   readonly readableEnded: boolean;
   readonly session?: GuardedSession | undefined;
-  once(event: "close", listener: () => void): unknown;
+  once(name: "close", listener: () => void): unknown;
 }
 
 interface GuardedSession {
@@ -71,7 +71,7 @@ export function createResetGuard(clock: Clock, log: Log): ResetGuard {
   function distrust(address: string): void {
     if (!isDistrusted(address))
       log.warn(
-        { address },
+        { event: "resets.closed", address },
         `a connection of ${address} was closed: it cancels streams before their requests arrive`,
       );
     distrustedUntilMs.delete(address);

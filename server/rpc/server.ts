@@ -104,7 +104,7 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const check = createRequestCheck(config, deps.payloadBytesMax);
   const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
   deps.store.onIncarnation(() => identity?.forget());
-  const mount = createMount({ check, drain, log, identity, ...config, traced: deps.traced });
+  const mount = createMount({ check, drain, log, clock, identity, ...config, traced: deps.traced });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);
   const common = { ...deps, namespaces, drain, check, identity };

@@ -18,6 +18,14 @@ export interface WaitEnd {
   readonly afterMs?: number;
 }
 
+/** The work of a call that only waits. */
+export function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
 /**
  * Runs `work` with a signal that is aborted when the caller has gone, the server drains, or the
  * time is over, and leaves no listener or timer behind.

@@ -160,7 +160,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
       if (!err.includes(ALWAYS_FAILS)) onDefect(`${text}: ${err}`);
     },
   };
-  const mount = createMount({ check, drain, log, ...RPC_DEFAULTS });
+  const mount = createMount({ check, drain, log, clock, ...RPC_DEFAULTS });
   const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
   const { triggers } = plane;
   const shared = { ...common, drain, clock, log, check, triggers };

@@ -5,6 +5,7 @@ import {
   CIRCUIT_SETTING_NAMES,
   CIRCUIT_SETTINGS,
   circuitConfig,
+  edgeConfig,
   SUPERVISOR_DEFAULTS,
   SUPERVISOR_SETTING_NAMES,
   SUPERVISOR_SETTINGS,
@@ -119,3 +120,11 @@ function words(ms: number): string {
   const [size, unit] = units.find(([one]) => ms % one === 0) ?? [1, "ms"];
   return `${ms / size} ${unit}`;
 }
+
+test("how many may call is told in whole numbers within bounds, and what is left out stays so", () => {
+  expect(edgeConfig({})).toEqual({});
+  expect(edgeConfig({ waitingCallsMax: 40_000 })).toEqual({ waitingCallsMax: 40_000 });
+  expect(() => edgeConfig({ waitingCallsMax: 1.5, connectionsMax: 2 })).toThrow(
+    "--connections is 2: give 10 to 1000000; --waiting-calls is 1.5: give a whole number 10 to 1000000",
+  );
+});

@@ -4,6 +4,7 @@
 
 import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
+import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { createClient } from "@connectrpc/connect";
 import { createGrpcWebTransport } from "@connectrpc/connect-node";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
@@ -212,27 +213,61 @@ describe("more polls than may wait", () => {
     ["on a server", { ...one, waitingCallsMax: 1 }, "This server"],
     ["from an address", { ...one, waitingCallsPerPeerMax: 1 }, "The address 127.0.0.1"],
     ["in a namespace", { ...one, waitingCallsPerNamespaceMax: 1 }, 'The namespace "default"'],
-  ])("%s are refused with a delay, and heartbeats are answered", async (_, config, who) => {
-    await restart({ config });
-    const parked = signal();
+  ])(
+    "%s are answered with nothing after a while, or refused; heartbeats are answered",
+    async (_, config, who) => {
+      await restart({ config });
+      const parked = signal();
+      const { promise, resolve } = signal();
+      const { poll } = world.dispatcher;
+      world.dispatcher.poll = async (request, ended) => {
+        parked.resolve();
+        await promise;
+        return poll(request, ended);
+      };
+      const first = grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });
+      await parked.promise;
+      const other = grpcClient(world.port);
+      const soon = { agent: AGENT, wait: durationFromMs(50) };
+      const second = await other.unary(pollTask, { ...soon, pollSeq: 2n });
+      expect(second).toMatchObject({ code: 0, answer: { tasks: [] } });
+      const pausing = [3n, 4n, 5n, 6n, 7n].map((pollSeq) =>
+        other.open(pollTask, { agent: AGENT, pollSeq, wait: durationFromMs(60_000) }),
+      );
+      const refused = await Promise.race(pausing.map(({ done }) => done));
+      expect(refused).toMatchObject({ code: 8, reason: "OVERLOADED", retryMs: 1_000 });
+      expect(refused.message).toContain(who);
+      expect(world.logged.filter((line) => line.includes("--waiting-calls"))).toHaveLength(1);
+      for (const { cancel } of pausing) cancel();
+      await Promise.all(pausing.map(({ done }) => done));
+      other.close();
+      expect((await grpc.unary(heartbeat, { agent: AGENT })).code).toBe(0);
+      resolve();
+      expect((await first).code).toBe(0);
+      const after = await grpc.unary(pollTask, { agent: AGENT, pollSeq: 8n });
+      expect(after).toMatchObject({ code: 0, answer: { tasks: [{ stepId: expect.any(String) }] } });
+    },
+  );
+
+  test("are checked like all others, and end with their caller", async () => {
+    await restart({ config: { waitingCallsMax: 1 } });
     const { promise, resolve } = signal();
-    const { poll } = world.dispatcher;
-    world.dispatcher.poll = async (request, ended) => {
+    const parked = signal();
+    world.dispatcher.poll = async () => {
       parked.resolve();
       await promise;
-      return poll(request, ended);
+      return { tasks: [], waitedMs: 0 };
     };
     const first = grpc.unary(pollTask, { agent: AGENT, pollSeq: 1n });
     await parked.promise;
-    const other = grpcClient(world.port);
-    const second = await other.unary(pollTask, { agent: AGENT, pollSeq: 2n });
-    other.close();
-    expect(second).toMatchObject({ code: 8, reason: "OVERLOADED", retryMs: 1_000 });
-    expect(second.message).toContain(who);
-    expect((await grpc.unary(heartbeat, { agent: AGENT })).code).toBe(0);
+    const wrong = await grpc.unary(pollTask, { agent: AGENT, pollSeq: 0n });
+    expect(wrong.reason).toBe("INVALID_REQUEST");
+    const long = { agent: AGENT, pollSeq: 2n, wait: durationFromMs(60_000) };
+    const { done, cancel } = grpc.open(pollTask, long);
+    cancel();
+    expect((await done).code).toBe(1);
     resolve();
     expect((await first).code).toBe(0);
-    expect((await grpc.unary(pollTask, { agent: AGENT, pollSeq: 3n })).code).toBe(0);
   });
 });
 

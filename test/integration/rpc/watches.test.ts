@@ -1,6 +1,7 @@
 // Streams that people follow, and go on with after a break: each state has a cursor, and whoever
 // comes back with the one that he has seen last is sent what is new to him alone. In all protocols
 // that a browser speaks.
+
 import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-node";
@@ -13,6 +14,7 @@ import {
   type WatchRunResponse,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { systemClock } from "../../../server/clock.ts";
 import { RPC_DEFAULTS } from "../../../server/config.ts";
 import { placeOf } from "../../../server/core/place.ts";
 import { activityOf, retriedSteps } from "../../../server/rpc/activity.ts";
@@ -215,6 +217,7 @@ test("a caller that goes in the middle of a message is no defect of the server",
   const say = (_fields: object, text: string) => void logged.push(text);
   const mount = createMount({
     ...{ check: createRequestCheck(RPC_DEFAULTS), drain: createDrain(), ...RPC_DEFAULTS },
+    clock: systemClock,
     log: { info: say, warn: say, error: say },
   });
   const handlers = {

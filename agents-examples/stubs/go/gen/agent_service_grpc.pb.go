@@ -90,7 +90,8 @@ const (
 // For agents: processes that perform steps.
 type AgentServiceClient interface {
 	// Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-	// came within `wait`, or the server is draining; poll again. The server answers a second before
+	// came within `wait`, the server is draining, or more polls wait there than it has room for, when
+	// it answers within 5 s; poll again. The server answers a second before
 	// the deadline of the call at the latest; set that deadline to `wait` + 10 s.
 	PollTask(ctx context.Context, in *PollTaskRequest, opts ...grpc.CallOption) (*PollTaskResponse, error)
 	// Renews the leases of all tasks in the agent's hands, stores progress, and brings requests to
@@ -148,7 +149,8 @@ func (c *agentServiceClient) Complete(ctx context.Context, in *CompleteRequest, 
 // For agents: processes that perform steps.
 type AgentServiceServer interface {
 	// Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-	// came within `wait`, or the server is draining; poll again. The server answers a second before
+	// came within `wait`, the server is draining, or more polls wait there than it has room for, when
+	// it answers within 5 s; poll again. The server answers a second before
 	// the deadline of the call at the latest; set that deadline to `wait` + 10 s.
 	PollTask(context.Context, *PollTaskRequest) (*PollTaskResponse, error)
 	// Renews the leases of all tasks in the agent's hands, stores progress, and brings requests to

@@ -686,7 +686,8 @@ export const CompleteAnswerSchema: GenMessage<CompleteAnswer> = /*@__PURE__*/
 export const AgentService: GenService<{
   /**
    * Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-   * came within `wait`, or the server is draining; poll again. The server answers a second before
+   * came within `wait`, the server is draining, or more polls wait there than it has room for, when
+   * it answers within 5 s; poll again. The server answers a second before
    * the deadline of the call at the latest; set that deadline to `wait` + 10 s.
    *
    * @generated from rpc drover.v1.AgentService.PollTask

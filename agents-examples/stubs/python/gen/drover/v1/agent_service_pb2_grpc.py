@@ -58,7 +58,8 @@ class AgentServiceServicer:
 
     def PollTask(self, request, context):
         """Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-        came within `wait`, or the server is draining; poll again. The server answers a second before
+        came within `wait`, the server is draining, or more polls wait there than it has room for, when
+        it answers within 5 s; poll again. The server answers a second before
         the deadline of the call at the latest; set that deadline to `wait` + 10 s.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
