@@ -23,7 +23,8 @@ export function describeSilentAgents(opened: Opened): void {
   function seen(namespaceId: number): AgentSeen {
     return {
       ...{ session: newSession(), namespaceId, agentId: "hotel", agentVersion: "1", labels: {} },
-      ...{ poll: { queues: ["q"], tasks: [] }, agoMs: 0, calledAgoMs: 0, succeededAgoMs: null },
+      ...{ poll: { queues: ["q"], tasks: [] }, agoMs: 0, calledAgoMs: 1_000 },
+      succeededAgoMs: null,
     };
   }
 
@@ -73,7 +74,8 @@ export function describeSilentAgents(opened: Opened): void {
     const parked = run.agents.map((one) => ({ ...one, calledAgoMs: 60_000 }));
     await store.markAgents("here:1", parked);
     expect(await said(run)).toEqual(polledBy(0));
-    await store.markAgents("here:1", run.agents);
+    const called = run.agents.map((one) => ({ ...one, calledAgoMs: 0 }));
+    await store.markAgents("here:1", called);
     expect(await said(run)).toEqual(polledBy(2));
     const { silent } = await store.pulse({ lanes: [], runs: [], marks: [] });
     expect(silent).not.toContain(run.agents[0].session);

@@ -84,7 +84,8 @@ test("agents that are killed at work do not count as polling once their leases a
   for (const _ of working) spawnAgent(queue, task);
   await expect.poll(() => leasedOf(queue)).toBe(2);
   const { runId } = await client.schedule({ workflow });
-  expect(await seen(runId, queue)).toMatchObject({ polled: true, agents: 2, silent: 0 });
+  const before = { polled: true, agents: 2, silent: 0 };
+  await expect.poll(() => seen(runId, queue)).toMatchObject(before);
   await killAll();
   await expect.poll(() => leasedOf(queue)).toBe(0);
   await expect

@@ -111,7 +111,7 @@ async function tickOver(runs: number): Promise<Ticked> {
       pulse: await touchedBy(
         pool,
         "pulse",
-        `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null`,
+        `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null, 1000, 60000`,
       ),
       due: await touchedBy(
         pool,

@@ -39,16 +39,14 @@ found as materialized (
   select a.session, s.since
   from said as s
   join agent as a on a.session = s.session
+  left join agent_session as b on b.session = s.session
+  cross join lateral (
+    select (select true from lease as l where l.session = s.session limit 1) as holds
+  ) as h
   where a.silent_since is null
     and date_trunc('milliseconds', coalesce(a.called_at, a.first_seen_at)) <= s.since and case
-    when s.heartbeat_ms is null
-      -- With an offset each session is looked up; without one all leases might be read.
-      then not exists (select from lease as l where l.session = a.session offset 0)
-    else not exists (
-      select from agent_session as b
-      where b.session = a.session
-        and b.last_beat_at > s.since - s.heartbeat_ms * interval '1 millisecond'
-    )
+    when s.heartbeat_ms is null then h.holds is null
+    else (b.last_beat_at > s.since - s.heartbeat_ms * interval '1 millisecond') is not true
   end
   order by a.session
   for update of a
