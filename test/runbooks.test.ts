@@ -16,7 +16,7 @@ function leftOut(names: Iterable<string>): readonly string[] {
 
 /** Events of the log, but for those that only somebody who looks for them sees. */
 function eventsOf(text: string): readonly string[] {
-  return [...text.matchAll(/\bevent: "([^"]+)"/g)].flatMap(({ index, 1: event = "" }) => {
+  return [...text.matchAll(/\bevent: "([a-z][^"]*)"/g)].flatMap(({ index, 1: event = "" }) => {
     const call = /log\.(\w+)\(\s*\{\s*$/.exec(text.slice(0, index));
     return call?.[1] === "debug" || call?.[1] === "info" ? [] : [event];
   });

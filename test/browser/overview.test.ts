@@ -81,6 +81,17 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
   const runs = Array.from({ length: BATCH }, () => ({ workflow: { name: "sweep" } }));
   for (let batch = 0; batch < BATCHES; batch++)
     await callJson(server.address, "SchedulerService/ScheduleBatch", { runs });
+  await until(
+    "all of them have ended",
+    async () => {
+      const { body } = await callJson(server.address, "OperatorService/GetOverview", {});
+      const ended = listAt(at(body, "activity"), "minutes").map((one) =>
+        Number(at(one, "completed") ?? 0),
+      );
+      return ended.reduce((sum, n) => sum + n, 0) >= BATCHES * BATCH ? true : null;
+    },
+    60_000,
+  );
 
   const page = await keptPage(context, server.address);
   await visit(page, "/");
@@ -96,7 +107,7 @@ test("runs that failed stay in sight when a thousand younger ones complete", asy
   const line = page.getByRole("listitem").filter({ hasText: "spoiled: 18 failed" });
   await line.getByRole("link", { name: "Look at the runs" }).click();
   await page.waitForURL("**/runs?state=FAILED&workflow=spoiled");
-});
+}, 90_000);
 
 test("steps that are tried again are counted, and lead to the run in which they were last", async (context) => {
   const runs = [await start(["a"]), await start(["b"])];
