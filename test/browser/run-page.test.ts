@@ -100,7 +100,7 @@ test("a step that failed and was continued after is a warning with its error", a
   await visit(page, `/runs/${runId}`);
   await page.locator(".page-title").getByText("completed, 1 warning").waitFor(WAIT);
   const warnings = page.getByRole("region", { name: "Warnings" });
-  await warnings.getByText("It failed, and the run went on.").waitFor(WAIT);
+  await warnings.getByText("The run went on after a failure:").waitFor(WAIT);
   await warnings.getByText(`evil: ${VISIBLE}`).waitFor(WAIT);
 });
 

@@ -22,7 +22,7 @@ export function RunWarnings(props: {
               {warning.stepId}
             </button>
             <div>
-              <p>It failed, and the run went on.</p>
+              <p>The run went on after a failure:</p>
               <ForeignMessage text={failureWords(warning)} />
             </div>
           </li>
