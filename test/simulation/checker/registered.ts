@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Definition } from "../../../server/core/definition.ts";
 import { planOf } from "../../../server/core/plan.ts";
+import { lostOf } from "./after-a-loss.ts";
 import { callsTo, type Facts } from "./facts.ts";
 import { schedulings } from "./schedulings.ts";
 import type { Finding } from "./violation.ts";
@@ -22,6 +23,7 @@ interface Version {
  */
 export function* lostVersions(facts: Facts): Iterable<Finding> {
   const known = acknowledged(facts);
+  const lost = lostOf(facts);
   for (const [name, versions] of known) yield* confused(name, versions);
   for (const { call, ask, namespace, answers } of schedulings(facts)) {
     const { workflow } = ask;
@@ -36,9 +38,11 @@ export function* lostVersions(facts: Facts): Iterable<Finding> {
         if (versions.some(({ place }) => place < call.place))
           yield { runId: null, text: `${which} was registered, and not found at ${at}` };
       const run = answer.kind === "scheduled" ? facts.runs.get(answer.runId) : undefined;
-      // The default may be a version whose registration nobody heard of.
+      // The default may be a version whose registration nobody heard of. So may one whose number was
+      // given out again, after a fail-over that lost the version that had it.
       if (!run || versions.length === 0) continue;
-      const asked = workflow.version === 0 ? askedFor(facts, workflow.name) : versions;
+      const isUnheard = workflow.version === 0 || (lost?.tables.includes("workflow") ?? false);
+      const asked = isUnheard ? askedFor(facts, workflow.name) : versions;
       if (asked.some(({ definition }) => isDeepStrictEqual(planOf(definition), run.plan))) continue;
       const { runId } = run.run;
       yield { runId, text: `run ${runId} was asked for as ${which}, and runs something else` };
