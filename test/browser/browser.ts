@@ -123,6 +123,9 @@ async function newWindow(running: Browser, address: string, theme: Theme) {
 export async function lookAt(page: Page, name: string): Promise<void> {
   for (const theme of ["light", "dark"] as const) {
     await page.emulateMedia({ colorScheme: theme, reducedMotion: "reduce" });
+    // What fades in has its colours when it has come.
+    const running = "document.getAnimations().filter((a) => a.playState === 'running').length";
+    await expect.poll(() => page.evaluate(running)).toBe(0);
     await picture(page, `${name}-${theme}`);
     const found = await seriousFindings(page, theme === "light" ? "everything" : "colours");
     expect([name, theme, ...found]).toEqual([name, theme]);

@@ -233,8 +233,8 @@ describe("the variants of the supervisor", () => {
     expect(status.stdout).toMatch(/nobody watches region "eu" \(256 partitions\) .*--region eu/);
     const doctor = await drover(["doctor"], { env });
     expect(doctor.stdout + doctor.stderr).toContain(command);
-    const health = await fetch(`${rest.pages}/healthz`);
-    expect(JSON.stringify(await health.json())).toContain(command);
+    const health = async () => (await fetch(`${rest.pages}/healthz`)).text();
+    await expect.poll(health).toContain(command);
 
     const eu = await startSupervisor("--region eu");
     await owns(eu.pages, PARTITIONS);

@@ -273,7 +273,8 @@ with orphan as (
   left join version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
     and c.class = l.class
   where l.namespace_id = $1::integer
-    and exists (select from ready as r where r.lane = l.id)
+    -- With an offset each lane is looked up; without one all ready rows might be read.
+    and exists (select from ready as r where r.lane = l.id offset 0)
     and not exists (select from paused_lane as p where p.lane = l.id)
     and (
       not exists (
