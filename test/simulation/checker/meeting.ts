@@ -123,8 +123,8 @@ function readyFrom(
   if (!before) return task === "perform" && strategy === 0 ? firstReadyAt : null;
   if (before.task !== task || !before.end || before.settled) return null;
   if (verifies.get(step)?.some(({ fence }) => fence === before.fence)) return null;
-  // The undo of a strategy was lost while its run was stopping: the run undoes it, in its own order,
-  // once no lost attempt can act any more.
+  // The undo of a strategy was lost while its run was stopping: the run undoes it, in its own
+  // order, once no lost attempt can act any more.
   const lostAt = before.end.at;
   if (
     run.interventions.some(

@@ -38,8 +38,8 @@ export function* lostVersions(facts: Facts): Iterable<Finding> {
         if (versions.some(({ place }) => place < call.place))
           yield { runId: null, text: `${which} was registered, and not found at ${at}` };
       const run = answer.kind === "scheduled" ? facts.runs.get(answer.runId) : undefined;
-      // The default may be a version whose registration nobody heard of. So may one whose number was
-      // given out again, after a fail-over that lost the version that had it.
+      // The default may be a version whose registration nobody heard of. So may one whose number
+      // was given out again, after a fail-over that lost the version that had it.
       if (!run || versions.length === 0) continue;
       const isUnheard = workflow.version === 0 || (lost?.tables.includes("workflow") ?? false);
       const asked = isUnheard ? askedFor(facts, workflow.name) : versions;
