@@ -311,7 +311,7 @@ function schedulerOf(
       rerun({ store, plans, submit: schedule.submit, enter: intake.enter }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
     async tell(run, event) {
-      const answer = await advance.submit(run, event);
+      const answer = await advance.ask(run, event);
       if (answer.kind === "fenced")
         throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);
       // It was there when it was looked up: the database has failed over and lost its tail.

@@ -10,7 +10,7 @@
 // A flight that fails by a retryable code flies once more; else it is split in halves until the bad
 // item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an
 // item flies alone and may wait for the row. Who boards which flight: boarding.ts. The queue is
-// bounded and refuses with OVERLOADED.
+// bounded for callers, whom it refuses with OVERLOADED: they repeat their call.
 import { type Board, createBoarding, type Share } from "./boarding.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
@@ -44,8 +44,8 @@ export interface FlightsOptions<Item, Result> {
   readonly sizeMax?: number;
   /** Flights out at a time that carry items of one share; of all shares together twice as many. */
   readonly outMax: number;
-  /** Items that may wait. */
-  readonly waitingMax: number;
+  /** Items that may wait before callers are refused; left out: there are no callers. */
+  readonly waitingMax?: number;
   /** Items of one key never fly side by side; null: no such bond. */
   readonly keyOf?: (item: Item) => string;
   /** Left out: 1. */
@@ -70,6 +70,11 @@ export interface Flights<Item, Result> {
    */
   admit(count: number): void;
   submit(item: Item): Promise<Result>;
+  /**
+   * What the server does of its own accord. It is never refused, since nobody would repeat it in
+   * time: while callers fill the queue, no silence would be noticed. Who submits it bounds it.
+   */
+  submitOwn(item: Item): Promise<Result>;
   /** Resolves when nothing waits and nothing is out. */
   idle(): Promise<void>;
 }
@@ -174,7 +179,7 @@ export function createFlights<Item, Result>(
   }
 
   function admit(count: number): void {
-    if (boarding.waiting() + count <= options.waitingMax) return;
+    if (boarding.waiting() + count <= (options.waitingMax ?? Number.POSITIVE_INFINITY)) return;
     throw new DroverError(
       "OVERLOADED",
       `${boarding.waiting()} calls wait for the store already: try again a little later`,
@@ -182,17 +187,22 @@ export function createFlights<Item, Result>(
     );
   }
 
+  function submitOwn(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
+      const size = options.sizeOf?.(item) ?? 1;
+      boarding.wait({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
+      consider();
+    });
+  }
+
   return Object.freeze({
     admit,
     async submit(item: Item): Promise<Result> {
       admit(1);
-      return new Promise((resolve, reject) => {
-        const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
-        const size = options.sizeOf?.(item) ?? 1;
-        boarding.wait({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
-        consider();
-      });
+      return submitOwn(item);
     },
+    submitOwn,
     idle(): Promise<void> {
       if (isIdle()) return Promise.resolve();
       return new Promise((resolve) => idlers.push(resolve));

@@ -25,7 +25,7 @@ import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.
 
 export interface DispatchOptions {
   readonly clock: Clock;
-  readonly advance: Pick<Advance, "submit" | "admit">;
+  readonly advance: Pick<Advance, "admit" | "ask" | "submit">;
   readonly claims: Claims;
   readonly waiters: Waiters;
   readonly lanes: Lanes;
@@ -183,10 +183,9 @@ async function report(
   const { step, task, fence, secret } = token;
   const by = { agentId: agent.id, session: agent.session };
   try {
-    const answer = await options.advance.submit(
+    const answer = await options.advance.ask(
       run,
       { kind: "report", step, task, fence, secret, outcome, digest, ...by },
-      null,
       { namespaceId: namespace.id, onBoard },
     );
     return resultAnswer(answer, token);

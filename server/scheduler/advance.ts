@@ -87,7 +87,7 @@ export interface AdvanceOptions {
   readonly onUnmended: MendDeps["onUnmended"];
   /** Left out: children are part of no trace. */
   readonly traces?: RunTraces | undefined;
-  /** Events that may wait; left out: 20,000. */
+  /** Events that may wait before callers are refused; left out: 20,000. */
   readonly waitingMax?: number | undefined;
 }
 
@@ -102,12 +102,10 @@ export interface Caller {
 export interface Advance {
   /** Throws OVERLOADED where so many more events have no room; see Flights. */
   admit(count: number): void;
-  submit(
-    run: RunRef,
-    event: RunEvent,
-    actor?: SupervisorActor | null,
-    caller?: Caller | null,
-  ): Promise<Advanced>;
+  /** What the server does of its own accord: never refused, as its queue is bounded for callers. */
+  submit(run: RunRef, event: RunEvent, actor?: SupervisorActor | null): Promise<Advanced>;
+  /** What a caller asks for. Rejects with OVERLOADED where it has no room to wait. */
+  ask(run: RunRef, event: RunEvent, caller?: Caller | null): Promise<Advanced>;
   idle(): Promise<void>;
 }
 
@@ -153,12 +151,10 @@ export function createAdvance(options: AdvanceOptions): Advance {
 
   return Object.freeze({
     admit: flights.admit,
-    submit: (
-      run: RunRef,
-      event: RunEvent,
-      actor: SupervisorActor | null = null,
-      caller: Caller | null = null,
-    ) => flights.submit({ run, event, actor, draw: random.fraction(), caller }),
+    submit: (run: RunRef, event: RunEvent, actor: SupervisorActor | null = null) =>
+      flights.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),
+    ask: (run: RunRef, event: RunEvent, caller: Caller | null = null) =>
+      flights.submit({ run, event, actor: null, draw: random.fraction(), caller }),
     idle: () => flights.idle(),
   });
 }

@@ -35,7 +35,6 @@ import type { Worked } from "./told.ts";
 const SPACING_MS = 4;
 const FULL_AT = 100;
 const ITEMS_MAX = 100;
-const WAITING_MAX = 20_000;
 const LOCK_WAIT_MS = 1_000;
 /** Advances use the writer rows before it. */
 const WRITER_SLOT = 2;
@@ -82,7 +81,6 @@ export function createFire(options: FireDeps): Fire {
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
     outMax: 1,
-    waitingMax: WAITING_MAX,
     keyOf: ({ schedule }) => schedule.id,
     isRetryable: options.isRetryable,
     async fly(items, wait) {
@@ -98,7 +96,7 @@ export function createFire(options: FireDeps): Fire {
     },
   });
   return Object.freeze({
-    fire: (schedule: ScheduleRef, actor: SupervisorActor) => flights.submit({ schedule, actor }),
+    fire: (schedule: ScheduleRef, actor: SupervisorActor) => flights.submitOwn({ schedule, actor }),
     idle: () => flights.idle(),
   });
 }

@@ -30,6 +30,7 @@ export interface Resting {
   /** How long it rests now. `isCrowded`: it was crowded before. */
   failed(ref: DueRef, wakeAt: Moment, nowMs: number, isCrowded: boolean): Rest;
   succeeded(ref: DueRef): void;
+  rests(ref: DueRef, nowMs: number): boolean;
   /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
   refs(nowMs: number, since: Moment | null): readonly DueRef[];
   /** The earliest `wakeAt` of rows whose rest has ended since the last call; null: of none. */
@@ -60,6 +61,7 @@ export function createResting(rowsMax: number): Resting {
     succeeded(ref: DueRef) {
       entries.delete(keyOf(ref));
     },
+    rests: (ref: DueRef, nowMs: number) => (entries.get(keyOf(ref))?.untilMs ?? nowMs) > nowMs,
     refs(nowMs: number, since: Moment | null) {
       return [...entries.values()].flatMap(({ ref, wakeAt, untilMs }) =>
         untilMs > nowMs && (since === null || wakeAt >= since) ? [ref] : [],

@@ -217,13 +217,13 @@ export function createWatches(options: WatchesOptions): Watches {
     send(due, actor, () => options.advance.submit(row, eventOf(row, since), actor));
   }
 
-  /** Unless it is under way already. */
+  /** Unless it is under way already, or failed while the look that found it was under way. */
   function send(
     due: Due,
     actor: SupervisorActor,
     act: () => Promise<{ readonly kind: string }>,
   ): void {
-    if (pending.has(due.key)) return;
+    if (pending.has(due.key) || resting.rests(due.ref, clock.monotonicMs())) return;
     const landed = act()
       .then((answer) => {
         resting.succeeded(due.ref);

@@ -27,7 +27,11 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
   const clock = createServerClock();
   const dispatch = createDispatch({
     ...{ clock, waiters },
-    advance: { submit: () => landing.promise, admit: () => undefined },
+    advance: {
+      ask: () => landing.promise,
+      submit: () => landing.promise,
+      admit: () => undefined,
+    },
     claims: {
       claim: async () => null,
       begun: () => undefined,
@@ -72,10 +76,11 @@ it("a call whose results have no room is refused before any of them is submitted
   const dispatch = createDispatch({
     ...{ clock, waiters: createWaiters(), roster: createRoster(clock) },
     advance: {
-      async submit() {
+      async ask() {
         submitted++;
         return { kind: "done" };
       },
+      submit: () => Promise.reject(new Error("nothing is given back")),
       admit(count) {
         if (count > 1) throw new DroverError("OVERLOADED", "20000 calls wait already");
       },

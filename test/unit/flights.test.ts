@@ -321,6 +321,17 @@ describe("the queue", () => {
     });
   });
 
+  it("refuses nothing that the server does of its own accord: it flies in its turn", async () => {
+    const flights = open({ waitingMax: 2 });
+    submitAll(flights, ["out", "a", "b"]);
+    const own = flights.submitOwn("own");
+    await last().land();
+    clock.advance(SPACING_MS);
+    expect(last().items).toEqual(["a", "b", "own"]);
+    await last().land();
+    expect(await own).toBe("own done");
+  });
+
   it("is idle when nothing waits and nothing is out, also after a failure", async () => {
     const flights = open();
     await flights.idle();

@@ -205,6 +205,25 @@ describe("the supervisor's loop", () => {
     await watches.stop();
   });
 
+  it("lets a row rest that failed while a look which finds it was under way", async () => {
+    const [held, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const due = { ...NOTHING, due: [backoff("bad")] };
+    const found = () => gate.promise.then(() => due);
+    const { clock, watches, looks, submitted } = watchesOver(
+      [async () => due, found],
+      () => held.promise,
+    );
+    watches.start();
+    await clock.advance(1_000);
+    expect(looks).toHaveLength(2);
+    held.reject(new Error("its definition cannot be read"));
+    await clock.advance(0);
+    gate.resolve();
+    await clock.advance(500);
+    expect(submitted).toHaveLength(1);
+    await watches.stop();
+  });
+
   it("lets no row rest because the store is away", async () => {
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
     const { clock, watches } = watchesOver(

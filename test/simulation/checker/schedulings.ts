@@ -51,9 +51,14 @@ export function wasRepeated({ faults }: Facts, { sent }: Call): boolean {
   );
 }
 
-/** A slot may come free before a copy of the call comes. */
+/** A slot may come free, or the workflow be registered, before a copy of the call comes. */
+const MAY_BE_RIGHT_LATER: ReadonlySet<string> = new Set([
+  "CONCURRENCY_LIMIT",
+  "WORKFLOW_NOT_FOUND",
+]);
+
 function surely(facts: Facts, call: Call, fate: Fate): Fate {
-  const mayHave = fate.kind === "refused" && fate.reason === "CONCURRENCY_LIMIT";
+  const mayHave = fate.kind === "refused" && MAY_BE_RIGHT_LATER.has(fate.reason);
   return mayHave && wasRepeated(facts, call) ? { kind: "unknown" } : fate;
 }
 

@@ -18,6 +18,13 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a call that is refused for want of room has stored some of its results",
   },
   {
+    name: "supervisor refused as a caller is",
+    file: "scheduler/advance.ts",
+    find: "flights.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),",
+    replace: "flights.submit({ run, event, actor, draw: random.fraction(), caller: null }),",
+    why: "what is due waits for another look each time that callers have filled the queue",
+  },
+  {
     name: "moment fired twice at take-over",
     file: "scheduler/fire.ts",
     find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);

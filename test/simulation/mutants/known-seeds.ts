@@ -18,5 +18,6 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "acknowledged before the commit": 2,
   "due row forgotten": 1,
   "pause ignored": 1,
+  "supervisor refused as a caller is": 801005,
   "one idempotency key over two strategies": 1,
 };
