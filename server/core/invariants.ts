@@ -314,7 +314,11 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   const left = planned.work.kind === "map" ? null : strategyToUndo(step);
   const undoable = isUndoable(planned, step);
   const effects = step.strategies.filter(leavesEffect).length;
-  if (planned.compensate && effects > 1) broken.push(`${effects} of its strategies have an effect`);
+  // What a kept step has left was made under another definition, maybe one without an undo. It was
+  // never ready in this run; once it is undone, nothing tells it from the others any more.
+  const mayBeKept = step.firstReadyAt === null || undo.kind !== "NONE";
+  if (planned.compensate && effects > 1 && !mayBeKept)
+    broken.push(`${effects} of its strategies have an effect`);
   if (isUndoLeft(undo) && !undoable) broken.push(`undo is ${undo.kind}, with nothing to undo`);
   if (undo.kind === "DONE" && left !== null) broken.push(`undo is DONE, strategy ${left} is left`);
   const undoing =

@@ -245,14 +245,21 @@ export function isUndoable({ work, compensate }: PlanStep, step: Step): boolean 
   return compensate !== null && strategyToUndo(step) !== null;
 }
 
-/** The effect of the step is taken away: the undos that waited for it follow. */
+/**
+ * The effect of the step is taken away: the undos that waited for it follow. A step leaves no
+ * strategy before its effect is settled, so there is one at most; but one that is kept of a run
+ * under a definition that had no undo may have left more, and they are undone one after another.
+ */
 export function effectUndone(pass: Pass, no: number): void {
   noteUndone(pass, no);
+  if (strategyToUndo(stepOf(pass, no)) !== null) {
+    makeReady(pass, no, "compensate");
+    return;
+  }
   emit(pass, { kind: "undone", step: no });
   startUndos(pass);
 }
 
-/** A step leaves no strategy before its effect is settled, so there is one at most. */
 export function noteUndone(pass: Pass, no: number): void {
   const strategy = strategyToUndo(stepOf(pass, no));
   if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });

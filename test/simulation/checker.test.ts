@@ -12,8 +12,8 @@ import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor, PROMISE_NAMES } from "./checker/violation.ts";
-import { addFault, callsWith, type Mutable, must, runOf, waitLonger } from "./damage.ts";
-import { goodHistory } from "./good-history.ts";
+import { addFault, callsWith, type Mutable, must, refuse, runOf, waitLonger } from "./damage.ts";
+import { createStory, failure, goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
 import { schedulesHistory } from "./good-history-schedules.ts";
@@ -130,6 +130,39 @@ describe("the checker after a fail-over that lost the last transactions", () => 
       }
   });
 
+  test("takes a version whose number was given out again for what either registration said", () => {
+    const broken = must(
+      BROKEN_CALLS.find(({ what }) => what.startsWith("a run is of another version")),
+      "history of another version",
+    );
+    const history = (isAsked: boolean): History =>
+      changed((copy) => {
+        broken.break(copy);
+        const call = must(callsWith(copy, "RegisterWorkflow")[0], "RegisterWorkflow");
+        const unheard = { ...structuredClone(call), call: 9_000 };
+        if (unheard.request.rpc === "RegisterWorkflow")
+          unheard.request.definition.timeoutMs = 90_000;
+        if (isAsked) copy.records.push(unheard);
+      });
+    const lost = { tables: ["workflow"] };
+    expect(brokenPromises(history(true))).toContain("G1");
+    expect(brokenPromises(afterALoss(history(false), lost))).toContain("G1");
+    expect(checkHistory(afterALoss(history(true), lost))).toEqual([]);
+  });
+
+  test("is silent about the runs of a moment one of which was lost", () => {
+    const broken = must(
+      BROKEN_SCHEDULES.find(({ what }) => what === "a moment has two runs"),
+      "history of two runs",
+    );
+    const g2 = (lost: Partial<LostTail>) =>
+      checkHistory(afterALoss(changed(broken.break, schedulesHistory), lost)).filter(
+        ({ promise, text }) => promise === "G2" && text.startsWith("moment"),
+      );
+    expect(g2({ runs: ["q1"] })).toEqual([]);
+    expect(g2({ runs: ["q2"] })).toHaveLength(1);
+  });
+
   test("is silent about what is held back where a pause, a cordon or a circuit was lost", () => {
     for (const { promise, break: damage, good } of BROKEN_HISTORIES) {
       if (promise !== "G16") continue;
@@ -138,6 +171,36 @@ describe("the checker after a fail-over that lost the last transactions", () => 
     }
   });
 });
+
+/** An undo of "hotel" is lost, and the next one waits for 5 s, while an agent polls. */
+function undoLostHistory(isLeftToItsRun: boolean): History {
+  const story = createStory();
+  story.schedule("clerk-b", { runId: "r6", namespace: "blue", key: null });
+  for (const step of [0, 1]) {
+    story.poll("agent-2", "r6", step);
+    story.complete("agent-2", "r6", step, { kind: "success" });
+  }
+  story.poll("agent-2", "r6", 2);
+  story.complete("agent-2", "r6", 2, failure("permanent", "no-address"));
+  story.stop("r6", "STEP_FAILED");
+  story.poll("agent-1", "r6", 1, "compensate");
+  story.lose("r6", 1);
+  story.wait(5_000);
+  story.poll("agent-2", "r6", 1, "compensate");
+  story.complete("agent-2", "r6", 1, { kind: "success" });
+  return changed(
+    (history) => {
+      const poll = must(callsWith(history, "PollTask").at(-1), "last poll");
+      poll.at -= 5_000;
+      // The story knows no undo that is lost.
+      must(runOf(history, "r6").steps[1], "hotel").forward = { kind: "SUCCEEDED" };
+      const [lost] = runOf(history, "r6").interventions;
+      const settled = { ...must(lost, "loss"), rule: "settle" as const, step: null };
+      if (isLeftToItsRun) runOf(history, "r6").interventions.push(settled);
+    },
+    () => story.history(),
+  );
+}
 
 describe("the checker is silent where nothing is proven", () => {
   test("a supervisor that was killed has 3 s until its partitions are watched again", () => {
@@ -215,6 +278,43 @@ describe("the checker is silent where nothing is proven", () => {
       });
     expect(brokenPromises(history(false))).toEqual(["G13"]);
     expect(checkHistory(history(true))).toEqual([]);
+  });
+
+  const doubled = { kind: "network", did: "repeated" } as const;
+
+  test("a copy of a report may have been taken, though the server failed at the report", () => {
+    const history = (isDoubled: boolean): History =>
+      changed((copy) => {
+        const call = must(callsWith(copy, "Complete").at(-1), "last report");
+        const failed = { kind: "refused", reason: "INTERNAL" } as const;
+        for (const record of copy.records)
+          if (record.kind === "answer" && record.call === call.call)
+            record.answer = { kind: "completed", answers: [failed], tasks: [] };
+        if (isDoubled) addFault(copy, { at: call.at, fault: doubled });
+      });
+    expect(brokenPromises(history(false))).toEqual(["G13"]);
+    expect(checkHistory(history(true))).toEqual([]);
+  });
+
+  test("a copy of a Schedule may have found the workflow that was not there at first", () => {
+    const history = (reason: string, isDoubled: boolean): History =>
+      changed((copy) => {
+        refuse(copy, "Schedule", "r3", reason);
+        const call = callsWith(copy, "Schedule").find(
+          ({ request }) => "mark" in request && request.mark === "order r3",
+        );
+        if (isDoubled) addFault(copy, { at: must(call, "Schedule").at, fault: doubled });
+      });
+    expect(brokenPromises(history("WORKFLOW_NOT_FOUND", false))).toEqual(["G13"]);
+    expect(checkHistory(history("WORKFLOW_NOT_FOUND", true))).toEqual([]);
+    expect(brokenPromises(history("INVALID_DEFINITION", true))).toEqual(["G13"]);
+  });
+
+  test("an undo that was lost while its run stopped follows in the run's own order", () => {
+    const g15 = (isLeft: boolean) =>
+      checkHistory(undoLostHistory(isLeft)).filter(({ promise }) => promise === "G15");
+    expect(g15(false)).toHaveLength(1);
+    expect(g15(true)).toEqual([]);
   });
 
   test("a call without an answer may have taken effect or not", () => {

@@ -1,6 +1,7 @@
 // What still holds once the store has failed over to one that had not received all of it: that what
 // was not lost is untouched. Each promise is judged as ever, and excused is what the lost tail was
 // about. The history says what that was (LostTail).
+import type { FinalFire } from "../history-rows.ts";
 import type { LostTail } from "../history-words.ts";
 import type { Call, Facts } from "./facts.ts";
 import type { Finding, PromiseName } from "./violation.ts";
@@ -25,7 +26,8 @@ const OWNERS = ["partition_lease", "partition_history", "writer"];
  * No check is off. What stays silent, and why:
  *
  *   G1   told of no run: a lost registration, moment or webhook was acknowledged all the same
- *   G2   an order whose run was lost is another run when it is repeated: both are its answers
+ *   G2   an order whose run was lost is another run when it is repeated: both are its answers;
+ *        and so it is with a moment of a schedule
  *   G8   runs of sessions whose beats were lost: their leases end sooner than was answered
  *   G9   partitions of which a take-over was lost: its epoch is given out again
  *   G15  runs of keys with lost slots: who held one is no more
@@ -105,20 +107,27 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
   return withFamilies(facts, [...runs, ...worked]);
 }
 
-/** Runs that were the answers to one request, where one of them was lost. */
+/** Runs that were the answers to one request, or of one moment, where one of them was lost. */
 function ofRequests(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
   const lost = new Set(runs);
-  const byName = Map.groupBy(facts.calls.flatMap(namedAnswers), ({ name }) => name);
+  const named = [...facts.calls.flatMap(namedAnswers), ...facts.history.final.fires.flatMap(fired)];
+  const byName = Map.groupBy(named, ({ name }) => name);
   const answers = [...byName.values()].map((all) => all.map(({ runId }) => runId));
   const beside = answers.filter((all) => all.some((runId) => lost.has(runId)));
   return withFamilies(facts, [...runs, ...beside.flat()]);
 }
 
+interface Named {
+  readonly name: string;
+  readonly runId: string;
+}
+
+function fired({ scheduleId, series, moment, runId }: FinalFire): readonly Named[] {
+  return runId === null ? [] : [{ name: `${scheduleId} ${series} ${moment}`, runId }];
+}
+
 /** The runs that a call was answered with, each by what its caller named it. */
-function namedAnswers({
-  request,
-  answers,
-}: Call): readonly { readonly name: string; readonly runId: string }[] {
+function namedAnswers({ request, answers }: Call): readonly Named[] {
   const named = (key: string | null | undefined, answer: Call["answers"][number]["answer"]) =>
     answer.kind === "scheduled" && key
       ? [{ name: `${request.namespace} ${key}`, runId: answer.runId }]

@@ -9,6 +9,7 @@ import {
   START,
   success,
   undoneBy,
+  unknown,
   workflow,
 } from "../../support/core-world.ts";
 import { keptOf } from "../../support/kept-steps.ts";
@@ -87,6 +88,26 @@ test("what is kept is undone with the rest, under fences that go on from those o
   const undo = world.claim("a");
   expect(undo).toMatchObject({ task: "compensate", fence: 2 });
   world.report(undo, success());
+  expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
+});
+
+test("of a kept step that had no undo before, all that its strategies left is undone, last first", () => {
+  const fallback = [{ queue: "eu" }];
+  const was = { a: { fallback, retry: [{ attempts: 1 }] }, b: { needs: ["a"], onFailure: "fail" } } as const;
+  const old = createWorld(workflow(was));
+  old.report(old.claim("a"), unknown());
+  old.report(old.claim("a"), success());
+  old.report(old.claim("b"), broken);
+  expect(old.step("a").strategies).toMatchObject([{ mark: "UNSETTLED" }, { mark: "MADE" }]);
+  const is = { a: { fallback, ...undone }, b: { needs: ["a"] } };
+  const kept = keptOf(old, { kind: "failed" });
+  const world = createWorld(workflow(is), undefined, { kept });
+  world.report(world.claim("b"), broken);
+  const marks = () => world.step("a").strategies.map(({ mark }) => mark);
+  world.report(world.claim("a"), success());
+  expect(marks()).toEqual(["UNSETTLED", "UNDONE"]);
+  world.report(world.claim("a"), success());
+  expect(marks()).toEqual(["UNDONE", "UNDONE"]);
   expect(world.run().state).toMatchObject({ kind: "COMPENSATED" });
 });
 
