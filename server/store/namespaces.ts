@@ -3,7 +3,9 @@
 // Limits are judged in memory, by what `limited` said last and what has begun here since. Runs that
 // have ended go in pages by their ids, with all that is of them: nobody can lock what has ended but
 // whoever removes it, so two that remove at once only find less to do.
+
 import type { Rate } from "../core/limits.ts";
+import { DroverError } from "../errors.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface NamespaceLimits {
@@ -83,4 +85,13 @@ export interface Namespaces {
    * null: at the first definition.
    */
   forgetDefinitions(of: UnusedDefinitions): Promise<number | null>;
+}
+
+/** A call has found its namespace in a database that is no more: the new one does not know it. */
+export function namespaceIsGone(): DroverError {
+  return new DroverError(
+    "STORE_UNAVAILABLE",
+    "the database has failed over since this call began, and its namespace is no more: repeat it",
+    { retryAfterMs: 250 },
+  );
 }

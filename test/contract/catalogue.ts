@@ -151,6 +151,14 @@ export function describeCatalogue(opened: Opened): void {
     );
   });
 
+  test("nothing is kept in a namespace that is not there: a fail-over may have lost it", async () => {
+    const { store } = opened();
+    // No id is negative.
+    await expect(store.internDefinition(-1, one)).rejects.toMatchObject({
+      reason: "STORE_UNAVAILABLE",
+    });
+  });
+
   test("a definition is read back as it was written", async () => {
     const { store } = opened();
     const definition = workflow({

@@ -5,7 +5,7 @@
 // here, so neither sees half of the other.
 import type { Moment } from "../../core/attempt.ts";
 import { definitionText } from "../definition-text.ts";
-import type { NamespaceSettings } from "../namespaces.ts";
+import { type NamespaceSettings, namespaceIsGone } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
@@ -157,6 +157,7 @@ function definitions({
     calls: {
       internDefinition: (namespaceId, given) =>
         beside(() => {
+          if (tables.namespace.where("id", namespaceId).length === 0) throw namespaceIsGone();
           const content = definitionText(given);
           const [known] = tables.definition.where("content", contentKey({ namespaceId, content }));
           const definition = known?.definition ?? structuredClone(given);

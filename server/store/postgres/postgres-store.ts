@@ -8,6 +8,7 @@ import type { Definition } from "../../core/definition.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { WHOLE_RANGE } from "../due.ts";
+import { namespaceIsGone } from "../namespaces.ts";
 import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markSilent } from "./agents.ts";
@@ -213,7 +214,7 @@ async function internDefinition(
     const [made] = await find();
     if (made) return made.id;
   }
-  throw new Error("a definition was stored and is not there");
+  throw namespaceIsGone();
 }
 
 async function readDefinition(query: Query, id: number): Promise<Definition> {

@@ -59,8 +59,13 @@ it("a server that lives on serves nobody else's runs, tasks and plans", async ()
   const second = await startDroverServer(url);
   const run = await begin(second, "globex", "ship", "ship-parcel");
 
-  const ofAcme = await callJson(first.address, "SchedulerService/ListRuns", { namespace: "acme" });
-  expect(at(ofAcme.body, "code")).toBe("not_found");
+  // Its first call may be the one whose connection says that the database is another one.
+  await until("the first server to forget acme", async () => {
+    const asked = { namespace: "acme" };
+    const { body } = await callJson(first.address, "SchedulerService/ListRuns", asked);
+    expect(at(body, "runs") ?? []).toEqual([]);
+    return at(body, "code") === "not_found" ? true : null;
+  });
   const other = await start(first, "globex", "ship");
   const got = new Map<string, string>();
   const agent = jsonAgent("globex-1");

@@ -49,8 +49,9 @@ group by r.id, r.name
 order by r.id;
 
 -- name: intern_definition
+-- None where the namespace is not there: a fail-over may have lost it since the caller found it.
 insert into definition (namespace_id, digest, body)
-values ($1::integer, decode($2::text, 'hex'), $3::text)
+select n.id, decode($2::text, 'hex'), $3::text from namespace as n where n.id = $1::integer
 on conflict do nothing;
 
 -- name: find_definition
