@@ -93,7 +93,10 @@ test("what is kept is undone with the rest, under fences that go on from those o
 
 test("of a kept step that had no undo before, all that its strategies left is undone, last first", () => {
   const fallback = [{ queue: "eu" }];
-  const was = { a: { fallback, retry: [{ attempts: 1 }] }, b: { needs: ["a"], onFailure: "fail" } } as const;
+  const was = {
+    a: { fallback, retry: [{ attempts: 1 }] },
+    b: { needs: ["a"], onFailure: "fail" },
+  } as const;
   const old = createWorld(workflow(was));
   old.report(old.claim("a"), unknown());
   old.report(old.claim("a"), success());
