@@ -202,6 +202,33 @@ function undoLostHistory(isLeftToItsRun: boolean): History {
   );
 }
 
+/** "flight" is undone when it has failed, and once more when its run stops, after "hotel". */
+function undoneTwiceHistory(saidToHaveSucceeded: boolean): History {
+  const story = createStory();
+  const last = failure("permanent", "no-seat");
+  story.schedule("clerk-b", { runId: "r7", namespace: "blue", key: null });
+  story.poll("agent-2", "r7", 0);
+  story.complete("agent-2", "r7", 0, last);
+  story.poll("agent-2", "r7", 0, "compensate");
+  story.complete("agent-2", "r7", 0, { kind: "success" });
+  story.ask("r7", 0);
+  story.wait(1_000);
+  story.poll("agent-2", "r7", 1);
+  story.complete("agent-2", "r7", 1, last);
+  story.poll("agent-2", "r7", 0, "compensate");
+  story.complete("agent-2", "r7", 0, { kind: "success" });
+  return changed(
+    (history) => {
+      const { steps, escalations } = runOf(history, "r7");
+      must(steps[0], "flight").forward = { kind: "SUCCEEDED" };
+      const question = must(escalations[0], "question");
+      const answer = { answer: "succeed", by: "clerk-b", why: "" } as const;
+      if (saidToHaveSucceeded) Object.assign(question, { closedAt: question.openedAt, answer });
+    },
+    () => story.history(),
+  );
+}
+
 describe("the checker is silent where nothing is proven", () => {
   test("a supervisor that was killed has 3 s until its partitions are watched again", () => {
     const late = (ms: number): History =>
@@ -315,6 +342,13 @@ describe("the checker is silent where nothing is proven", () => {
       checkHistory(undoLostHistory(isLeft)).filter(({ promise }) => promise === "G15");
     expect(g15(false)).toHaveLength(1);
     expect(g15(true)).toEqual([]);
+  });
+
+  test("what was undone before a person said that the step has succeeded was of a strategy", () => {
+    const g11 = (isSaid: boolean) =>
+      checkHistory(undoneTwiceHistory(isSaid)).filter(({ text }) => /may act until/.test(text));
+    expect(g11(false).map(({ promise }) => promise)).toEqual(["G11"]);
+    expect(g11(true)).toEqual([]);
   });
 
   test("a call without an answer may have taken effect or not", () => {

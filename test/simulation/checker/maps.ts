@@ -6,6 +6,7 @@ import { itemOf, numberOf, placeOf } from "../../../server/core/place.ts";
 import type { PlanWork } from "../../../server/core/plan.ts";
 import { type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
 import { tasksOf } from "./hand-outs.ts";
+import { isOfRun } from "./undos.ts";
 import type { Finding } from "./violation.ts";
 
 interface MapFacts {
@@ -98,8 +99,11 @@ function spansOf(run: RunFacts, no: number, side: "forward" | "undo"): readonly 
     (place) => numberOf(place) === no && itemOf(place) > 0,
   );
   return places.flatMap((place) => {
-    const tasks = tasksOf(run, place).filter(
-      ({ task }) => (task === "compensate") === (side === "undo"),
+    // A strategy that an item leaves is undone by the item, in its turn to be performed.
+    const tasks = tasksOf(run, place).filter((task) =>
+      side === "undo"
+        ? task.task === "compensate" && isOfRun(run, task)
+        : task.task !== "compensate",
     );
     const [first] = tasks;
     if (!first) return [];

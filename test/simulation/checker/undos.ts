@@ -18,6 +18,9 @@ export function isOfRun(run: RunFacts, undo: HandOut): boolean {
     ...childRows(run, undo.step),
   ];
   if (forward.some(({ fence }) => fence > undo.fence)) return false;
+  // Of a strategy that was undone before, a person said that the step has succeeded.
+  const said = answered(run, undo.step, "succeed").filter(({ reason }) => reason !== "undo-failed");
+  if (said.some(({ at }) => at > undo.startedAt)) return false;
   return !mayBeReplanned(run, undo);
 }
 
