@@ -391,7 +391,7 @@ export interface Store extends Beats, SweptRows {
   dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueLook>;
   /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */
   overdue(partitions: readonly number[], byMs: number, since?: Moment | null): Promise<Overdue>;
-  /** What a supervisor did now, by the store's time, about a run for which no pass can be made. */
+  /** What the owner of a run's partition did now, where no pass can be made; else it is nothing. */
   recordIntervention(run: RunRef, intervention: Intervention, actor: Actor): Promise<void>;
   /** Hears, before it is asked anything more, that the database has another incarnation. */
   onIncarnation(listener: () => void): void;

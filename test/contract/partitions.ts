@@ -182,6 +182,33 @@ export function describePartitions(opened: Opened): void {
     await Promise.all([one.leave(), two.leave()]);
   });
 
+  test("what is recorded beside a pass is recorded by the owner of the run's partition alone", async () => {
+    const { store } = opened();
+    const { ref: run } = await schedule(store, workflow({ a: {} }));
+    const [one, two] = await Promise.all([join(store), join(store)]);
+    const epochOf = async (session: PartitionSession): Promise<number> => {
+      expect(await session.tryLock([run.partition])).toEqual([run.partition]);
+      const [taken] = await session.takeOver([run.partition]);
+      return taken?.epoch ?? 0;
+    };
+    const record = (n: number, { node }: PartitionSession, epoch: number) => {
+      const about = { step: null, fence: 0, rule: "failing", n } as const;
+      const said = { saw: "it fails", did: "lets it rest", dueAt: 0, actedAt: 0 };
+      return store.recordIntervention(run, { ...about, ...said }, { node, epoch });
+    };
+    const first = await epochOf(one);
+    await record(1, one, first);
+    await one.unlock([run.partition]);
+    const second = await epochOf(two);
+    await record(2, one, first);
+    await record(3, two, first);
+    await record(4, two, second);
+    const wanted = { attempts: false, interventions: true, escalations: false };
+    const detail = await store.reads.runDetail(run.runId, wanted);
+    expect(detail?.interventions.map(({ n }) => n)).toEqual([1, 4]);
+    await Promise.all([one.leave(), two.leave()]);
+  });
+
   test("a session that leaves gives back its locks and its flights are refused", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);

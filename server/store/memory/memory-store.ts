@@ -25,7 +25,7 @@ import { createNamespaces } from "./namespaces.ts";
 import { createOperators } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
-import { createPartitions, type MemoryPartitions } from "./partitions.ts";
+import { createPartitions, type MemoryPartitions, ownsStill } from "./partitions.ts";
 import { createPins } from "./pins.ts";
 import { createQueues, lanePause } from "./queues.ts";
 import {
@@ -141,7 +141,11 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     transact,
     onIncarnation: transactions.onIncarnation,
     recordIntervention: (of, intervention, actor) =>
-      run(() => recordIntervention(tables, of, { ...intervention, actedAt: now() }, actor)),
+      run(() => {
+        const owned = { partition: of.partition, epoch: actor.epoch };
+        if (!ownsStill(tables, actor.node, owned)) return;
+        recordIntervention(tables, of, { ...intervention, actedAt: now() }, actor);
+      }),
     claimEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, false)),
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),

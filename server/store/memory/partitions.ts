@@ -238,3 +238,13 @@ async function leave(world: World, session: Session): Promise<void> {
     if (world.tables.writer.get(session.node)) world.tables.writer.remove(session.node);
   });
 }
+
+/** Whether the node has not been fenced, and owns the partition in that epoch. */
+export function ownsStill(
+  tables: Tables,
+  node: string,
+  { partition, epoch }: TakenPartition,
+): boolean {
+  const lease = tables.partitionLease.get(String(partition));
+  return Boolean(tables.writer.get(node)) && lease?.node === node && lease.epoch === epoch;
+}

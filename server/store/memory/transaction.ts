@@ -22,6 +22,7 @@ import { factsOf } from "./facts.ts";
 import { grant } from "./grant.ts";
 import { itemOutputsOf } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
+import { ownsStill } from "./partitions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
 import { byAge, mayBeTaken } from "./ready-rows.ts";
@@ -118,11 +119,7 @@ function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRun
   return {
     holdWriter: async ({ node }, taken) => {
       open.enter("writer");
-      if (!tables.writer.get(node)) return [];
-      return taken.filter(({ partition, epoch }) => {
-        const lease = tables.partitionLease.get(String(partition));
-        return lease?.node === node && lease.epoch === epoch;
-      });
+      return taken.filter((one) => ownsStill(tables, node, one));
     },
     reserveKeys: async (keys) => {
       open.enter("keys");

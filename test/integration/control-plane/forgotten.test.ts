@@ -110,6 +110,8 @@ describe("a task that is on its way to its agent", () => {
     gate.open();
     await Promise.all([listed, polled]);
     await through(there, agent).beat([], [1], 1);
+    // A beat does not wait for it, and these servers hear nothing of each other.
+    await expect.poll(() => outcomesOf(run)).toHaveLength(1);
     await newAgent(here).take(name);
     expect(await outcomesOf(run)).toEqual(["undelivered"]);
   });

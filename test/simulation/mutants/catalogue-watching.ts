@@ -18,6 +18,13 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a call that is refused for want of room has stored some of its results",
   },
   {
+    name: "failure recorded by a former owner",
+    file: "store/memory/memory-store.ts",
+    find: "if (!ownsStill(tables, actor.node, owned)) return;",
+    replace: "void owned;",
+    why: "who was fenced records an action that was the next owner's to take",
+  },
+  {
     name: "supervisor refused as a caller is",
     file: "scheduler/advance.ts",
     find: "flights.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),",

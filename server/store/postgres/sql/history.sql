@@ -95,12 +95,23 @@ where a.run_id = u.run_id and a.step_no = u.step_no and a.fence = u.fence
 returning a.step_no;
 
 -- name: insert_intervention
--- One outside of a pass, of the run $1. Plan: run by key.
+-- One outside of a pass, of the run $1, by whoever owns its partition still: the writer row is held as
+-- in a flight (hold_writer), so a take-over waits for this statement, or it inserts nothing. Plan: run,
+-- partition_lease and writer by key.
+with held as (
+  select l.partition
+  from run as r
+  join partition_lease as l on l.partition = r.partition
+  join writer as w on w.node = l.node
+  where r.id = $1::uuid and l.node = $8::uuid and l.epoch = $9::bigint and w.slot = 0
+  for key share of w
+)
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select r.id, -1, $2::integer, $3::smallint, $4::integer, r.partition, $5::text, $6::text,
   to_timestamp($7::bigint / 1e3::float8), now(), $8::uuid, $9::bigint, r.namespace_id
 from run as r
+join held as h on h.partition = r.partition
 where r.id = $1::uuid
 on conflict (run_id, step_no, fence, rule, n) do nothing;
 
