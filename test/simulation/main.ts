@@ -23,6 +23,7 @@ interface Share {
   readonly stride: number;
 }
 
+/** Seeds of whose histories the end is shown too. */
 const SHOWN_MAX = 3;
 
 function say(text: string): void {
@@ -61,7 +62,8 @@ async function main(): Promise<number> {
   let shown = 0;
   const hear = (result: SeedResult): void => {
     results.push(result);
-    if (result.violations.length > 0 && shown++ < SHOWN_MAX) say(violationText(result));
+    if (result.violations.length === 0) return;
+    say(violationText(shown++ < SHOWN_MAX ? result : { ...result, lastRecords: [] }));
   };
   await Promise.all(
     Array.from({ length: workers }, (_, place) =>
@@ -86,12 +88,8 @@ function inWorker(share: Share, hear: (result: SeedResult) => void): Promise<voi
 }
 
 function violationText({ seed, violations, lastRecords }: SeedResult): string {
-  return [
-    `seed ${seed}: the end of its history`,
-    ...lastRecords,
-    `seed ${seed}:`,
-    ...violations,
-  ].join("\n");
+  const end = lastRecords.length > 0 ? [`seed ${seed}: the end of its history`] : [];
+  return [...end, ...lastRecords, `seed ${seed}:`, ...violations].join("\n");
 }
 
 function jsonText(report: Report): string {
