@@ -17,7 +17,8 @@ import type { Finding } from "./violation.ts";
 /**
  * G15. While a task is surely ready and a poll of its lane is surely waiting, with no fault near
  * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready moment
- * the rows do not tell (a first undo, a try that was settled late) is left out.
+ * the rows do not tell (a first undo, a try that was settled late) is left out; so are those of a
+ * run whose passes fail: what is due of it rests, and past its deadline nothing is handed out.
  */
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
@@ -25,7 +26,8 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const faults = facts.faults.filter(({ fault }) => fault.kind !== "notification");
   const heldIn = new Map<string, ReturnType<typeof heldSpans>>();
   for (const run of facts.runs.values()) {
-    const { namespace } = run.run;
+    const { namespace, runId } = run.run;
+    if (facts.failing.has(runId)) continue;
     const held = heldIn.get(namespace) ?? heldSpans(facts, namespace);
     heldIn.set(namespace, held);
     for (const span of readySpans(run, facts.history.final.at, laneOf)) {
@@ -40,7 +42,7 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
         if (own.some((one) => one.from <= until && one.until >= from)) continue;
         if (faults.some((fault) => excuses(fault, wait.call, { from, until }, facts))) continue;
         const text = `${stepName(run, span.step)} was ready, and a poll of ${wait.call.sent.process} waited for it, from ${from} to ${until}: ${missedMs} ms`;
-        yield { runId: run.run.runId, text };
+        yield { runId, text };
         break;
       }
     }

@@ -1,0 +1,209 @@
+// What the checker takes for no broken promise, and beside each what it does not excuse.
+import { describe, expect, test } from "vitest";
+import { checkHistory } from "./checker/check-history.ts";
+import { boundsFor } from "./checker/violation.ts";
+import { addFault, callsWith, must, refuse, runOf, waitLonger } from "./damage.ts";
+import { createStory, failure } from "./good-history.ts";
+import type { History } from "./history.ts";
+import { brokenPromises, changed } from "./judged.ts";
+
+/** An undo of "hotel" is lost, and the next one waits for 5 s, while an agent polls. */
+function undoLostHistory(isLeftToItsRun: boolean): History {
+  const story = createStory();
+  story.schedule("clerk-b", { runId: "r6", namespace: "blue", key: null });
+  for (const step of [0, 1]) {
+    story.poll("agent-2", "r6", step);
+    story.complete("agent-2", "r6", step, { kind: "success" });
+  }
+  story.poll("agent-2", "r6", 2);
+  story.complete("agent-2", "r6", 2, failure("permanent", "no-address"));
+  story.stop("r6", "STEP_FAILED");
+  story.poll("agent-1", "r6", 1, "compensate");
+  story.lose("r6", 1);
+  story.wait(5_000);
+  story.poll("agent-2", "r6", 1, "compensate");
+  story.complete("agent-2", "r6", 1, { kind: "success" });
+  return changed(
+    (history) => {
+      const poll = must(callsWith(history, "PollTask").at(-1), "last poll");
+      poll.at -= 5_000;
+      // The story knows no undo that is lost.
+      must(runOf(history, "r6").steps[1], "hotel").forward = { kind: "SUCCEEDED" };
+      const [lost] = runOf(history, "r6").interventions;
+      const settled = { ...must(lost, "loss"), rule: "settle" as const, step: null };
+      if (isLeftToItsRun) runOf(history, "r6").interventions.push(settled);
+    },
+    () => story.history(),
+  );
+}
+
+/** "flight" is undone when it has failed, and once more when its run stops, after "hotel". */
+function undoneTwiceHistory(saidToHaveSucceeded: boolean): History {
+  const story = createStory();
+  const last = failure("permanent", "no-seat");
+  story.schedule("clerk-b", { runId: "r7", namespace: "blue", key: null });
+  story.poll("agent-2", "r7", 0);
+  story.complete("agent-2", "r7", 0, last);
+  story.poll("agent-2", "r7", 0, "compensate");
+  story.complete("agent-2", "r7", 0, { kind: "success" });
+  story.ask("r7", 0);
+  story.wait(1_000);
+  story.poll("agent-2", "r7", 1);
+  story.complete("agent-2", "r7", 1, last);
+  story.poll("agent-2", "r7", 0, "compensate");
+  story.complete("agent-2", "r7", 0, { kind: "success" });
+  return changed(
+    (history) => {
+      const { steps, escalations } = runOf(history, "r7");
+      must(steps[0], "flight").forward = { kind: "SUCCEEDED" };
+      const question = must(escalations[0], "question");
+      const answer = { answer: "succeed", by: "clerk-b", why: "" } as const;
+      if (saidToHaveSucceeded) Object.assign(question, { closedAt: question.openedAt, answer });
+    },
+    () => story.history(),
+  );
+}
+
+describe("the checker is silent where nothing is proven", () => {
+  test("a supervisor that was killed has 3 s until its partitions are watched again", () => {
+    const late = (ms: number): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        addFault(history, { at: act.dueAt + 100, fault: { kind: "process", did: "crash" } });
+        act.actedAt = act.dueAt + 100 + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    expect(checkHistory(late(3_000), bounds)).toEqual([]);
+    expect(checkHistory(late(3_001), bounds).map(({ promise }) => promise)).toEqual(["G8"]);
+  });
+
+  test("a supervisor that is told to stop while it stands still is away until another one begins", () => {
+    const late = (ms: number): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        const did = (at: number, what: "pause" | "stop" | "start") =>
+          addFault(history, { at: act.dueAt + at, fault: { kind: "process", did: what } });
+        did(100, "pause");
+        did(200, "stop");
+        did(9_000, "start");
+        act.actedAt = act.dueAt + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    const g8 = (history: History): readonly unknown[] =>
+      checkHistory(history, bounds).filter(({ promise }) => promise === "G8");
+    expect(g8(late(14_000))).toEqual([]);
+    expect(g8(late(14_001))).toHaveLength(1);
+  });
+
+  test("a moment that was written before the clock went back comes as much later, and no more", () => {
+    const late = (backMs: number, ms: number, jumpedMsBefore = 100): History =>
+      changed((history) => {
+        const act = must(runOf(history, "r1").interventions[0], "intervention");
+        const fault = { kind: "clock", did: "jump", byMs: -backMs } as const;
+        addFault(history, { at: act.dueAt - jumpedMsBefore, fault });
+        act.actedAt = act.dueAt + ms;
+      });
+    const bounds = { ...boundsFor("processes"), detectShare: 1 };
+    const g8 = (history: History): readonly unknown[] =>
+      checkHistory(history, bounds).filter(({ promise }) => promise === "G8");
+    expect(g8(late(8_000, 9_000))).toEqual([]);
+    expect(g8(late(8_000, 9_001))).toHaveLength(1);
+    expect(g8(late(8_000, 1_001, 37_000))).toEqual([]);
+    expect(g8(late(8_000, 1_001, 38_001))).toHaveLength(1);
+  });
+
+  test("on a busy machine one moment in a hundred may be met late", () => {
+    const history = changed((copy) => {
+      must(runOf(copy, "r1").interventions[0], "intervention").actedAt += 1_500;
+    });
+    const bounds = { ...boundsFor("processes"), detectShare: 0.5 };
+    expect(checkHistory(history, bounds)).toEqual([]);
+  });
+
+  test("a waiter may miss ready work while a server is paused", () => {
+    const history = changed((copy) => {
+      const at = waitLonger(copy);
+      addFault(copy, { at, fault: { kind: "process", did: "pause" } });
+    });
+    expect(checkHistory(history)).toEqual([]);
+  });
+
+  test("the tasks of a run whose every pass failed may wait until it is tried again", () => {
+    const history = (isFailing: boolean): History =>
+      changed((copy) => {
+        const at = waitLonger(copy);
+        const fault = { kind: "run", did: "always-fails" } as const;
+        const of = { process: "driver", target: isFailing ? "r5" : "r1", server: false };
+        copy.records.push({ kind: "fault", at, fault, ...of });
+      });
+    expect(brokenPromises(history(false))).toEqual(["G15"]);
+    expect(checkHistory(history(true))).toEqual([]);
+  });
+
+  test("a call that a fault has doubled may have been taken, though its caller heard of no room", () => {
+    const refused = { kind: "refused", code: "RESOURCE_EXHAUSTED", reason: "OVERLOADED" } as const;
+    const history = (isDoubled: boolean): History =>
+      changed((copy) => {
+        const call = must(callsWith(copy, "Complete").at(-1), "last report");
+        for (const record of copy.records)
+          if (record.kind === "answer" && record.call === call.call) record.answer = refused;
+        const fault = { kind: "network", did: "repeated" } as const;
+        if (isDoubled) addFault(copy, { at: call.at, fault });
+      });
+    expect(brokenPromises(history(false))).toEqual(["G13"]);
+    expect(checkHistory(history(true))).toEqual([]);
+  });
+
+  const doubled = { kind: "network", did: "repeated" } as const;
+
+  test("a copy of a report may have been taken, though the server failed at the report", () => {
+    const history = (isDoubled: boolean): History =>
+      changed((copy) => {
+        const call = must(callsWith(copy, "Complete").at(-1), "last report");
+        const failed = { kind: "refused", reason: "INTERNAL" } as const;
+        for (const record of copy.records)
+          if (record.kind === "answer" && record.call === call.call)
+            record.answer = { kind: "completed", answers: [failed], tasks: [] };
+        if (isDoubled) addFault(copy, { at: call.at, fault: doubled });
+      });
+    expect(brokenPromises(history(false))).toEqual(["G13"]);
+    expect(checkHistory(history(true))).toEqual([]);
+  });
+
+  test("a copy of a Schedule may have found the workflow that was not there at first", () => {
+    const history = (reason: string, isDoubled: boolean): History =>
+      changed((copy) => {
+        refuse(copy, "Schedule", "r3", reason);
+        const call = callsWith(copy, "Schedule").find(
+          ({ request }) => "mark" in request && request.mark === "order r3",
+        );
+        if (isDoubled) addFault(copy, { at: must(call, "Schedule").at, fault: doubled });
+      });
+    expect(brokenPromises(history("WORKFLOW_NOT_FOUND", false))).toEqual(["G13"]);
+    expect(checkHistory(history("WORKFLOW_NOT_FOUND", true))).toEqual([]);
+    expect(brokenPromises(history("INVALID_DEFINITION", true))).toEqual(["G13"]);
+  });
+
+  test("an undo that was lost while its run stopped follows in the run's own order", () => {
+    const g15 = (isLeft: boolean) =>
+      checkHistory(undoLostHistory(isLeft)).filter(({ promise }) => promise === "G15");
+    expect(g15(false)).toHaveLength(1);
+    expect(g15(true)).toEqual([]);
+  });
+
+  test("what was undone before a person said that the step has succeeded was of a strategy", () => {
+    const g11 = (isSaid: boolean) =>
+      checkHistory(undoneTwiceHistory(isSaid)).filter(({ text }) => /may act until/.test(text));
+    expect(g11(false).map(({ promise }) => promise)).toEqual(["G11"]);
+    expect(g11(true)).toEqual([]);
+  });
+
+  test("a call without an answer may have taken effect or not", () => {
+    const history = changed((copy) => {
+      for (const record of copy.records)
+        if (record.kind === "answer" && record.answer.kind === "completed")
+          record.answer = { kind: "unknown", code: "UNAVAILABLE" };
+    });
+    expect(checkHistory(history)).toEqual([]);
+  });
+});
