@@ -22,6 +22,7 @@ import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
+import type { FailOvers } from "./fail-overs.ts";
 import type { Caller, Identity, Judge } from "./identity.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
@@ -117,6 +118,8 @@ export interface MountDeps extends WaitingLimits {
   readonly deadlineMsMax: number;
   /** Left out: calls are not traced. */
   readonly traced?: TracedCalls | undefined;
+  /** Left out: there is no database. */
+  readonly failOvers?: FailOvers | undefined;
 }
 
 /** Hears of a call that has arrived; what it returns, of its end: a stable error, or null. */
@@ -146,8 +149,8 @@ interface Gate {
   readonly judge: Judge | null;
   /** Throws what is wrong with the request. */
   contextOf(request: Message, call: Call, more: Judged): CallContext;
-  /** The error as the caller may see it. */
-  visible(error: unknown): DroverError | StandardError;
+  /** Of a call that begins now: its error, as the caller may see it. */
+  begin(): (error: unknown) => DroverError | StandardError;
   /** What hears of the call's end; null: nobody traces it. */
   traced(call: Call): CallEnd | null;
 }
@@ -191,7 +194,10 @@ export function createMount(deps: MountDeps): Mount {
       judge: options.always === true ? null : (deps.identity?.judgeOf(method) ?? null),
       contextOf: (request, call, more) =>
         contextWith(call, more, check.check(method.input, request, itemField)),
-      visible: (error) => visibleError(error, report),
+      begin() {
+        const seen = deps.failOvers?.begin() ?? ((error: unknown) => error);
+        return (error) => visibleError(seen(error), report);
+      },
       traced: ({ header }) =>
         deps.traced?.({ service: method.parent.typeName, method: method.name, header }) ?? null,
     };
@@ -266,7 +272,7 @@ function mountUnary(
   gate: Gate,
 ): Mounted {
   async function run(request: Message, call: Call): Promise<Message> {
-    const ended = gate.traced(call);
+    const [ended, visible] = [gate.traced(call), gate.begin()];
     let entered = OUTSIDE;
     let failed: string | null = null;
     try {
@@ -276,7 +282,7 @@ function mountUnary(
       const context = gate.contextOf(request, call, { caller, pauses: entered.pauses });
       return create(method.output, await handle(request, context));
     } catch (error) {
-      const seen = gate.visible(error);
+      const seen = visible(error);
       failed = reasonOf(seen);
       throw seen;
     } finally {
@@ -293,7 +299,7 @@ function mountStream(
   gate: Gate,
 ): Mounted {
   async function* run(request: Message, call: Call): AsyncGenerator<Message> {
-    const ended = gate.traced(call);
+    const [ended, visible] = [gate.traced(call), gate.begin()];
     let entered = OUTSIDE;
     let failed: string | null = null;
     let sending = false;
@@ -312,7 +318,7 @@ function mountStream(
     } catch (error) {
       // The transport says so when its caller has gone while it sent: no defect.
       if (sending) throw error;
-      const seen = gate.visible(error);
+      const seen = visible(error);
       failed = reasonOf(seen);
       throw seen;
     } finally {
@@ -329,10 +335,11 @@ function mountBidi(
   gate: Gate,
 ): Mounted {
   async function* run(requests: AsyncIterable<Message>): AsyncGenerator<Message> {
+    const visible = gate.begin();
     try {
       for await (const answer of handle(requests)) yield create(method.output, answer);
     } catch (error) {
-      throw gate.visible(error);
+      throw visible(error);
     }
   }
   return { kind: "bidi", method, run };

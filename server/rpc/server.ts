@@ -26,6 +26,7 @@ import { createDashboard } from "./dashboard.ts";
 import type { DefinitionCheck } from "./definition-source.ts";
 import { createDrain, type Drain } from "./drain.ts";
 import { droverMethods } from "./drover-methods.ts";
+import { createFailOvers } from "./fail-overs.ts";
 import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { guarded } from "./guarded-pages.ts";
 import { createHealth, type Health } from "./health.ts";
@@ -104,10 +105,12 @@ export function createRpcServer(deps: RpcServerDeps): RpcServer {
   const check = createRequestCheck(config, deps.payloadBytesMax);
   const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
   deps.store.onIncarnation(() => identity?.forget());
-  const mount = createMount({ check, drain, log, clock, identity, ...config, traced: deps.traced });
+  const failOvers = createFailOvers(deps.store);
+  const { traced } = deps;
+  const mount = createMount({ check, drain, log, clock, identity, ...config, traced, failOvers });
   const health = createHealth(SERVICES.map(({ typeName }) => typeName));
   const namespaces = createNamespaces(deps.store);
-  const common = { ...deps, namespaces, drain, check, identity };
+  const common = { ...deps, namespaces, drain, check, identity, failOvers };
   const methods = [
     ...droverMethods(common, mount),
     ...mount.service(HealthService, health.handlers, { always: true }),

@@ -12,6 +12,7 @@ import type { Namespace, Store } from "../store/store.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
 import type { Drain } from "./drain.ts";
+import type { FailOvers } from "./fail-overs.ts";
 import { createDepthMeter } from "./json-depth.ts";
 import type { Log } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -29,6 +30,7 @@ export interface TriggerRouteDeps {
   /** A signature is dated by its sender's clock, so ours is as good as any. */
   readonly wallMs: () => number;
   readonly log: Log;
+  readonly failOvers: FailOvers;
 }
 
 export interface TriggerRoute {
@@ -109,6 +111,7 @@ async function answerTo(
   }
   const body = await readBody(request, deps.config.payloadBytesMax);
   if (body.kind === "gone") return null;
+  const seen = deps.failOvers.begin();
   try {
     const target = await targetOf(deps, path);
     const listed = (answer: Refusal, why = answer.body.message): Answer => {
@@ -136,7 +139,7 @@ async function answerTo(
     const query = Object.fromEntries(queryOf(request));
     return await setOff(deps, target, { kind: "call", body: json, headers, query });
   } catch (error) {
-    return failure(deps, error);
+    return failure(deps, seen(error));
   }
 }
 

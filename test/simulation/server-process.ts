@@ -13,6 +13,7 @@ import {
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { createDrain } from "../../server/rpc/drain.ts";
 import { droverMethods } from "../../server/rpc/drover-methods.ts";
+import { createFailOvers } from "../../server/rpc/fail-overs.ts";
 import { createMount, type Mounted } from "../../server/rpc/mount.ts";
 import { createNamespaces } from "../../server/rpc/namespaces.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-check.ts";
@@ -160,7 +161,8 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
       if (!err.includes(ALWAYS_FAILS)) onDefect(`${text}: ${err}`);
     },
   };
-  const mount = createMount({ check, drain, log, clock, ...RPC_DEFAULTS });
+  const failOvers = createFailOvers(store);
+  const mount = createMount({ check, drain, log, clock, ...RPC_DEFAULTS, failOvers });
   const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
   const { triggers } = plane;
   const shared = { ...common, drain, clock, log, check, triggers };
@@ -168,7 +170,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   const service = { ...shared, random: chance, overdueMs, definitionCheck: checkDefinition };
   const runs = createRunLookup(store, common.namespaces);
   const actions = createTriggerActions({ ...shared, runs });
-  const hooks = { ...shared, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
+  const hooks = { ...shared, failOvers, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
   const mounted = droverMethods(service, mount);
   plane.start().catch((error: unknown) => onDefect(`start: ${stackOf(error)}`));
   return {

@@ -18,6 +18,13 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a call that is refused for want of room has stored some of its results",
   },
   {
+    name: "what a fail-over took is a defect",
+    file: "rpc/fail-overs.ts",
+    find: "incarnation === began || isAnswer(error) ? error : repeat(error)",
+    replace: "began < 0 ? repeat(error) : isAnswer(error) ? error : error",
+    why: "a call that knows an id of a lost tail is answered as a defect, with nothing to do next",
+  },
+  {
     name: "failure recorded by a former owner",
     file: "store/memory/memory-store.ts",
     find: "if (!ownsStill(tables, actor.node, owned)) return;",

@@ -18,6 +18,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "acknowledged before the commit": 2,
   "due row forgotten": 1,
   "pause ignored": 1,
+  "what a fail-over took is a defect": 2008399,
   "failure recorded by a former owner": 1004144,
   "supervisor refused as a caller is": 801005,
   "one idempotency key over two strategies": 1,
