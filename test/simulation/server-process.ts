@@ -141,7 +141,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
     store,
     clock,
     random: chance,
-    log: planeLog(onDefect),
+    log: planeLog(store, onDefect),
     address: process.name,
     isRetryable,
     post: deps.postOf(process),
@@ -185,14 +185,22 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   };
 }
 
-/** What the control plane warns of is a defect, unless the store was away, or a run had to fail. */
-function planeLog(onDefect: (what: string) => void) {
+/**
+ * What the control plane warns of is a defect, unless the store was away, a run had to fail, or
+ * what it knew went with a lost tail.
+ */
+function planeLog(store: Pick<MemoryStore, "onIncarnation">, onDefect: (what: string) => void) {
+  let hasFailedOver = false;
+  store.onIncarnation(() => {
+    hasFailedOver = true;
+  });
   return pino(
     { level: "warn", base: null, timestamp: false },
     {
       write(line: string) {
         if (
           !line.includes(ALWAYS_FAILS) &&
+          !(hasFailedOver && line.includes("there is no definition")) &&
           !/STORE_UNAVAILABLE|does not answer|went away|another transaction|calls wait for the store|has failed over since|join under a new id|partitions\.|circuit\.moved/.test(
             line,
           )
