@@ -272,7 +272,8 @@ function mountUnary(
   gate: Gate,
 ): Mounted {
   async function run(request: Message, call: Call): Promise<Message> {
-    const [ended, visible] = [gate.traced(call), gate.begin()];
+    const ended = gate.traced(call);
+    const visible = gate.begin();
     let entered = OUTSIDE;
     let failed: string | null = null;
     try {
@@ -299,7 +300,8 @@ function mountStream(
   gate: Gate,
 ): Mounted {
   async function* run(request: Message, call: Call): AsyncGenerator<Message> {
-    const [ended, visible] = [gate.traced(call), gate.begin()];
+    const ended = gate.traced(call);
+    const visible = gate.begin();
     let entered = OUTSIDE;
     let failed: string | null = null;
     let sending = false;

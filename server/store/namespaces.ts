@@ -3,7 +3,6 @@
 // Limits are judged in memory, by what `limited` said last and what has begun here since. Runs that
 // have ended go in pages by their ids, with all that is of them: nobody can lock what has ended but
 // whoever removes it, so two that remove at once only find less to do.
-
 import type { Rate } from "../core/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { RunId } from "./run-head.ts";

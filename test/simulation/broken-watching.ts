@@ -1,5 +1,5 @@
 // The good history, broken by hand in who watches what, and in what is kept from agents.
-import { type Broken, type BrokenHistory, must, own, runOf } from "./damage.ts";
+import { type Broken, type BrokenHistory, must, own, runFault, runOf } from "./damage.ts";
 import type { Held } from "./history-words.ts";
 
 /** Asked for and acknowledged before the second try of r1. */
@@ -15,15 +15,6 @@ function hold(history: Broken, held: Held): void {
     { kind: "call", server: "node-1", ...own, request },
     { kind: "answer", ...own, answer, canaries: [] },
   );
-}
-
-function runFault(
-  history: Broken,
-  of: { at: number; target: string; did: "always-fails" | "cannot-be-made" },
-): void {
-  const { at, target, did } = of;
-  const own = { process: "driver", server: false } as const;
-  history.records.push({ kind: "fault", at, target, ...own, fault: { kind: "run", did } });
 }
 
 export const BROKEN_WATCHING: readonly BrokenHistory[] = [

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor } from "./checker/violation.ts";
-import { addFault, callsWith, must, refuse, runOf, waitLonger } from "./damage.ts";
+import { addFault, callsWith, must, refuse, runFault, runOf, waitLonger } from "./damage.ts";
 import { createStory, failure } from "./good-history.ts";
 import type { History } from "./history.ts";
 import { brokenPromises, changed } from "./judged.ts";
@@ -132,9 +132,7 @@ describe("the checker is silent where nothing is proven", () => {
     const history = (isFailing: boolean): History =>
       changed((copy) => {
         const at = waitLonger(copy);
-        const fault = { kind: "run", did: "always-fails" } as const;
-        const of = { process: "driver", target: isFailing ? "r5" : "r1", server: false };
-        copy.records.push({ kind: "fault", at, fault, ...of });
+        runFault(copy, { at, target: isFailing ? "r5" : "r1", did: "always-fails" });
       });
     expect(brokenPromises(history(false))).toEqual(["G15"]);
     expect(checkHistory(history(true))).toEqual([]);

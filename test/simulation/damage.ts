@@ -107,6 +107,15 @@ export function addFault(
   history.records.push({ kind: "fault", at, process, target, server: true, fault });
 }
 
+export function runFault(
+  history: Broken,
+  of: { at: number; target: string; did: "always-fails" | "cannot-be-made" },
+): void {
+  const { at, target, did } = of;
+  const own = { process: "driver", server: false } as const;
+  history.records.push({ kind: "fault", at, target, ...own, fault: { kind: "run", did } });
+}
+
 export function own(
   history: Broken,
   { node, epoch, at }: { node: string; epoch: number; at: number },

@@ -99,7 +99,7 @@ returning a.step_no;
 -- in a flight (hold_writer), so a take-over waits for this statement, or it inserts nothing. Plan: run,
 -- partition_lease and writer by key.
 with held as (
-  select l.partition
+  select r.id, r.partition, r.namespace_id
   from run as r
   join partition_lease as l on l.partition = r.partition
   join writer as w on w.node = l.node
@@ -108,11 +108,9 @@ with held as (
 )
 insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
-select r.id, -1, $2::integer, $3::smallint, $4::integer, r.partition, $5::text, $6::text,
-  to_timestamp($7::bigint / 1e3::float8), now(), $8::uuid, $9::bigint, r.namespace_id
-from run as r
-join held as h on h.partition = r.partition
-where r.id = $1::uuid
+select h.id, -1, $2::integer, $3::smallint, $4::integer, h.partition, $5::text, $6::text,
+  to_timestamp($7::bigint / 1e3::float8), now(), $8::uuid, $9::bigint, h.namespace_id
+from held as h
 on conflict (run_id, step_no, fence, rule, n) do nothing;
 
 -- name: insert_interventions
