@@ -60,3 +60,8 @@ export function startDrover(args: readonly string[], options: DroverOptions = {}
       }),
   };
 }
+
+/** What was said to a person: on a busy machine a server also logs that its database was slow. */
+export function withoutLog(stderr: string): string {
+  return stderr.replaceAll(/^\{"level":.*\n/gm, "");
+}
