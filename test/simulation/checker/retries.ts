@@ -104,17 +104,17 @@ function* brokenTries(
       yield { runId, text };
     }
     const next: HandOut | undefined = handOuts[place + 1];
-    // Its run has begun the undo anew, maybe before a lost try was settled: that counts there.
-    const first = handOut.settled ? 2 : 1;
-    const isAnew =
-      task === "compensate" &&
-      next !== undefined &&
-      next.attempt <= first &&
-      mayBeReplanned(run, handOut);
     const nextAt = next && next.startedAt + transactionMs;
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
     const said = saidBetween(run, handOut, next, transactionMs);
+    // Its run has begun the undo anew, maybe before a lost try was settled: that counts there. Or
+    // the strategy was undone, a person made the effect, and the run undoes that.
+    const first = handOut.settled ? 2 : 1;
+    const isAnew =
+      task === "compensate" &&
+      next.attempt <= first &&
+      (mayBeReplanned(run, handOut) || said.includes("succeed"));
     // Where the clock went back, a word may be about the gate before: the number tells.
     const saidSo = said.includes("succeed") && next.attempt === 1;
     const isPassed = isGate && (handOut.end?.outcome.kind === "success" || saidSo);
