@@ -17,9 +17,10 @@ export default defineConfig({
     pool: "forks",
     // More than a small machine has cores: much of the time is waiting, for what is to be late.
     maxWorkers: 3,
-    testTimeout: 30_000,
+    // It ends a test that hangs. On a busy machine one that starts twenty processes takes 30 s.
+    testTimeout: 120_000,
     // A condition is waited for, not timed: a second, the default, is chance on a busy machine.
     expect: { poll: { timeout: 15_000 } },
-    hookTimeout: 60_000,
+    hookTimeout: 120_000,
   },
 });
