@@ -17,6 +17,9 @@ import { fileURLToPath } from "node:url";
 export interface Child {
   readonly name: string;
   readonly pid: number;
+  /** It does nothing until it is resumed, and its connections stay open. */
+  readonly suspend: () => void;
+  readonly resume: () => void;
   /** SIGKILL: no last word, no clean-up. */
   readonly kill: () => Promise<void>;
   /** May be called twice. */
@@ -100,7 +103,10 @@ export function createProcesses({ logFolder, onLost }: ProcessesOptions): Proces
       clearTimeout(killing);
     }
     const { pid = 0 } = launched;
-    const child = Object.freeze({ name, pid, kill: () => end("SIGKILL"), stop });
+    const suspend = () => void launched.kill("SIGSTOP");
+    const resume = () => void launched.kill("SIGCONT");
+    const kill = () => end("SIGKILL");
+    const child = Object.freeze({ name, pid, suspend, resume, kill, stop });
     children.push(child);
     return { child, process: launched };
   }

@@ -1,7 +1,8 @@
 /**
- * The blow: an agent is killed while it works, and a new process takes its place. A condition is
- * waited for, never a time: tasks in its hands that a slow or silent service keeps there. If all of
- * them were done in the last moment after all, the new process is next.
+ * The blow: an agent is killed while it works, and a new process takes its place. It is suspended
+ * first, and killed if it has enough in its hands: who does nothing ends no task in the meantime,
+ * however slow the machine is. If its last reports were still on their way, and all of its tasks
+ * are done after all, the new process is next.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Attempt, RunDetails } from "@drover/sdk";
@@ -34,7 +35,8 @@ export interface KillOptions {
 /** First some holidays are to get through, so that the blow falls into the middle. */
 const doneBefore = 4;
 const heldMin = 2;
-const heldForMs = 120;
+/** What it has sent before it was suspended arrives meanwhile. */
+const arriveMs = 20;
 const lookEveryMs = 40;
 
 /** What ended is final; what is escalated waits for somebody, and this demo has nobody. */
@@ -45,7 +47,7 @@ export function isOver({ run }: RunDetails): boolean {
 /** Null if all was done before the agent had enough in its hands. */
 export async function killWhileItWorks(options: KillOptions): Promise<Killed | null> {
   const { kind, startAnother, onKilled, ledger } = options;
-  for (let { agent } = options; await isBusy(options, agent); agent = startAnother()) {
+  for (let { agent } = options; await isSuspended(options, agent); agent = startAnother()) {
     await agent.kill();
     const at = new Date();
     const held = await runsHeldBy(options, agent);
@@ -61,29 +63,35 @@ export async function killWhileItWorks(options: KillOptions): Promise<Killed | n
   return null;
 }
 
-/** Waits until the agent has its hands full; false if nothing is left that it could hold. */
-async function isBusy(options: KillOptions, agent: Child): Promise<boolean> {
+/** Suspends the agent with its hands full; false if nothing is left that it could hold. */
+async function isSuspended(options: KillOptions, agent: Child): Promise<boolean> {
   const { kind, follow, signal } = options;
   for (;;) {
     const all = [...follow.details().values()];
     const done = all.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
-    if (done >= doneBefore) {
-      const held = await runsHeldBy(options, agent, heldForMs);
-      if (held.length >= heldMin) return true;
-    }
+    if (done >= doneBefore && (await holdsEnough(options, agent))) return true;
     if (all.length > 0 && all.every(isOver)) return false;
     await sleep(lookEveryMs, undefined, { signal });
   }
 }
 
+async function holdsEnough(options: KillOptions, agent: Child): Promise<boolean> {
+  let enough = false;
+  agent.suspend();
+  try {
+    await sleep(arriveMs, undefined, { signal: options.signal });
+    enough = (await runsHeldBy(options, agent)).length >= heldMin;
+    return enough;
+  } finally {
+    if (!enough) agent.resume();
+  }
+}
+
 /** Asks for every run that is not over: what was known before may be old by now. */
-async function runsHeldBy({ kind, follow }: KillOptions, { pid }: Child, forMs = 0) {
+async function runsHeldBy({ kind, follow }: KillOptions, { pid }: Child) {
   const agent = `${kind}-${pid}`;
   const isHeld = ({ agentId, startedTime, endedTime }: Attempt) =>
-    agentId === agent &&
-    endedTime === null &&
-    startedTime !== null &&
-    Date.now() - startedTime.getTime() >= forMs;
+    agentId === agent && endedTime === null && startedTime !== null;
   const looks = [...follow.details()]
     .filter(([, details]) => !isOver(details) && stateOf(details, kind) !== "SUCCEEDED")
     .map(async ([run]) => ({ run, attempts: (await follow.look(run)).attempts }));

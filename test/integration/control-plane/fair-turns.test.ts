@@ -94,9 +94,9 @@ describe("a namespace with a hundred thousand ready tasks", () => {
     );
     const lanes = rows.map(({ lane }) => lane);
     const waiting = Array.from({ length: WAITERS }, (_, no) =>
-      newAgent(large).poll(laneTask(no % LANES), { maxTasks: 100 }),
+      newAgent(large).poll(laneTask(no % LANES), { maxTasks: 100, waitMs: 100_000 }),
     );
-    const served = newAgent(small).take("single");
+    const served = newAgent(small).take("single", { waitMs: 100_000 });
     await plane.beat.runOnce();
     claims.length = 0;
     // The single task becomes ready last.
