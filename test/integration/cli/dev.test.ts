@@ -7,7 +7,7 @@ import {
   type DroverProcess,
   drover,
   startDrover,
-  withoutLog,
+  withoutSlowDatabase,
 } from "../../support/drover-process.ts";
 import { makeTestFolder } from "../../support/global-postgres.ts";
 
@@ -74,7 +74,7 @@ test("a signal drains and stops it, database included", async () => {
   const { code, stderr } = await dev.ended;
   expect(code).toBe(0);
   const said = "SIGINT: draining; a second signal stops at once\nstopped\n";
-  expect(withoutLog(stderr)).toBe(said);
+  expect(withoutSlowDatabase(stderr)).toBe(said);
   const { code: after } = await drover(["db", "url", "--data-dir", dataDir]);
   expect(after).toBe(3);
 });

@@ -1,6 +1,6 @@
 // drover server: the program on a PostgreSQL of one's own, and how it ends.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover, startDrover, withoutLog } from "../../support/drover-process.ts";
+import { drover, startDrover, withoutSlowDatabase } from "../../support/drover-process.ts";
 import { callJson, jsonAgent } from "../../support/json-call.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
@@ -32,7 +32,7 @@ test("migrates the database of DATABASE_URL, serves on it, and drains at SIGTERM
   const { code, stderr } = await server.ended;
   expect(code).toBe(0);
   const said = "SIGTERM: draining; a second signal stops at once\nstopped\n";
-  expect(withoutLog(stderr)).toBe(said);
+  expect(withoutSlowDatabase(stderr)).toBe(said);
   const url = { env: { DATABASE_URL: database.connectionString } };
   expect(await drover(["migrate"], url)).toMatchObject({ stderr: "the database is up to date\n" });
 });
