@@ -1,8 +1,8 @@
 /**
- * The blow: an agent is killed while it works, and a new process takes its place. It is suspended
- * first, and killed if it has enough in its hands: who does nothing ends no task in the meantime,
- * however slow the machine is. If its last reports were still on their way, and all of its tasks
- * are done after all, the new process is next.
+ * Kills an agent while it works; a new process takes its place. The agent is suspended first, so
+ * that it finishes no task while the server is asked what it holds, and is killed if that is
+ * enough. If reports that it had sent before have finished all of its tasks after all, the new
+ * process is killed instead.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Attempt, RunDetails } from "@drover/sdk";
@@ -47,7 +47,7 @@ export function isOver({ run }: RunDetails): boolean {
 /** Null if all was done before the agent had enough in its hands. */
 export async function killWhileItWorks(options: KillOptions): Promise<Killed | null> {
   const { kind, startAnother, onKilled, ledger } = options;
-  for (let { agent } = options; await isSuspended(options, agent); agent = startAnother()) {
+  for (let { agent } = options; await suspendAtWork(options, agent); agent = startAnother()) {
     await agent.kill();
     const at = new Date();
     const held = await runsHeldBy(options, agent);
@@ -63,19 +63,20 @@ export async function killWhileItWorks(options: KillOptions): Promise<Killed | n
   return null;
 }
 
-/** Suspends the agent with its hands full; false if nothing is left that it could hold. */
-async function isSuspended(options: KillOptions, agent: Child): Promise<boolean> {
+/** Suspends the agent once it holds enough tasks; false if no task is left that it could hold. */
+async function suspendAtWork(options: KillOptions, agent: Child): Promise<boolean> {
   const { kind, follow, signal } = options;
   for (;;) {
     const all = [...follow.details().values()];
     const done = all.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
-    if (done >= doneBefore && (await holdsEnough(options, agent))) return true;
+    if (done >= doneBefore && (await suspendIfBusy(options, agent))) return true;
     if (all.length > 0 && all.every(isOver)) return false;
     await sleep(lookEveryMs, undefined, { signal });
   }
 }
 
-async function holdsEnough(options: KillOptions, agent: Child): Promise<boolean> {
+/** false: it holds too few tasks, and works on. */
+async function suspendIfBusy(options: KillOptions, agent: Child): Promise<boolean> {
   let enough = false;
   agent.suspend();
   try {
