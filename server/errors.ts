@@ -76,3 +76,13 @@ export class DroverError extends Error {
     this.retryAfterMs = details.retryAfterMs ?? null;
   }
 }
+
+/**
+ * STORE_UNAVAILABLE for a call whose database has become another one, and may have lost what the
+ * call had read. `what`: what follows from it, as a clause; left out: nothing more is to be said.
+ */
+export function failedOver(what?: string, cause?: unknown): DroverError {
+  const more = what === undefined ? "" : `, and ${what}`;
+  const message = `the database has failed over since this call began${more}: repeat it`;
+  return new DroverError("STORE_UNAVAILABLE", message, { retryAfterMs: 250, cause });
+}

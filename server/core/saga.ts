@@ -260,7 +260,7 @@ export function effectUndone(pass: Pass, no: number): void {
   startUndos(pass);
 }
 
-/** Of what the step has left the last is gone. */
+/** Marks the effect of the strategy that is to be undone next as undone. */
 export function noteUndone(pass: Pass, no: number): void {
   const strategy = strategyToUndo(stepOf(pass, no));
   if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });

@@ -1,16 +1,16 @@
-// A call that was under way while the database failed over may know ids of what is no more: a
-// definition, a workflow, a schedule. Whatever it then meets is no defect, and its repeat begins
-// with what is there now.
-import { DroverError } from "../errors.ts";
+// A call that was running while the database failed over may hold ids of rows that were lost: of a
+// definition, a workflow, a schedule. An error that follows from that is no defect of the server.
+// The caller is told to repeat the call, which then reads what the new database has.
+import { DroverError, failedOver } from "../errors.ts";
 import type { Store } from "../store/store.ts";
 import { StandardError } from "./errors.ts";
 
 export interface FailOvers {
-  /** Of a call that begins now: its error, as it is to be answered. */
+  /** To be called when a call starts; maps an error of that call to the one for its caller. */
   begin(): (error: unknown) => unknown;
 }
 
-const RETRY_MS = 250;
+const UNKNOWN = "whether it took effect is unknown";
 
 export function createFailOvers(store: Pick<Store, "onIncarnation">): FailOvers {
   let incarnation = 0;
@@ -20,7 +20,8 @@ export function createFailOvers(store: Pick<Store, "onIncarnation">): FailOvers 
   return Object.freeze({
     begin() {
       const began = incarnation;
-      return (error: unknown) => (incarnation === began || isAnswer(error) ? error : repeat(error));
+      return (error: unknown) =>
+        incarnation === began || isAnswer(error) ? error : failedOver(UNKNOWN, error);
     },
   });
 }
@@ -28,12 +29,4 @@ export function createFailOvers(store: Pick<Store, "onIncarnation">): FailOvers 
 function isAnswer(error: unknown): boolean {
   if (error instanceof DroverError) return error.reason !== "INTERNAL";
   return error instanceof StandardError;
-}
-
-function repeat(cause: unknown): DroverError {
-  return new DroverError(
-    "STORE_UNAVAILABLE",
-    "The database has failed over since this call began, and whether it took effect is unknown: repeat it.",
-    { retryAfterMs: RETRY_MS, cause },
-  );
 }

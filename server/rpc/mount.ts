@@ -149,7 +149,7 @@ interface Gate {
   readonly judge: Judge | null;
   /** Throws what is wrong with the request. */
   contextOf(request: Message, call: Call, more: Judged): CallContext;
-  /** Of a call that begins now: its error, as the caller may see it. */
+  /** To be called when a call starts; maps an error of that call to what its caller sees. */
   begin(): (error: unknown) => DroverError | StandardError;
   /** What hears of the call's end; null: nobody traces it. */
   traced(call: Call): CallEnd | null;

@@ -3,7 +3,7 @@
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import { DroverError, type Reason } from "../errors.ts";
+import { DroverError, failedOver, type Reason } from "../errors.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";
@@ -309,11 +309,7 @@ export async function accept(
  */
 function expectCurrent({ plans }: Pick<ScheduleOptions, "plans">, items: readonly Item[]): void {
   if (items.every(({ laned }) => plans.isCurrent(laned))) return;
-  throw new DroverError(
-    "STORE_UNAVAILABLE",
-    "the database has failed over since this call began: repeat it",
-    { retryAfterMs: RETRY_MS },
-  );
+  throw failedOver();
 }
 
 /** A run that asks for a slot now; one that is to start later asks for it then. */

@@ -4,7 +4,7 @@
 // have ended go in pages by their ids, with all that is of them: nobody can lock what has ended but
 // whoever removes it, so two that remove at once only find less to do.
 import type { Rate } from "../core/limits.ts";
-import { DroverError } from "../errors.ts";
+import { type DroverError, failedOver } from "../errors.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface NamespaceLimits {
@@ -88,9 +88,5 @@ export interface Namespaces {
 
 /** A call has found its namespace in a database that is no more: the new one does not know it. */
 export function namespaceIsGone(): DroverError {
-  return new DroverError(
-    "STORE_UNAVAILABLE",
-    "the database has failed over since this call began, and its namespace is no more: repeat it",
-    { retryAfterMs: 250 },
-  );
+  return failedOver("its namespace is no more");
 }

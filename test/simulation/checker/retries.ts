@@ -108,8 +108,8 @@ function* brokenTries(
     const refusal: string | null = takeIn(tally, handOut, plan, nextAt);
     if (!next) continue;
     const said = saidBetween(run, handOut, next, transactionMs);
-    // Its run has begun the undo anew, maybe before a lost try was settled: that counts there. Or
-    // the strategy was undone, a person made the effect, and the run undoes that.
+    // The run restarts the undo, maybe before a lost try was settled: that counts there. Or the
+    // strategy was undone, a person made the effect by hand, and the run undoes that.
     const first = handOut.settled ? 2 : 1;
     const isAnew =
       task === "compensate" &&

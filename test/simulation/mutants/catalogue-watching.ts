@@ -20,8 +20,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "what a fail-over took is a defect",
     file: "rpc/fail-overs.ts",
-    find: "incarnation === began || isAnswer(error) ? error : repeat(error)",
-    replace: "began < 0 ? repeat(error) : isAnswer(error) ? error : error",
+    find: "incarnation === began || isAnswer(error)",
+    replace: "incarnation >= began || isAnswer(error)",
     why: "a call that knows an id of a lost tail is answered as a defect, with nothing to do next",
   },
   {
