@@ -51,6 +51,7 @@ let indexes: ReadonlyMap<string, string>;
 beforeAll(async () => {
   database = await createTestDatabase();
   pool = createPool(database.connectionString, "hot", 2, quietLog);
+  await keepUnanalysed(pool);
   const { rows } = await pool.query<{ index: string; table: string }>(
     `select i.indexrelid::regclass::text as index, i.indrelid::regclass::text as table
      from pg_index as i join pg_class as c on c.oid = i.indrelid
@@ -62,6 +63,19 @@ afterAll(async () => {
   await pool?.end();
   await database?.drop();
 });
+
+/**
+ * Autovacuum would analyse the tables of a test that takes a minute, one after the other: plans are
+ * to be those without statistics until a test has asked for them.
+ */
+async function keepUnanalysed(on: pg.Pool): Promise<void> {
+  const { rows } = await on.query<{ table: string }>(
+    `select c.oid::regclass::text as table from pg_class as c
+     where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`,
+  );
+  for (const { table } of rows)
+    await on.query(`alter table ${table} set (autovacuum_enabled = off)`);
+}
 
 /** The comment of each statement, which the loader leaves out. */
 function commentOf(name: string): string {
