@@ -5,6 +5,7 @@ import { compileExpression, evaluate, type Facts } from "../../server/expression
 import { isJsonObject, type Json } from "../../server/expressions/json.ts";
 import { compileSchema } from "../../server/expressions/schema.ts";
 import { compileTemplate, mergeInput, renderTemplate } from "../../server/expressions/template.ts";
+import { jsonValues } from "../support/json-values.ts";
 
 const SEED = 20_260_101;
 
@@ -22,7 +23,7 @@ function factsOf(input: Json): Facts {
   };
 }
 
-const json = fc.jsonValue({ maxDepth: 4 }).map((value): Json => JSON.parse(JSON.stringify(value)));
+const json = jsonValues(4).map((value): Json => JSON.parse(JSON.stringify(value)));
 
 /** Words that expressions are made of, in any order: most are refused, some are read. */
 const words = fc

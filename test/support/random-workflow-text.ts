@@ -21,12 +21,13 @@ import {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import fc from "fast-check";
 import { stringify } from "yaml";
+import { jsonValues } from "./json-values.ts";
 
 const names = fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/);
 const times = fc
   .tuple(fc.integer({ min: 0, max: 400_000_000 }), fc.integer({ min: 0, max: 999 }))
   .map(([seconds, ms]) => ({ seconds: BigInt(seconds), nanos: ms * 1_000_000 }));
-const payloads = fc.jsonValue({ maxDepth: 3 }).map((value) => ({
+const payloads = jsonValues(3).map((value) => ({
   body: { case: "json" as const, value: JSON.stringify(value) },
 }));
 
