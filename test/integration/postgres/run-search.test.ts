@@ -59,6 +59,8 @@ beforeAll(async () => {
   database = await createTestDatabase();
   // One connection, which keeps its temporary table.
   const pool = new pg.Pool({ connectionString: database.connectionString, max: 1 });
+  // Its end does not wait for the connection's, which the database's may come before.
+  pool.on("error", () => undefined);
   db = new Kysely<unknown>({ dialect: new PostgresDialect({ pool }) });
   for (const statement of FILL) await sql.raw(statement).execute(db);
 });
