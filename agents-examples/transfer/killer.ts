@@ -8,18 +8,22 @@ import type { Stage } from "../stage/story.ts";
 
 const agentCount = 3;
 const killCount = 5;
-/** Facts between two blows. */
+/** Facts between two blows, so that the last one comes before most of the money is there. */
 const factsMax = 5;
 const lookEveryMs = 5;
 
+type Struck = Pick<Stage, "seed" | "start" | "facts" | "act" | "signal">;
+
 /** Starts the agents; returns after the last blow, or when `isOver`. */
-export async function killAgents(stage: Stage, isOver: () => boolean): Promise<void> {
+export async function killAgents(stage: Struck, isOver: () => boolean): Promise<void> {
   const { seed, start, facts, act, signal } = stage;
   const chance = createSeededRandom(`kills:${seed}`);
   const below = (count: number) => Math.floor(chance() * count);
   const agents = Array.from({ length: agentCount }, () => start("transfer"));
+  // Counted from the beginning: however late one blow is, there are facts left for the others.
+  let atFacts = 0;
   for (let kills = 0; kills < killCount; kills++) {
-    const atFacts = facts().length + 1 + below(factsMax);
+    atFacts += 1 + below(factsMax);
     while (facts().length < atFacts && !isOver()) await sleep(lookEveryMs, undefined, { signal });
     const agent = agents.shift();
     if (isOver() || agent === undefined) return;

@@ -1,0 +1,37 @@
+/** The agents of the transfer story are killed as often as it says, however busy the machine is. */
+import { expect, test } from "vitest";
+import type { Fact } from "../../agents-examples/stage/books.ts";
+import { killAgents } from "../../agents-examples/transfer/killer.ts";
+
+const fact: Fact = { service: "bank", did: "debited", ref: "transfer-01", key: "k", what: {} };
+
+/** Of the thirty facts of the story; its end is heard of later than the last one. */
+const FACTS = 30;
+const FACTS_BETWEEN_LOOKS = 7;
+const LOOKS_UNTIL_OVER = 7;
+
+test("five agents are killed although the bank does much between two looks", async () => {
+  const signal = new AbortController().signal;
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const facts: Fact[] = [];
+    const killed: number[] = [];
+    let [started, looks] = [0, 0];
+    const stage = {
+      ...{ seed, signal, act: () => undefined },
+      start() {
+        const pid = started++;
+        const [name, nothing] = [`transfer-${pid}`, () => undefined];
+        const ends = { stop: async () => undefined, kill: async () => void killed.push(pid) };
+        return { name, pid, suspend: nothing, resume: nothing, ...ends };
+      },
+      facts() {
+        looks++;
+        const more = Math.min(FACTS_BETWEEN_LOOKS, FACTS - facts.length);
+        facts.push(...Array.from({ length: more }, () => fact));
+        return facts;
+      },
+    };
+    await killAgents(stage, () => looks >= LOOKS_UNTIL_OVER);
+    expect(killed).toEqual([0, 1, 2, 3, 4]);
+  }
+});
