@@ -8,19 +8,19 @@ import type { Stage } from "../stage/story.ts";
 
 const agentCount = 3;
 const killCount = 5;
-/** Facts between two blows, so that the last one comes before most of the money is there. */
+/** Facts from one kill to the next, at most: the last one comes by the 25th of 30 facts. */
 const factsMax = 5;
 const lookEveryMs = 5;
 
-type Struck = Pick<Stage, "seed" | "start" | "facts" | "act" | "signal">;
+type KillerStage = Pick<Stage, "seed" | "start" | "facts" | "act" | "signal">;
 
 /** Starts the agents; returns after the last blow, or when `isOver`. */
-export async function killAgents(stage: Struck, isOver: () => boolean): Promise<void> {
+export async function killAgents(stage: KillerStage, isOver: () => boolean): Promise<void> {
   const { seed, start, facts, act, signal } = stage;
   const chance = createSeededRandom(`kills:${seed}`);
   const below = (count: number) => Math.floor(chance() * count);
   const agents = Array.from({ length: agentCount }, () => start("transfer"));
-  // Counted from the beginning: however late one blow is, there are facts left for the others.
+  // Counted from the first fact: if one kill comes late, there are facts left for the others.
   let atFacts = 0;
   for (let kills = 0; kills < killCount; kills++) {
     atFacts += 1 + below(factsMax);
