@@ -27,8 +27,11 @@ export interface Rest {
 }
 
 export interface Resting {
-  /** How long it rests now. `isCrowded`: it was crowded before. */
-  failed(ref: DueRef, wakeAt: Moment, nowMs: number, isCrowded: boolean): Rest;
+  /**
+   * How long it rests now. `isCrowded`: it was crowded before. null: it rests already, since
+   * another row of its place (of another fence) failed while this one was under way: one failure.
+   */
+  failed(ref: DueRef, wakeAt: Moment, nowMs: number, isCrowded: boolean): Rest | null;
   succeeded(ref: DueRef): void;
   rests(ref: DueRef, nowMs: number): boolean;
   /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
@@ -47,7 +50,12 @@ export function createResting(rowsMax: number): Resting {
   return Object.freeze({
     failed(ref: DueRef, wakeAt: Moment, nowMs: number, wasCrowded: boolean) {
       const key = keyOf(ref);
-      const failures = (entries.get(key)?.failures ?? 0) + 1;
+      const known = entries.get(key);
+      if (known && known.untilMs > nowMs) {
+        entries.set(key, { ...known, wakeAt: Math.min(known.wakeAt, wakeAt) });
+        return null;
+      }
+      const failures = (known?.failures ?? 0) + 1;
       entries.delete(key);
       const isCrowded = wasCrowded || entries.size >= rowsMax;
       const [oldest] = entries.keys();

@@ -246,10 +246,10 @@ export function createWatches(options: WatchesOptions): Watches {
       announced = Math.min(announced, wakeAt);
   }
 
-  function rested(ref: DueRef, wakeAt: Moment): Rest {
+  function rested(ref: DueRef, wakeAt: Moment): Rest | null {
     const nowMs = clock.monotonicMs();
     const rest = resting.failed(ref, wakeAt, nowMs, backlog.isOn());
-    if (rest.isCrowded && !backlog.isOn()) {
+    if (rest?.isCrowded && !backlog.isOn()) {
       log.warn({ event: "watch.crowded", rows: restingMax });
       backlog.begin(nowMs);
       if (last) since = last.now;

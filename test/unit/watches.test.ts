@@ -14,8 +14,8 @@ const NOTHING: DueLook = {
   foundTo: 1_000,
 };
 
-function backoff(runId: string): DueRow {
-  const of = { runId, partition: 0, step: 0, fence: 0, wakeAt: 1_000 };
+function backoff(runId: string, fence = 0): DueRow {
+  const of = { runId, partition: 0, step: 0, fence, wakeAt: 1_000 };
   return { kind: "backoff", ...of, polled: false, lane: null, agentVersion: null };
 }
 
@@ -29,6 +29,7 @@ function watchesOver(
   const outside: string[] = [];
   const begins: (number | null)[] = [];
   const without: string[][] = [];
+  const failures: number[] = [];
   const watches = createWatches({
     clock,
     log: quietLog,
@@ -52,8 +53,9 @@ function watchesOver(
     owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
     onFenced: () => undefined,
     onOutside: (what) => void outside.push(...what),
+    onFailing: (_failed, rest) => void failures.push(rest.failures),
   });
-  return { clock, watches, looks, begins, without, submitted, outside };
+  return { clock, watches, looks, begins, without, submitted, outside, failures };
 }
 
 describe("the supervisor's loop", () => {
@@ -221,6 +223,32 @@ describe("the supervisor's loop", () => {
     gate.resolve();
     await clock.advance(500);
     expect(submitted).toHaveLength(1);
+    await watches.stop();
+  });
+
+  it("counts one failure where two rows of one step fail beside each other", async () => {
+    const held = Promise.withResolvers<void>();
+    const { clock, watches, submitted, failures, without } = watchesOver(
+      [
+        async () => ({ ...NOTHING, due: [backoff("bad", 1)] }),
+        // The step was handed out and given back meanwhile.
+        async () => ({ ...NOTHING, now: 2_000, due: [backoff("bad", 2)] }),
+      ],
+      () => held.promise,
+    );
+    watches.start();
+    await clock.advance(1_500);
+    expect(submitted).toHaveLength(2);
+    held.reject(new Error("its definition cannot be read"));
+    await clock.advance(0);
+    expect(failures).toEqual([1]);
+    expect(watches.resting()).toBe(1);
+    // From now on for 1 s, as after one failure.
+    await clock.advance(999);
+    expect(without.at(-1)).toEqual(["bad"]);
+    expect(watches.resting()).toBe(1);
+    await clock.advance(1);
+    expect(watches.resting()).toBe(0);
     await watches.stop();
   });
 

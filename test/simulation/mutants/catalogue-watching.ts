@@ -194,6 +194,13 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "what failed once is never tried again, though its cause is gone",
   },
   {
+    name: "two rows that failed beside each other count as two failures",
+    file: "supervisor/resting.ts",
+    find: "if (known && known.untilMs > nowMs) {",
+    replace: "if (known && known.untilMs === Number.NaN) {",
+    why: "a row rests longer than its failures say, and its history tells of failures that were not",
+  },
+  {
     name: "end of a run not counted",
     file: "store/memory/write.ts",
     find: "countRun(tables, row, state.kind, now);",

@@ -44,6 +44,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "caches kept over a change of incarnation": 75,
   "what a fail-over took is a defect": 2008399,
   "failure recorded by a former owner": 1004144,
+  "two rows that failed beside each other count as two failures": 3019162,
   "supervisor refused as a caller is": 801005,
   "moment fired twice at take-over": 18,
   "moment forgotten at take-over": 5,
