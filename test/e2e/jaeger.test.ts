@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { LANGUAGES } from "../../docs/traces-page.ts";
@@ -45,9 +46,12 @@ test(
   "each run of the demo is one trace, with its tries and the agents' own spans below them",
   async () => {
     const receiver = await jaeger();
-    const child = spawn(process.execPath, [demo, "--trace", receiver.http], { stdio: "ignore" });
+    const stdio = ["ignore", "pipe", "inherit"] as const;
+    const child = spawn(process.execPath, [demo, "--trace", receiver.http], { stdio: [...stdio] });
     onTestFinished(() => void child.kill("SIGKILL"));
-    expect(await once(child, "exit")).toEqual([0, null]);
+    const [said, ended] = await Promise.all([text(child.stdout), once(child, "exit")]);
+    expect(ended, said).toEqual([0, null]);
+    expect(said).toMatch(/SIGKILL for hotel-\d+, in the middle of holiday-/);
 
     const traces = await until("all traces", async () => {
       const found = await receiver.traces("drover", 100);

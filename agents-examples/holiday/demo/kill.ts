@@ -6,7 +6,6 @@
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Attempt, RunDetails } from "@drover/sdk";
-import type { Follow } from "../../stage/follow.ts";
 import type { Child } from "../../stage/processes.ts";
 import type { ServiceKind } from "../services/booking-desk.ts";
 import { readLedger } from "./ledgers.ts";
@@ -21,26 +20,41 @@ export interface Killed {
   readonly bookedUntold: readonly string[];
 }
 
+/** As much of a run as is looked at here. */
+export interface SeenRun {
+  readonly run: Pick<RunDetails["run"], "ended" | "state">;
+  readonly steps: readonly Pick<RunDetails["steps"][number], "id" | "state">[];
+  readonly attempts: readonly Pick<Attempt, "agentId" | "startedTime" | "endedTime">[];
+}
+
 export interface KillOptions {
   readonly kind: ServiceKind;
-  readonly agent: Child;
+  readonly agent: Pick<Child, "pid" | "suspend" | "resume" | "kill">;
   /** As a process manager does: the same program, a new process. */
-  readonly startAnother: () => Child;
+  readonly startAnother: () => KillOptions["agent"];
   readonly onKilled: (killed: Killed) => void;
-  readonly follow: Follow;
+  readonly follow: {
+    /** The newest that is known of each run, by its key. */
+    readonly details: () => ReadonlyMap<string, SeenRun>;
+    /** Asks again for one run. */
+    readonly look: (run: string) => Promise<SeenRun>;
+  };
   readonly ledger: string;
   readonly signal: AbortSignal;
 }
 
 /** First some holidays are to get through, so that the blow falls into the middle. */
 const doneBefore = 4;
+/** So many tasks it holds when it is killed. It may never hold as many on a busy machine ... */
 const heldMin = 2;
+/** ... and once so large a share of all is done, one is enough. */
+const lateShare = 0.5;
 /** What it has sent before it was suspended arrives meanwhile. */
 const arriveMs = 20;
 const lookEveryMs = 40;
 
 /** What ended is final; what is escalated waits for somebody, and this demo has nobody. */
-export function isOver({ run }: RunDetails): boolean {
+export function isOver({ run }: Pick<SeenRun, "run">): boolean {
   return run.ended || run.state === "ESCALATED";
 }
 
@@ -64,24 +78,29 @@ export async function killWhileItWorks(options: KillOptions): Promise<Killed | n
 }
 
 /** Suspends the agent once it holds enough tasks; false if no task is left that it could hold. */
-async function suspendAtWork(options: KillOptions, agent: Child): Promise<boolean> {
+async function suspendAtWork(options: KillOptions, agent: KillOptions["agent"]): Promise<boolean> {
   const { kind, follow, signal } = options;
   for (;;) {
     const all = [...follow.details().values()];
     const done = all.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
-    if (done >= doneBefore && (await suspendIfBusy(options, agent))) return true;
+    const enough = done < all.length * lateShare ? heldMin : 1;
+    if (done >= doneBefore && (await suspendIfBusy(options, agent, enough))) return true;
     if (all.length > 0 && all.every(isOver)) return false;
     await sleep(lookEveryMs, undefined, { signal });
   }
 }
 
-/** false: it holds too few tasks, and works on. */
-async function suspendIfBusy(options: KillOptions, agent: Child): Promise<boolean> {
+/** false: it holds fewer tasks, and works on. */
+async function suspendIfBusy(
+  options: KillOptions,
+  agent: KillOptions["agent"],
+  atLeast: number,
+): Promise<boolean> {
   let enough = false;
   agent.suspend();
   try {
     await sleep(arriveMs, undefined, { signal: options.signal });
-    enough = (await runsHeldBy(options, agent)).length >= heldMin;
+    enough = (await runsHeldBy(options, agent)).length >= atLeast;
     return enough;
   } finally {
     if (!enough) agent.resume();
@@ -89,9 +108,9 @@ async function suspendIfBusy(options: KillOptions, agent: Child): Promise<boolea
 }
 
 /** Asks for every run that is not over: what was known before may be old by now. */
-async function runsHeldBy({ kind, follow }: KillOptions, { pid }: Child) {
+async function runsHeldBy({ kind, follow }: KillOptions, { pid }: KillOptions["agent"]) {
   const agent = `${kind}-${pid}`;
-  const isHeld = ({ agentId, startedTime, endedTime }: Attempt) =>
+  const isHeld = ({ agentId, startedTime, endedTime }: SeenRun["attempts"][number]) =>
     agentId === agent && endedTime === null && startedTime !== null;
   const looks = [...follow.details()]
     .filter(([, details]) => !isOver(details) && stateOf(details, kind) !== "SUCCEEDED")
@@ -100,6 +119,6 @@ async function runsHeldBy({ kind, follow }: KillOptions, { pid }: Child) {
   return looked.filter(({ attempts }) => attempts.some(isHeld)).map(({ run }) => run);
 }
 
-function stateOf({ steps }: RunDetails, id: string) {
+function stateOf({ steps }: SeenRun, id: string) {
   return steps.find((step) => step.id === id)?.state;
 }

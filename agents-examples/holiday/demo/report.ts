@@ -91,7 +91,9 @@ const meanings: Readonly<Record<string, string>> = {
 function killNote({ details, killed }: Outcome): string {
   const all = [...details.values()].flatMap(({ interventions }) => interventions);
   const lost = all.filter(({ rule, saw }) => rule === "lease" && saw.includes(killed?.agent ?? ""));
-  if (killed === null || lost.length === 0) return "";
+  if (killed === null)
+    return "\n  No agent was killed: none held a task whenever it was looked at.";
+  if (lost.length === 0) return "";
   const after = lost.map(({ actedTime }) => msBetween(killed.at, actedTime));
   const [first, last] = [seconds(Math.min(...after)), seconds(Math.max(...after))];
   const when = first === last ? first : `${first} to ${last}`;
