@@ -182,8 +182,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "a row that failed does not rest",
     file: "supervisor/resting.ts",
-    find: "untilMs > nowMs && (since === null || wakeAt >= since) ? [ref] : [],",
-    replace: "untilMs > nowMs && since === Number.NaN ? [ref] : [],",
+    find: "untilMs: nowMs + restMs,",
+    replace: "untilMs: nowMs,",
     why: "what always fails is tried by each scan, and takes the place of others",
   },
   {
