@@ -46,8 +46,9 @@ test(
   "each run of the demo is one trace, with its tries and the agents' own spans below them",
   async () => {
     const receiver = await jaeger();
-    const stdio = ["ignore", "pipe", "inherit"] as const;
-    const child = spawn(process.execPath, [demo, "--trace", receiver.http], { stdio: [...stdio] });
+    const child = spawn(process.execPath, [demo, "--trace", receiver.http], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     onTestFinished(() => void child.kill("SIGKILL"));
     const [said, ended] = await Promise.all([text(child.stdout), once(child, "exit")]);
     expect(ended, said).toEqual([0, null]);

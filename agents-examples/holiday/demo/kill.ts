@@ -27,11 +27,13 @@ export interface SeenRun {
   readonly attempts: readonly Pick<Attempt, "agentId" | "startedTime" | "endedTime">[];
 }
 
+type AgentProcess = Pick<Child, "pid" | "suspend" | "resume" | "kill">;
+
 export interface KillOptions {
   readonly kind: ServiceKind;
-  readonly agent: Pick<Child, "pid" | "suspend" | "resume" | "kill">;
+  readonly agent: AgentProcess;
   /** As a process manager does: the same program, a new process. */
-  readonly startAnother: () => KillOptions["agent"];
+  readonly startAnother: () => AgentProcess;
   readonly onKilled: (killed: Killed) => void;
   readonly follow: {
     /** The newest that is known of each run, by its key. */
@@ -43,11 +45,11 @@ export interface KillOptions {
   readonly signal: AbortSignal;
 }
 
-/** First some holidays are to get through, so that the blow falls into the middle. */
+/** So many of its tasks are done first, so that the agent is killed in the middle of its work. */
 const doneBefore = 4;
-/** So many tasks it holds when it is killed. It may never hold as many on a busy machine ... */
+/** The tasks that the agent holds, at least, when it is killed. */
 const heldMin = 2;
-/** ... and once so large a share of all is done, one is enough. */
+/** On a busy machine it may never hold as many: once this share of all is done, one is enough. */
 const lateShare = 0.5;
 /** What it has sent before it was suspended arrives meanwhile. */
 const arriveMs = 20;
@@ -78,22 +80,22 @@ export async function killWhileItWorks(options: KillOptions): Promise<Killed | n
 }
 
 /** Suspends the agent once it holds enough tasks; false if no task is left that it could hold. */
-async function suspendAtWork(options: KillOptions, agent: KillOptions["agent"]): Promise<boolean> {
+async function suspendAtWork(options: KillOptions, agent: AgentProcess): Promise<boolean> {
   const { kind, follow, signal } = options;
   for (;;) {
     const all = [...follow.details().values()];
     const done = all.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
-    const enough = done < all.length * lateShare ? heldMin : 1;
-    if (done >= doneBefore && (await suspendIfBusy(options, agent, enough))) return true;
+    const atLeast = done < all.length * lateShare ? heldMin : 1;
+    if (done >= doneBefore && (await suspendIfBusy(options, agent, atLeast))) return true;
     if (all.length > 0 && all.every(isOver)) return false;
     await sleep(lookEveryMs, undefined, { signal });
   }
 }
 
-/** false: it holds fewer tasks, and works on. */
+/** false: it holds fewer tasks than `atLeast`, and works on. */
 async function suspendIfBusy(
   options: KillOptions,
-  agent: KillOptions["agent"],
+  agent: AgentProcess,
   atLeast: number,
 ): Promise<boolean> {
   let enough = false;
@@ -108,7 +110,7 @@ async function suspendIfBusy(
 }
 
 /** Asks for every run that is not over: what was known before may be old by now. */
-async function runsHeldBy({ kind, follow }: KillOptions, { pid }: KillOptions["agent"]) {
+async function runsHeldBy({ kind, follow }: KillOptions, { pid }: AgentProcess) {
   const agent = `${kind}-${pid}`;
   const isHeld = ({ agentId, startedTime, endedTime }: SeenRun["attempts"][number]) =>
     agentId === agent && endedTime === null && startedTime !== null;

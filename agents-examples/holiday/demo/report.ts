@@ -89,10 +89,10 @@ const meanings: Readonly<Record<string, string>> = {
 
 /** When what the killed agent held was noticed. */
 function killNote({ details, killed }: Outcome): string {
-  const all = [...details.values()].flatMap(({ interventions }) => interventions);
-  const lost = all.filter(({ rule, saw }) => rule === "lease" && saw.includes(killed?.agent ?? ""));
   if (killed === null)
-    return "\n  No agent was killed: none held a task whenever it was looked at.";
+    return "\n  No agent was killed: the hotel agent held too few tasks each time it was checked.";
+  const all = [...details.values()].flatMap(({ interventions }) => interventions);
+  const lost = all.filter(({ rule, saw }) => rule === "lease" && saw.includes(killed.agent));
   if (lost.length === 0) return "";
   const after = lost.map(({ actedTime }) => msBetween(killed.at, actedTime));
   const [first, last] = [seconds(Math.min(...after)), seconds(Math.max(...after))];
