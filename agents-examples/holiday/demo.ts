@@ -120,6 +120,7 @@ async function bookHolidays(stage: Stage, drover: Drover, services: Services): P
       agent: hotelAgent,
       startAnother: () => start("hotel"),
       onKilled: (killed) => tellKill(timeline, killed),
+      runs: holidays.length,
       follow,
       ledger: files.hotel,
       signal,

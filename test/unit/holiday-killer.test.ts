@@ -17,8 +17,9 @@ function run(place: number, done: number): SeenRun {
   };
 }
 
-test("an agent that never holds two tasks at once is killed in the second half of its work", async () => {
-  let [done, killedAfter] = [0, -1];
+/** What became of an agent that ends its task from one look to the next, and takes another. */
+async function killed(knownAt: (looks: number) => number) {
+  let [done, looks, killedAfter] = [0, 0, -1];
   const keys = Array.from({ length: RUNS }, (_, place) => `holiday-${place}`);
   const agent = {
     ...{ pid: PID, suspend: nothing, resume: nothing },
@@ -26,18 +27,29 @@ test("an agent that never holds two tasks at once is killed in the second half o
       killedAfter = done;
     },
   };
-  const killed = await killWhileItWorks({
+  const found = await killWhileItWorks({
     ...{ kind: "hotel", agent, startAnother: () => agent, onKilled: nothing, ledger: "/dev/null" },
+    runs: RUNS,
     follow: {
-      // From one look to the next it ends its task and takes another.
       details: () => {
         if (killedAfter < 0) done++;
-        return new Map(keys.map((key, place) => [key, run(place, done)]));
+        const known = keys.slice(0, knownAt(++looks));
+        return new Map(known.map((key, place) => [key, run(place, done)]));
       },
       look: async (key) => run(keys.indexOf(key), done),
     },
     signal: new AbortController().signal,
   });
+  return { found, killedAfter };
+}
+
+test("an agent that never holds two tasks at once is killed in the second half of its work", async () => {
+  const { found, killedAfter } = await killed(() => RUNS);
   expect(killedAfter).toBeGreaterThan(RUNS / 2);
-  expect(killed?.held).toEqual([`holiday-${killedAfter}`]);
+  expect(found?.held).toEqual([`holiday-${killedAfter}`]);
+});
+
+test("it is killed also where one run was over before anything was known of the others", async () => {
+  const { found } = await killed((looks) => (looks === 1 ? 1 : RUNS));
+  expect(found?.held).toHaveLength(1);
 });

@@ -35,6 +35,8 @@ export interface KillOptions {
   /** As a process manager does: the same program, a new process. */
   readonly startAnother: () => AgentProcess;
   readonly onKilled: (killed: Killed) => void;
+  /** How many there are: of some nothing may be known yet. */
+  readonly runs: number;
   readonly follow: {
     /** The newest that is known of each run, by its key. */
     readonly details: () => ReadonlyMap<string, SeenRun>;
@@ -81,13 +83,13 @@ export async function killWhileItWorks(options: KillOptions): Promise<Killed | n
 
 /** Suspends the agent once it holds enough tasks; false if no task is left that it could hold. */
 async function suspendAtWork(options: KillOptions, agent: AgentProcess): Promise<boolean> {
-  const { kind, follow, signal } = options;
+  const { kind, runs, follow, signal } = options;
   for (;;) {
-    const all = [...follow.details().values()];
-    const done = all.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
-    const atLeast = done < all.length * lateShare ? heldMin : 1;
+    const known = [...follow.details().values()];
+    const done = known.filter((details) => stateOf(details, kind) === "SUCCEEDED").length;
+    const atLeast = done < runs * lateShare ? heldMin : 1;
     if (done >= doneBefore && (await suspendIfBusy(options, agent, atLeast))) return true;
-    if (all.length > 0 && all.every(isOver)) return false;
+    if (known.filter(isOver).length === runs) return false;
     await sleep(lookEveryMs, undefined, { signal });
   }
 }
