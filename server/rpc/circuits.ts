@@ -93,9 +93,9 @@ function forcedOf(setting: CircuitSetting): Forced {
   return setting === CircuitSetting.OPEN ? "open" : "closed";
 }
 
-/** `12 agent-1` of a page token; null: it is none. */
+/** `12 agent-1` of a page token; null: it is none. A lane has a number up to 2,147,483,647. */
 function placeOf(text: string): CircuitRef | null {
-  const found = /^(\d{1,9}) ([A-Za-z0-9._-]{0,128})$/.exec(text);
+  const found = /^(\d{1,10}) ([A-Za-z0-9._-]{0,128})$/.exec(text);
   return found ? { lane: Number(found[1]), agentId: found[2] ?? "" } : null;
 }
 

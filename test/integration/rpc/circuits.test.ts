@@ -4,6 +4,7 @@ import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { CircuitSetting, CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { formatPageToken } from "../../../server/rpc/page-token.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { startWorld, type World } from "./rpc-world.ts";
 
@@ -75,6 +76,11 @@ test("circuits are listed page by page", async () => {
   expect(seen).toEqual(["pay ", "pay a1", "refund "]);
   const { reason } = await grpc.unary(listCircuits, { pageToken: "never" });
   expect(reason).toBe("PAGE_TOKEN_INVALID");
+});
+
+test("the list of circuits goes on after a lane of any number that a lane may have", async () => {
+  const pageToken = formatPageToken("circuits 1", "2147483647 a1");
+  expect((await answerTo(listCircuits, { pageToken })).circuits).toEqual([]);
 });
 
 test.for<[string, object, string]>([
