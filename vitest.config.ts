@@ -7,20 +7,49 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
   new URL("node_modules/.cache/compiled", import.meta.url),
 );
 
+/** Connections that are cut or frozen may outlive their test, and then end with its process. */
+const KILLS_SERVERS = "test/integration/take-over/**/*.test.ts";
+
+/** Of every project: a project takes nothing over from the root but what its setup provides. */
+const common = {
+  environment: "node",
+  // Processes, not threads: tests send signals and end in their own time.
+  pool: "forks",
+  // It ends a test that hangs. On a busy machine one that starts twenty processes takes 30 s.
+  testTimeout: 120_000,
+  // A condition is waited for, not timed: a second, the default, is chance on a busy machine.
+  expect: { poll: { timeout: 15_000 } },
+  hookTimeout: 120_000,
+} as const;
+
 export default defineConfig({
   test: {
-    environment: "node",
-    include: ["test/**/*.test.ts"],
     reporters: ["default", skippedForLack],
     globalSetup: ["test/support/global-postgres.ts"],
-    // Processes, not threads: tests send signals and end in their own time.
-    pool: "forks",
     // More than a small machine has cores: much of the time is waiting, for what is to be late.
     maxWorkers: 3,
-    // It ends a test that hangs. On a busy machine one that starts twenty processes takes 30 s.
-    testTimeout: 120_000,
-    // A condition is waited for, not timed: a second, the default, is chance on a busy machine.
-    expect: { poll: { timeout: 15_000 } },
-    hookTimeout: 120_000,
+    projects: [
+      {
+        test: {
+          ...common,
+          name: "together",
+          include: ["test/{unit,property,contract,integration}/**/*.test.ts"],
+          exclude: [KILLS_SERVERS],
+          // Files share a process with what was loaded for those before them: loading the server
+          // anew for each took a second of CPU. A test leaves nothing behind that others see.
+          isolate: false,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: "apart",
+          include: [
+            ...["test/*.test.ts", KILLS_SERVERS],
+            "test/{simulation,spec,conformance,e2e,browser}/**/*.test.ts",
+          ],
+        },
+      },
+    ],
   },
 });

@@ -4,36 +4,49 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { figureOf, GOALS, type Goal, isReached, type Report } from "./goals.ts";
+import { figureOf, GOALS, type Goal, isFound, isReached, type Report } from "./goals.ts";
+
+interface Program {
+  readonly file?: string;
+  /** Of the long form. */
+  readonly args: readonly string[];
+  /** Of the short form; left out: those of the long one, and `--short`. */
+  readonly short?: readonly string[];
+}
 
 /** Shortest first: what comes late is what a session that ends early goes without. */
-const REPORTS: Readonly<Record<string, readonly string[]>> = {
-  chain: ["chain"],
-  "chain-single": ["chain", "--single"],
-  latency: ["latency"],
-  fair: ["fair"],
-  servers: ["servers"],
-  fan: ["fan"],
-  idle: ["idle"],
-  dashboard: ["dashboard"],
-  heartbeats: ["heartbeats"],
-  inflight: ["inflight"],
-  recovery: ["recovery"],
-  snapshot: ["snapshot"],
-  list: ["list"],
-  history: ["history"],
-  peers: ["peers"],
+const REPORTS: Readonly<Record<string, Program>> = {
+  chain: { args: ["chain"] },
+  "chain-single": { args: ["chain", "--single"] },
+  latency: { args: ["latency"] },
+  fair: { args: ["fair"] },
+  servers: { args: ["servers"] },
+  fan: { args: ["fan"] },
+  idle: { args: ["idle"] },
+  dashboard: { args: ["dashboard"] },
+  heartbeats: { args: ["heartbeats"] },
+  detect: {
+    ...{ file: "detect.ts", short: [] },
+    args: ["--leases", "100000", "--runs", "1000000", "--samples", "300"],
+  },
+  inflight: { args: ["inflight"] },
+  recovery: { args: ["recovery"] },
+  snapshot: { args: ["snapshot"] },
+  list: { args: ["list"] },
+  history: { args: ["history"] },
+  peers: { args: ["peers"] },
 };
 
 /** Returns the names of those that gave no report. */
 export function runAll(folder: string, short: boolean): readonly string[] {
   mkdirSync(folder, { recursive: true });
-  for (const [name, args] of Object.entries(REPORTS)) {
+  for (const [name, program] of Object.entries(REPORTS)) {
     const file = fileOf(folder, name);
     if (existsSync(file)) continue;
     process.stderr.write(`== ${name}\n`);
-    const main = join(import.meta.dirname, "main.ts");
-    spawnSync(process.execPath, [main, ...args, ...(short ? ["--short"] : []), "--json", file], {
+    const main = join(import.meta.dirname, program.file ?? "main.ts");
+    const args = short ? (program.short ?? [...program.args, "--short"]) : program.args;
+    spawnSync(process.execPath, [main, ...args, "--json", file], {
       stdio: ["ignore", "inherit", "inherit"],
     });
   }
@@ -58,20 +71,30 @@ export function summaryOf(folder: string): string {
 }
 
 function rowOf(goal: Goal, report: Report | null): string {
-  const { atLeast, atMost } = goal;
   const figure = report && figureOf(goal, report);
   const form = report?.short === true ? " `--short`" : "";
-  const wanted = atLeast === undefined ? atMost : atLeast;
-  const sign = atLeast === undefined ? "at most" : "at least";
-  const reached = figure === null ? null : isReached(goal, figure);
   const cells = [
     `\`${goal.report.replace("-", " --")}\`${form}`,
     goal.figure,
     figure === null ? "not measured" : numberWords(figure),
-    wanted === undefined ? "" : `${sign} ${numberWords(wanted)}`,
-    reached === null ? "" : `${reached ? "reached" : "**missed**"}${form && ", with less"}`,
+    wantedWords(goal),
+    figure === null ? "" : reachedWords(goal, figure, form && ", with less"),
   ];
   return `| ${cells.join(" | ")} |`;
+}
+
+function wantedWords({ atLeast, atMost, lookFor }: Goal): string {
+  const wanted = atLeast ?? atMost;
+  if (wanted === undefined) return "";
+  const more = lookFor === undefined ? "" : ` (look for ${numberWords(lookFor)})`;
+  return `${atLeast === undefined ? "at most" : "at least"} ${numberWords(wanted)}${more}`;
+}
+
+function reachedWords(goal: Goal, figure: number, form: string): string {
+  const reached = isReached(goal, figure);
+  if (reached === null) return "";
+  if (!reached) return `**missed**${form}`;
+  return `reached${isFound(goal, figure) ? ", and what is looked for" : ""}${form}`;
 }
 
 function peerRows(report: Report | null): readonly string[] {

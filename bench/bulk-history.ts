@@ -1,7 +1,7 @@
 // A history in bulk: runs that the server itself has brought to where they are, copied by SQL under
 // ids of the last weeks, with all rows that they have in any table. A copy's times are as long ago
-// as its id says, its key is one of its own. What one waits for is earlier, too: it
-// must be further away than the history is long.
+// as its id says, those in the JSON of its pages too; its key is one of its own. What one waits for
+// is earlier, too: it must be further away than the history is long.
 import type pg from "pg";
 
 export interface Original {
@@ -24,7 +24,12 @@ const SLICE = 50_000;
 interface Table {
   readonly name: string;
   readonly columns: readonly { readonly name: string; readonly isTime: boolean }[];
+  /** Milliseconds since 1970 that its JSON has, as they stand there. */
+  readonly moments: readonly string[];
 }
+
+/** Columns that are JSON of pages, or of parts of them. */
+const JSON_COLUMNS = ["run_page.state", "attempt_log.attempt"];
 
 /** Resolves to the seconds that it took. */
 export async function loadHistory(db: pg.Client, { of, days, say }: History): Promise<number> {
@@ -58,7 +63,7 @@ async function tablesOfRuns(db: pg.Client): Promise<readonly Table[]> {
     `select c.relname as table, a.attname as name, a.atttypid = 'timestamptz'::regtype as is_time
      from pg_class as c
      join pg_attribute as a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
-     where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+     where c.relnamespace = 'drover'::regnamespace and c.relkind in ('r', 'p')
        and not c.relispartition and a.attidentity = ''
        and (c.relname = 'run' or exists (
          select from pg_attribute as o where o.attrelid = c.oid and o.attname = 'run_id'
@@ -68,6 +73,7 @@ async function tablesOfRuns(db: pg.Client): Promise<readonly Table[]> {
   return [...Map.groupBy(rows, ({ table }) => table)].map(([name, columns]) => ({
     name,
     columns: columns.map((row) => ({ name: row.name, isTime: row.is_time })),
+    moments: [],
   }));
 }
 
@@ -82,11 +88,26 @@ async function keepRows(
   for (const table of tables) {
     const { rowCount } = await db.query(
       `create temp table ${keptIn(table, place)} as
-       select * from ${table.name} where ${idOf(table)} = '${runId}'`,
+       select * from drover.${table.name} where ${idOf(table)} = '${runId}'`,
     );
-    if (rowCount !== 0) found.push(table);
+    if (rowCount !== 0) found.push({ ...table, moments: await momentsIn(db, table, place) });
   }
   return found;
+}
+
+async function momentsIn(db: pg.Client, table: Table, place: number): Promise<readonly string[]> {
+  const [column] = table.columns.filter((one) => isJson(table, one));
+  if (!column) return [];
+  const { rows } = await db.query<{ moment: string }>(
+    `select distinct m[1] as moment
+     from ${keptIn(table, place)} as t
+     cross join lateral regexp_matches(t.${column.name}, '\\m1\\d{12}\\M', 'g') as m`,
+  );
+  return rows.map(({ moment }) => moment);
+}
+
+function isJson({ name }: Table, column: { readonly name: string }): boolean {
+  return JSON_COLUMNS.includes(`${name}.${column.name}`);
 }
 
 function keptIn({ name }: Table, place: number): string {
@@ -110,7 +131,7 @@ async function numberCopies(
 ): Promise<void> {
   await db.query(
     `create temp table copied on commit drop as
-     select id, key, ago, ('x' || right(id::text, 2))::bit(8)::integer::smallint as partition
+     select id, key, ago, (extract(epoch from ago) * 1000)::bigint as ago_ms, ('x' || right(id::text, 2))::bit(8)::integer::smallint as partition
      from (
        select ago, md5(chance || 'key')::uuid::text as key,
          (lpad(to_hex((extract(epoch from now() - ago) * 1000)::bigint), 12, '0')
@@ -124,16 +145,25 @@ async function numberCopies(
   );
 }
 
+/** Each moment only once: what is put in its place is none of the others. */
+function earlier(json: string, moments: readonly string[]): string {
+  return moments
+    .toSorted()
+    .reduce((text, at) => `replace(${text}, '${at}', (${at} - c.ago_ms)::text)`, json);
+}
+
 async function copyRows(db: pg.Client, table: Table, place: number): Promise<void> {
   const names = table.columns.map(({ name }) => name);
-  const values = table.columns.map(({ name, isTime }) => {
+  const values = table.columns.map((column) => {
+    const { name, isTime } = column;
+    if (isJson(table, column)) return earlier(`t.${name}`, table.moments);
     if (name === idOf(table)) return "c.id";
     if (name === "partition") return "c.partition";
     if (name === "key") return "case when t.key is not null then c.key end";
     return isTime ? `t.${name} - c.ago` : `t.${name}`;
   });
   await db.query(
-    `insert into ${table.name} (${names.join(", ")})
+    `insert into drover.${table.name} (${names.join(", ")})
      select ${values.join(", ")}
      from ${keptIn(table, place)} as t cross join copied as c order by c.id`,
   );

@@ -7,13 +7,13 @@ export interface Copies {
   /** A run in the state that is wanted. */
   readonly of: string;
   readonly count: number;
-  /** Moments of the copies' leases lie within so long from now, in milliseconds. */
+  /** Copies with a lease come due within so long from now, in milliseconds, and then no more. */
   readonly leaseWithinMs: number;
   /** Leases of one session. */
   readonly leasesOfSession: number;
 }
 
-const TABLES = ["run", "run_open", "step", "lease", "due"];
+const TABLES = ["run", "run_page", "lease"];
 
 export async function copyRun(db: pg.Client, copies: Copies): Promise<void> {
   await db.query("drop table if exists copied");
@@ -28,12 +28,12 @@ export async function copyRun(db: pg.Client, copies: Copies): Promise<void> {
     [copies.count, copies.of],
   );
   await db.query(
-    `insert into agent_session (session, namespace_id, agent_id, agent_version, last_beat_at)
+    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_beat_at)
      select sha256(n::text::bytea), 1, 'copied', '1', now()
      from generate_series(0, $1::integer) as n on conflict do nothing`,
     [Math.ceil(copies.count / copies.leasesOfSession)],
   );
-  // At once: half of a run is what the integrity sweep looks for and repairs.
+  // At once: a lease without its page is an error.
   await db.query("begin");
   for (const table of TABLES) await copyTable(db, table, copies);
   await db.query("commit");
@@ -48,7 +48,7 @@ export async function settle(db: pg.Client): Promise<void> {
   await db.query("checkpoint");
   for (;;) {
     const { rows } = await db.query(
-      "select from lease where wake_at < now() - interval '1 second' limit 1",
+      "select from drover.run_page where wake_at < now() - interval '1 second' limit 1",
     );
     if (rows.length === 0) return;
     await wait(200);
@@ -58,7 +58,7 @@ export async function settle(db: pg.Client): Promise<void> {
 async function copyTable(db: pg.Client, table: string, copies: Copies): Promise<void> {
   const { rows } = await db.query<{ name: string }>(
     `select column_name as name from information_schema.columns
-     where table_schema = 'public' and table_name = $1 order by ordinal_position`,
+     where table_schema = 'drover' and table_name = $1 order by ordinal_position`,
     [table],
   );
   const id = table === "run" ? "id" : "run_id";
@@ -66,18 +66,32 @@ async function copyTable(db: pg.Client, table: string, copies: Copies): Promise<
     [id]: "c.id",
     partition: "c.partition",
     key: "null",
-    ...(table === "lease"
-      ? {
-          session: `sha256((c.n / ${copies.leasesOfSession})::text::bytea)`,
-          wake_at: `clock_timestamp() + c.n % ${copies.leaseWithinMs} * interval '1 ms'`,
-        }
-      : {}),
+    ...(table === "lease" ? { session: sessionOf(copies) } : {}),
+    ...(table === "run_page" ? await ofPage(db, copies) : {}),
   };
   const names = rows.map(({ name }) => name);
   const values = names.map((name) => instead[name] ?? `t.${name}`);
   await db.query(
-    `insert into ${table} (${names.join(", ")})
-     select ${values.join(", ")} from ${table} as t cross join copied as c where t.${id} = $1`,
+    `insert into drover.${table} (${names.join(", ")})
+     select ${values.join(", ")} from drover.${table} as t cross join copied as c where t.${id} = $1`,
     [copies.of],
   );
+}
+
+function sessionOf({ leasesOfSession }: Copies): string {
+  return `sha256((c.n / ${leasesOfSession})::text::bytea)`;
+}
+
+/** A page names the session of its lease. Its supervisor looks, and finds that it was too early. */
+async function ofPage(db: pg.Client, copies: Copies): Promise<Readonly<Record<string, string>>> {
+  const { rows } = await db.query<{ session: string }>(
+    "select encode(session, 'hex') as session from drover.lease where run_id = $1 limit 1",
+    [copies.of],
+  );
+  const [lease] = rows;
+  if (!lease) return {};
+  return {
+    state: `replace(t.state, '${lease.session}', encode(${sessionOf(copies)}, 'hex'))`,
+    wake_at: `clock_timestamp() + c.n % ${copies.leaseWithinMs} * interval '1 ms'`,
+  };
 }

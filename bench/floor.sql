@@ -5,53 +5,40 @@
 create procedure floor_of_chain(batches integer) language plpgsql as $$
 declare
   ids uuid[];
+  page text;
   token constant bytea := decode('00112233445566778899aabbccddeeff', 'hex');
 begin
   for batch in 1..batches loop
     ids := array(select uuidv7() from generate_series(1, 100));
-    insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+    insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
     select 1, u.id::text, u.id, sha256(token), now() + interval '30 d'
     from unnest(ids) as u (id) order by u.id::text;
-    insert into run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
+    insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
       input_type, input_json, created_at)
     select u.id, 1, (hashtext(u.id::text) & 255), 1, 'chain', 1, u.id::text, 5, '{}', 'application/json',
       '{"order":4711,"to":"Lisbon","seats":2}', now()
     from unnest(ids) as u (id);
-    insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-      steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted, wake_at)
-    select (hashtext(u.id::text) & 255), u.id, 1, 1, 5, 0, 1, 3, 0, 1, 0, 0, 0, 0, 0, false,
-      null
+    -- Once for all: what it takes to write a page is not of the floor.
+    page := floor_page(0);
+    insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id, run_state,
+      settled, state)
+    select u.id, 0, (hashtext(u.id::text) & 255), 1, now() + interval '10 min', 1, 1, 0, false, page
     from unnest(ids) as u (id);
-    call floor_open(ids, 0, token);
+    call floor_lease(ids, 0, token);
     commit;
     for place in 0..2 loop
-      with gone as (
-        delete from lease as l using unnest(ids) as u (id)
-        where l.run_id = u.id and l.step_no = place and l.secret = token
-        returning l.*
-      )
-      insert into attempt (run_id, step_no, fence, kind, attempt, agent_id, session, secret, started_at,
-        ended_at, outcome, digest, output_type, output_json)
-      select g.run_id, g.step_no, g.fence, g.kind, g.attempt, g.agent_id, g.session, g.secret, g.granted_at,
-        now(), 0, sha256(g.secret), 'application/json', 'null'
-      from gone as g;
-      update step as s
-      set forward = 4, held = null, result_fence = 1, result_kind = 0, result_n = 0
+      delete from drover.lease as l using unnest(ids) as u (id)
+      where l.run_id = u.id and l.step_no = place and l.secret = token;
+      page := floor_page(place + 1);
+      update drover.run_page as p
+      set version = p.version + 1, state = page,
+        wake_at = case when place < 2 then p.wake_at end,
+        run_state = case when place < 2 then 0 else 4 end,
+        ended_at = case when place = 2 then now() end
       from unnest(ids) as u (id)
-      where s.run_id = u.id and s.no = place;
+      where p.run_id = u.id and p.no = 0 and p.version = place + 1;
       if place < 2 then
-        call floor_open(ids, place + 1, token);
-        update run_open as o
-        set version = o.version + 1, steps_left = o.steps_left - 1
-        from unnest(ids) as u (id)
-        where o.partition = (hashtext(u.id::text) & 255) and o.run_id = u.id;
-      else
-        delete from run_open as o using unnest(ids) as u (id)
-        where o.partition = (hashtext(u.id::text) & 255) and o.run_id = u.id;
-        update run as r
-        set state = 4, reason = 0, last_version = 4, warnings = 0, ended_at = now()
-        from unnest(ids) as u (id)
-        where r.id = u.id;
+        call floor_lease(ids, place + 1, token);
       end if;
       commit;
     end loop;
@@ -59,16 +46,35 @@ begin
 end
 $$;
 
-create procedure floor_open(ids uuid[], place integer, token bytea) language plpgsql as $$
+create procedure floor_lease(ids uuid[], place integer, token bytea) language plpgsql as $$
 begin
-  insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, verifies, fence, attempt,
-    lost, tries, strategies, first_ready_at)
-  select u.id, floor_open.place, 1, 0, 0, 0, 0, 0, 1, 1, 0, '{}', '{0}', now()
-  from unnest(ids) as u (id);
-  insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id, poll_seq,
-    granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
-  select u.id, floor_open.place, (hashtext(u.id::text) & 255), 1, 0, 1, 1, floor_open.token, floor_open.token,
-    'chain', 1, now(), now() + interval '10 min', 30000, 10000, now(), now() + interval '30 s'
+  insert into drover.lease (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at,
+    heartbeat_ms)
+  select u.id, floor_lease.place, (hashtext(u.id::text) & 255), 1, 1, floor_lease.token, floor_lease.token, 1,
+    now(), 30000
   from unnest(ids) as u (id);
 end
+$$;
+
+-- The page of a run of which so many steps are done, and the next is with an agent: as the codec writes it.
+create function floor_page(done integer) returns text language sql stable as $$
+  with at as (
+    select (extract(epoch from now()) * 1000)::bigint as ms, '00112233445566778899aabbccddeeff' as token
+  )
+  select format('{"f":1,"n":0,"h":{"of":[1,1,5],"s":%s,"v":%s,"c":[%s,0,%s,0,0,0,0,0]%s},"s":{',
+      case when done < 3 then format('{"kind":"RUNNING","deadline":%s}', ms + 600000)
+        else '{"kind":"COMPLETED","reason":"DONE"}' end,
+      done + 1, 3 - done, case when done < 3 then 1 else 0 end,
+      case when done < 3 then '' else format(',"e":%s', ms) end)
+    || (
+      select string_agg(case when place < done then format(E'\n"%s":{"w":"SUCCEEDED","f":1,"a":1,"r":%s,'
+          '"o":[1,"perform",0],"e":[{"k":"perform","f":1,"a":1,"g":"chain","s":"%s","x":"%s","b":%s,"e":%s,'
+          '"o":["success","null"],"d":"%s","c":-1}]}', place, ms, token, token, ms, ms, token)
+        else format(E'\n"%s":{"w":{"k":"LEASED","t":"perform","f":1,"a":1,"x":"%s","s":"%s","g":"chain","p":1,'
+          '"at":%s,"by":%s,"hb":30000,"cm":10000,"w":%s},"f":1,"r":%s,"z":[1,600000,30000,10000,null,null,1]}',
+          place, token, token, ms, ms + 600000, ms + 600000, ms)
+        end, ',' order by place)
+      from generate_series(0, least(done, 2)) as place
+    ) || E'\n}}'
+  from at
 $$;

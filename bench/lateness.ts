@@ -27,8 +27,8 @@ export async function latenessOf(
 ): Promise<readonly Lateness[]> {
   const { rows } = await db.query<{ late: number }>(
     `select extract(epoch from pg_xact_commit_timestamp(i.xmin) - v.due_at)::float8 * 1000 as late
-     from intervention as i
-     join intervention_view as v using (run_id, fence, n, acted_at)
+     from drover.intervention as i
+     join drover.intervention_view as v using (run_id, fence, n, acted_at)
      where v.rule = $1 and i.run_id = any ($2::uuid[])`,
     [rule, runs],
   );

@@ -17,6 +17,8 @@ export interface Peer {
   readonly how: string;
   readonly stepsARun: number;
   readonly runsOpen: number;
+  /** Its `work` can begin a run by itself, so that one alone can be measured. */
+  readonly alone?: true;
   /** Those that it has in PostgreSQL. */
   readonly databases: readonly string[];
   /** Adds every process to `spawned`, also when it rejects. */
@@ -43,6 +45,8 @@ export interface Talker {
 export interface Form {
   readonly warmS: number;
   readonly measureS: number;
+  /** Runs, one after the other. */
+  readonly alone: number;
 }
 
 const RELAY_MS = 20;
@@ -84,7 +88,7 @@ export async function startTalker(
 /** Figures, once every step of every run was found to be done exactly once; else it rejects. */
 export async function measurePeer(
   peer: Peer,
-  { warmS, measureS }: Form,
+  { warmS, measureS, alone }: Form,
   settings: Readonly<Record<string, string>>,
 ) {
   const database = await openDatabase({
@@ -115,6 +119,7 @@ export async function measurePeer(
     const after = await look();
     clearInterval(relay);
     const checkedSteps = await check(peer, running);
+    const runAlone = peer.alone ? await measureAlone(work, alone) : {};
     const steps = after.done - before.done;
     const each = (of: Exclude<keyof typeof after, "at" | "done">) =>
       (after[of] - before[of]) / steps;
@@ -130,6 +135,7 @@ export async function measurePeer(
       full_pages_per_step: each("walFullPages"),
       commits_per_step: each("commits"),
       statements_per_step: each("statements"),
+      ...runAlone,
       checked_steps: checkedSteps,
     };
   } finally {
@@ -160,6 +166,14 @@ async function check(peer: Peer, { work, load }: Running): Promise<number> {
   ]);
   if (fault !== null) throw new Error(fault);
   return steps;
+}
+
+async function measureAlone(work: Talker, runs: number) {
+  work.tell("alone", runs);
+  const [alone_p50_ms = Number.NaN, alone_p99_ms = Number.NaN] = (await work.heard("alone"))
+    .split(" ")
+    .map(Number);
+  return { alone_p50_ms, alone_p99_ms };
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -3,10 +3,10 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
+import { freePorts } from "./free-ports.ts";
 import { type Database, type Peer, startTalker } from "./peer.ts";
 
 const run = promisify(execFile);
@@ -21,7 +21,6 @@ const PLUGIN = "postgres12_pgx";
 const SHARDS = 128;
 const CONNECTIONS = 50;
 const OUTPUT_MAX = 64 << 20;
-const FIRST_PORT = 21_000;
 
 /** Quotas that are no limit on this machine, and one partition of a queue, as there is one host. */
 const DYNAMIC = {
@@ -114,23 +113,4 @@ async function startServer(database: Database, spawned: ChildProcess[]) {
   });
   spawned.push(server);
   return { server, address: `127.0.0.1:${ports.FRONTEND_GRPC_PORT}` };
-}
-
-/** Below those that systems give out; the server's own table holds no port above 32,767. */
-async function freePorts(names: readonly string[]): Promise<Readonly<Record<string, string>>> {
-  const free: Record<string, string> = {};
-  let port = FIRST_PORT;
-  for (const name of names) {
-    while (!(await isFree(port))) port++;
-    free[name] = String(port++);
-  }
-  return free;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.on("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }

@@ -12,9 +12,9 @@ import { suggestion } from "@drover/server/rpc/workflow-text-problems.ts";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliFailure, usageFailure } from "./failure.ts";
+import { type GlobalOptions, usualConfigFile } from "./global-options.ts";
 import { clean } from "./words.ts";
 
-const usualFile = "drover.yaml";
 const variablePrefix = "DROVER_";
 /** Of the environment, and no settings. */
 const otherVariables = ["DROVER_DEBUG", "DROVER_REQUIRE"];
@@ -32,14 +32,18 @@ export function settingsOfProgram(program: Command): ReadonlyMap<string, Option>
   return found;
 }
 
-/** Before a verb acts, what its options and those of the program were not told otherwise. */
-export function addConfigFile(program: Command): void {
-  program.hook("preAction", (_, verb) => {
-    const said = readConfig(program.opts<{ config?: string }>().config, program);
-    if (said === null) return;
-    for (let command: Command | null = verb; command !== null; command = command.parent)
-      for (const option of command.options) take(command, option, said);
-  });
+/**
+ * What the options of a verb and those above it were not told otherwise, from the file. `whole` is
+ * the program with all its verbs, since the file has settings of others, too.
+ */
+export function applyConfig(
+  verb: Command,
+  { program, whole }: { readonly program: Command; readonly whole: Command },
+): void {
+  const said = readConfig(program.opts<GlobalOptions>().config, whole);
+  if (said === null) return;
+  for (let command: Command | null = verb; command !== null; command = command.parent)
+    for (const option of command.options) take(command, option, said);
 }
 
 interface Config {
@@ -69,8 +73,8 @@ function parsed(option: Option, text: string, file: string): unknown {
 
 /** null: there is no file. */
 export function readConfig(named: string | undefined, program: Command): Config | null {
-  if (named === undefined && !existsSync(usualFile)) return null;
-  const file = named ?? usualFile;
+  if (named === undefined && !existsSync(usualConfigFile)) return null;
+  const file = named ?? usualConfigFile;
   const known = [...settingsOfProgram(program).keys()];
   const lines = new LineCounter();
   const document = parseDocument(textOf(file), { lineCounter: lines });

@@ -1,22 +1,11 @@
 /** What every verb is given: where to write, whom to call, and what `--namespace` and co. said. */
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { durationMs } from "@drover/server/rpc/duration-text.ts";
-import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { type Connection, createConnection } from "./client.ts";
-import { createOutput, type Format, formats, type Output } from "./output.ts";
+import { defaultNamespace, type GlobalOptions } from "./global-options.ts";
+import { createOutput, type Output } from "./output.ts";
 import { clean } from "./words.ts";
-
-export const defaultAddress = "127.0.0.1:7420";
-const defaultNamespace = "default";
-
-/** The options of the whole program, as commander hands them over. */
-export interface GlobalOptions {
-  readonly address: string;
-  readonly namespace: string;
-  readonly token?: string;
-  readonly output: Format;
-  readonly color: boolean;
-}
 
 export interface Context {
   readonly output: Output;
@@ -25,37 +14,6 @@ export interface Context {
   readonly token?: string | undefined;
   /** Made on first use: verbs that work offline need no address that can be called. */
   connect(): Connection;
-}
-
-export function addGlobalOptions(program: Command): void {
-  program
-    .addOption(
-      new Option("--address <host:port>", "the server to call, or where to listen")
-        .env("DROVER_ADDRESS")
-        .default(defaultAddress),
-    )
-    .addOption(
-      new Option("--namespace <name>", "the namespace to work in")
-        .env("DROVER_NAMESPACE")
-        .default(defaultNamespace),
-    )
-    .addOption(
-      new Option("--token <token>", "the API token to show, where the server requires one").env(
-        "DROVER_TOKEN",
-      ),
-    )
-    .addOption(
-      new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
-        .choices(formats)
-        .env("DROVER_OUTPUT")
-        .default("table"),
-    )
-    .addOption(
-      new Option("--config <file>", "settings in YAML; by default drover.yaml, if it is here").env(
-        "DROVER_CONFIG",
-      ),
-    )
-    .option("--no-color", "no colours, also on a terminal; as NO_COLOR in the environment");
 }
 
 export function contextOf(command: Command): Context {

@@ -3,20 +3,34 @@
  * one of the data directory.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { type Command, Option } from "commander";
+import type { DatabaseConfig } from "@drover/server/config.ts";
+import { DATABASE_SCHEMA, databaseSchema } from "@drover/server/database-schema.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { CliFailure, exitCodes } from "./failure.ts";
 
-export interface DatabaseOptions {
+/** Where the database is. */
+export interface ConnectionOptions {
   readonly databaseUrl?: string;
   readonly directDatabase?: string;
   readonly dataDir: string;
 }
 
-export type Database =
-  | { readonly kind: "url"; readonly url: string; readonly directUrl?: string | undefined }
-  | { readonly kind: "embedded"; readonly dataDir: string };
+export interface DatabaseOptions extends ConnectionOptions {
+  readonly databaseSchema: string;
+}
+
+export type Database = DatabaseConfig & { readonly schema: string };
 
 export function addDatabaseOptions(command: Command): Command {
+  return addConnectionOptions(command).addOption(
+    new Option("--database-schema <name>", "the schema of the database that all of Drover is in")
+      .env("DROVER_DATABASE_SCHEMA")
+      .argParser(parseSchema)
+      .default(DATABASE_SCHEMA),
+  );
+}
+
+export function addConnectionOptions(command: Command): Command {
   return command
     .addOption(
       new Option("--database-url <url>", "PostgreSQL to use instead of the embedded one").env(
@@ -37,13 +51,25 @@ export function addDatabaseOptions(command: Command): Command {
 }
 
 export function databaseOf(options: DatabaseOptions): Database {
+  return { ...connectionOf(options), schema: options.databaseSchema };
+}
+
+function connectionOf(options: ConnectionOptions): DatabaseConfig {
   const { databaseUrl: url, directDatabase: directUrl, dataDir } = options;
   return url ? { kind: "url", url, directUrl } : { kind: "embedded", dataDir };
 }
 
+function parseSchema(said: string): string {
+  try {
+    return databaseSchema(said);
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : String(error));
+  }
+}
+
 /** What leads to the database itself now: an embedded one must be running. */
-export async function runningDatabaseUrl(options: DatabaseOptions): Promise<string> {
-  const database = databaseOf(options);
+export async function runningDatabaseUrl(options: ConnectionOptions): Promise<string> {
+  const database = connectionOf(options);
   if (database.kind === "url") return database.directUrl ?? database.url;
   const { clusterPaths } = await import("@drover/server/embedded/cluster.ts");
   const { lookForPostmaster } = await import("@drover/server/embedded/postmaster.ts");

@@ -24,7 +24,10 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.free
     "drover completion zsh > ~/.zfunc/_drover",
     "drover completion fish > ~/.config/fish/completions/drover.fish",
   ],
-  "db url": ["drover db url", 'psql "$(drover db url)" -c "select * from intervention_view"'],
+  "db url": [
+    "drover db url",
+    'psql "$(drover db url)" -c "select * from drover.intervention_view"',
+  ],
   "workflow check": ["drover workflow check holiday.yaml"],
   "workflow apply": [
     "drover workflow apply holiday.yaml",

@@ -1,11 +1,8 @@
 /**
  * Why a command ended without doing what was asked: an exit code for scripts, one sentence, and the
- * next thing to try. Whatever is thrown becomes one of these before it is shown.
+ * next thing to try. Whatever is thrown becomes one of these before it is shown (failure-of.ts).
  */
-import { Code, ConnectError } from "@connectrpc/connect";
-import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
-import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
-import { clean } from "./words.ts";
+import type { FieldProblem } from "@drover/server/errors.ts";
 
 export const exitCodes = Object.freeze({
   done: 0,
@@ -51,124 +48,4 @@ export function usageFailure(message: string, next = "drover --help"): CliFailur
 /** Of calls that are OK without change when there was nothing: a script can tell all the same. */
 export function notThere(message: string, next: string): CliFailure {
   return new CliFailure(message, { code: exitCodes.notFound, next });
-}
-
-/** What every error is made into. `address` is the server that was, or would have been, called. */
-export function failureOf(error: unknown, address: string): CliFailure {
-  if (error instanceof CliFailure) return error;
-  if (error instanceof ConnectError) return ofCall(error, address);
-  if (error instanceof DroverError) {
-    const next = "correct it and try again";
-    return new CliFailure(error.message, { code: exitCodes.failed, next, fields: error.fields });
-  }
-  const database = ofDatabase(error);
-  if (database) return database;
-  const message = error instanceof Error ? error.message : String(error);
-  const next = "drover --help, or set DROVER_DEBUG=1 to see where this came from";
-  return new CliFailure(message, { code: exitCodes.failed, next });
-}
-
-/** The verbs that start a server or migrate speak to PostgreSQL themselves. */
-function ofDatabase(error: unknown): CliFailure | null {
-  if (error instanceof AggregateError) return ofDatabase(error.errors[0]);
-  if (!(error instanceof Error) || !("code" in error)) return null;
-  const code = String(error.code);
-  const why = systemErrors[code];
-  // 28: wrong role or password; 3D: no such database.
-  if (why === undefined && !/^(28|3D)/.test(code)) return null;
-  return new CliFailure(`cannot use the database: ${why ?? clean(error.message)}`, {
-    code: exitCodes.unreachable,
-    next: "correct DATABASE_URL or start that PostgreSQL; drover dev brings one of its own",
-  });
-}
-
-const nextByReason: Readonly<Record<string, string>> = {
-  RUN_NOT_FOUND: "drover run list",
-  WORKFLOW_NOT_FOUND: "drover workflow apply FILE registers one; check --version and --namespace",
-  TOKEN_REQUIRED:
-    "--token or DROVER_TOKEN shows one; drover token create --in-database makes the first",
-  NOT_ALLOWED: "show another one by --token or DROVER_TOKEN; drover token list tells what each may",
-  TOKEN_NOT_FOUND: "drover token list --all-namespaces --ended",
-  NAMESPACE_NOT_FOUND: "drover namespace list; drover namespace create NAME makes one",
-  NAMESPACE_EXISTS: "drover namespace list says where it is; take another name",
-  NAMESPACE_LIMIT: "drover namespace show says what it may take; try again in a moment",
-  RUN_STATE: "drover run show RUN says where the run stands",
-  STEP_NOT_FOUND: "drover run show RUN lists its steps with their kinds",
-  DECISION_REFUSED: "drover run show RUN says what was decided, and what the step waits for",
-  SIGNAL_UNKNOWN: "drover run why RUN says which signal it waits for",
-  SIGNAL_LIMIT: "drover run show RUN lists the signals that it keeps",
-  CONCURRENCY_LIMIT: "try again when a run of the key has ended, or wait with --policy queue",
-  AGENT_NOT_FOUND: "drover agent list",
-  HOOK_NOT_FOUND: "drover hook list; drover hook put NAME URL --new-secret makes one",
-  TRIGGER_NOT_FOUND: "drover trigger list",
-  MAPPING_FAILED: "drover trigger try NAME --body '{...}' shows what it makes of another body",
-  COUNT_MISMATCH: "count again with --dry-run",
-  ESCALATION_CLAIMED: "ask, or take it with --anyway",
-  ESCALATION_NOT_FOUND: "drover escalation list",
-  ESCALATION_CLOSED: "drover escalation show RUN/N says how it was closed",
-  ANSWER_NOT_ALLOWED: "drover escalation show RUN/N says which answers it takes now",
-  INVALID_DEFINITION: "correct the text; drover workflow check FILE tells without a server",
-  NOT_SUPPORTED: "leave it out, or use a newer server",
-  PAYLOAD_TOO_LARGE: "keep the data in object storage and send its address",
-  OVERLOADED: "try again in a moment",
-  STORE_UNAVAILABLE: "try again in a moment; the server goes on when its database is back",
-  DRAINING: "try again in a moment, or name another server with --address",
-  INTERNAL: "look at the server's log, and report it with this message",
-};
-
-/** A call that never took place and one that the server refused differ by the error's details. */
-function ofCall(error: ConnectError, address: string): CliFailure {
-  const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === "drover");
-  if (info === undefined) return ofTransport(error, address);
-  const fields = error
-    .findDetails(BadRequestSchema)
-    .flatMap(({ fieldViolations }) =>
-      fieldViolations.map(({ field, description }) => ({ path: field, message: description })),
-    );
-  const earlier = info.metadata.run_id;
-  const next =
-    info.reason === "KEY_REUSED" && earlier !== undefined
-      ? `drover run show ${clean(earlier)}, or use another --key`
-      : (nextByReason[info.reason] ?? "correct the request; --help tells what is allowed");
-  return new CliFailure(clean(error.rawMessage), { code: exitOf(error.code), next, fields });
-}
-
-function exitOf(code: Code): ExitCode {
-  switch (code) {
-    case Code.NotFound:
-      return exitCodes.notFound;
-    case Code.Unavailable:
-    case Code.DeadlineExceeded:
-      return exitCodes.unreachable;
-    default:
-      return exitCodes.failed;
-  }
-}
-
-function ofTransport(error: ConnectError, address: string): CliFailure {
-  const next = "drover dev starts a server here; --address or DROVER_ADDRESS names another";
-  const unreachable = (message: string) =>
-    new CliFailure(message, { code: exitCodes.unreachable, next });
-  switch (error.code) {
-    case Code.Unavailable:
-    case Code.Aborted:
-      return unreachable(`cannot connect to ${address}: ${clean(causeOf(error))}`);
-    case Code.DeadlineExceeded:
-      return unreachable(`${address} did not answer in time`);
-    default:
-      return unreachable(
-        `what answers at ${address} is no Drover server, or something stands between: ${clean(error.message)}`,
-      );
-  }
-}
-
-const systemErrors: Readonly<Record<string, string>> = {
-  ECONNREFUSED: "nothing listens there",
-  ENOTFOUND: "no machine has that name",
-  ECONNRESET: "the connection broke",
-};
-
-function causeOf({ cause, rawMessage }: ConnectError): string {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
-  return systemErrors[code] ?? rawMessage;
 }

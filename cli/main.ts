@@ -3,16 +3,20 @@
  */
 import { readFileSync } from "node:fs";
 import { CommanderError } from "commander";
-import type { GlobalOptions } from "./context.ts";
-import { type CliFailure, exitCodes, failureOf } from "./failure.ts";
+import { type Ended, exitCodes } from "./failure.ts";
+import type { GlobalOptions } from "./global-options.ts";
 import { createProgram } from "./program.ts";
-import { clean } from "./words.ts";
 
 export async function main(args: readonly string[]): Promise<void> {
   process.stdout.on("error", endQuietly);
-  const program = createProgram(readVersion(), (code) => {
+  await run(args, (code) => {
     process.exitCode = code;
   });
+}
+
+/** Ends by `ended` alone; a verb that follows something has ended when it returns. */
+export async function run(args: readonly string[], ended: Ended): Promise<void> {
+  const program = await createProgram(readVersion(), ended, args);
   try {
     // `run start --version 2` is about a workflow, so that only a lone --version asks for ours.
     await program.parseAsync(args.length === 1 && args[0] === "--version" ? ["-V"] : args, {
@@ -21,21 +25,15 @@ export async function main(args: readonly string[]): Promise<void> {
   } catch (error) {
     // Help or version was printed; help also where a noun came without verb, which is a mistake.
     if (error instanceof CommanderError) {
-      process.exitCode = error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+      ended(error.exitCode === 0 ? exitCodes.done : exitCodes.usage);
       return;
     }
+    const { failureOf, failureText } = await import("./failure-of.ts");
     const failure = failureOf(error, program.opts<GlobalOptions>().address);
     process.stderr.write(failureText(failure));
     if (process.env.DROVER_DEBUG) console.error(error);
-    process.exitCode = failure.code;
+    ended(failure.code);
   }
-}
-
-function failureText({ message, fields, next }: CliFailure): string {
-  // A lone field that the sentence repeats would be told twice.
-  const told = fields.length === 1 && fields.every((field) => message.includes(field.message));
-  const lines = told ? [] : fields.map(({ path, message: of }) => `  ${clean(path)}: ${clean(of)}`);
-  return [`drover: ${clean(message)}`, ...lines, `  next: ${next}`, ""].join("\n");
 }
 
 /** Whoever read our output has gone, as `head` does when it has enough. */

@@ -9,11 +9,9 @@
  */
 import { styleText } from "node:util";
 import { type DescMessage, type JsonValue, type MessageShape, toJson } from "@bufbuild/protobuf";
-import { stringify } from "yaml";
+import type { stringify } from "yaml";
+import type { Format } from "./global-options.ts";
 import { createScreen, type Screen } from "./screen.ts";
-
-export const formats = ["table", "json", "yaml", "jsonl"] as const;
-export type Format = (typeof formats)[number];
 
 export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
 
@@ -33,6 +31,13 @@ export interface Output {
   data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void;
   /** The same for what is no message of the contract. */
   value(value: JsonValue): void;
+}
+
+let writeYaml: typeof stringify | undefined;
+
+/** Before anything is written: loads what other formats need not wait for. */
+export async function prepareOutput(format: Format): Promise<void> {
+  if (format === "yaml") writeYaml = (await import("yaml")).stringify;
 }
 
 export function createOutput(format: Format, colours: boolean, again = ""): Output {
@@ -59,6 +64,9 @@ export function createOutput(format: Format, colours: boolean, again = ""): Outp
 
 const written: Readonly<Record<Exclude<Format, "table">, (value: JsonValue) => string>> = {
   json: (value) => JSON.stringify(value, null, 2),
-  yaml: (value) => stringify(value).trimEnd(),
+  yaml: (value) => {
+    if (!writeYaml) throw new Error("prepareOutput was not called before data is written as YAML");
+    return writeYaml(value).trimEnd();
+  },
   jsonl: (value) => JSON.stringify(value),
 };

@@ -1,51 +1,15 @@
 /**
- * The words of the command line: noun, verb, arguments, options. What each verb does is in verbs/.
+ * The words of the command line: noun, verb, arguments, options. What each verb does is in verbs/,
+ * and loaded for the nouns that are typed: together they cost ten times what a help text does.
  *
  * An option wins over the environment, that over the file, and that over the default.
  */
-import { Command, type CommanderError } from "commander";
-import { addConfigFile } from "./config-file.ts";
-import { addGlobalOptions } from "./context.ts";
+import { existsSync } from "node:fs";
+import { Command, type CommanderError, Help } from "commander";
 import { EXAMPLES } from "./examples.ts";
 import { type Ended, usageFailure } from "./failure.ts";
-import { addAgentVerbs } from "./verbs/agent.ts";
-import { addCordonVerbs } from "./verbs/agent-cordon.ts";
-import { addBench } from "./verbs/bench.ts";
-import { addCircuitVerbs } from "./verbs/circuit.ts";
-import { addCompletion } from "./verbs/completion.ts";
-import { addConfigVerbs } from "./verbs/config.ts";
-import { addDbVerbs } from "./verbs/db.ts";
-import { addDev } from "./verbs/dev.ts";
-import { addDoctor } from "./verbs/doctor.ts";
-import { addEscalationVerbs } from "./verbs/escalation.ts";
-import { addRunGraph } from "./verbs/graph.ts";
-import { addHookVerbs } from "./verbs/hook.ts";
-import { addInit } from "./verbs/init.ts";
-import { addInterventionVerbs } from "./verbs/intervention.ts";
-import { addMigrate } from "./verbs/migrate.ts";
-import { addNamespaceVerbs } from "./verbs/namespace.ts";
-import { addPartitionVerbs } from "./verbs/partition.ts";
-import { addQueueVerbs } from "./verbs/queue.ts";
-import { addRunBulk } from "./verbs/run-bulk.ts";
-import { addRunCancel } from "./verbs/run-cancel.ts";
-import { addRunDecide } from "./verbs/run-decide.ts";
-import { addRunItems } from "./verbs/run-items.ts";
-import { addRunList } from "./verbs/run-list.ts";
-import { addRunPause } from "./verbs/run-pause.ts";
-import { addRunRetry } from "./verbs/run-retry.ts";
-import { addRunShow } from "./verbs/run-show.ts";
-import { addRunSignal } from "./verbs/run-signal.ts";
-import { addRunStart } from "./verbs/run-start.ts";
-import { addRunStartMany } from "./verbs/run-start-many.ts";
-import { addRunWatch } from "./verbs/run-watch.ts";
-import { addRunWhy } from "./verbs/run-why.ts";
-import { addScheduleVerbs } from "./verbs/schedule.ts";
-import { addServer } from "./verbs/server.ts";
-import { addStatus } from "./verbs/status.ts";
-import { addSupervisor } from "./verbs/supervisor.ts";
-import { addTokenVerbs } from "./verbs/token.ts";
-import { addTriggerVerbs } from "./verbs/trigger.ts";
-import { addWorkflowVerbs } from "./verbs/workflow.ts";
+import { addGlobalOptions, type GlobalOptions, usualConfigFile } from "./global-options.ts";
+import { NOUNS, needsAll } from "./nouns.ts";
 
 const moreHelp = `
 Begin with:
@@ -59,70 +23,49 @@ Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 
 Options win over the environment (DROVER_..., DATABASE_URL), that over drover.yaml or --config FILE,
 and that over the defaults: drover config show.`;
 
-export function createProgram(version: string, ended: Ended): Command {
+/** With the verbs of the nouns that are among the arguments; without arguments, with all verbs. */
+export async function createProgram(
+  version: string,
+  ended: Ended,
+  args?: readonly string[],
+): Promise<Command> {
   const program = new Command("drover")
     .description("Gets every step of a distributed job done, and chases the strays.")
     .version(version, "-V", "print the version")
     .addHelpText("after", moreHelp);
   addGlobalOptions(program);
-  addInit(program, ended);
-  addDev(program, ended);
-  addServer(program, ended);
-  addSupervisor(program, ended);
-  addMigrate(program, ended);
-  addStatus(program, ended);
-  addDoctor(program, version, ended);
-  addBench(program, ended);
-  addDbVerbs(program.command("db").description("the database"), ended);
-  addWorkflowVerbs(
-    program.command("workflow").description("workflows: check, test, apply, versions, default"),
-    ended,
+  const all = args === undefined || args.some(needsAll);
+  const loaded = await Promise.all(
+    NOUNS.map(async (noun) => ({
+      ...noun,
+      add: all || args.includes(noun.name) ? await noun.load() : undefined,
+    })),
   );
-  const run = program.command("run").description("runs: start, follow, steer and stop them");
-  addRunStart(run, ended);
-  addRunStartMany(run, ended);
-  addRunList(run, ended);
-  addRunShow(run, ended);
-  addRunItems(run, ended);
-  addRunWhy(run, ended);
-  addRunGraph(run, ended);
-  addRunWatch(run, ended);
-  addRunSignal(run, ended);
-  addRunDecide(run, ended);
-  addRunPause(run, ended);
-  addRunCancel(run, ended);
-  addRunRetry(run, ended);
-  addRunBulk(run, ended);
-  addEscalationVerbs(program.command("escalation").description("questions to people"), ended);
-  addNamespaceVerbs(
-    program.command("namespace").description("namespaces: create, retention, limits, pause"),
-    ended,
-  );
-  const queue = program.command("queue").description("queues: what waits, pause, resume");
-  addQueueVerbs(queue, ended);
-  addCircuitVerbs(queue, ended);
-  addScheduleVerbs(program.command("schedule").description("runs by the calendar"), ended);
-  const agent = program.command("agent").description("agents: who performs tasks, cordon");
-  addAgentVerbs(agent, ended);
-  addCordonVerbs(agent, ended);
-  addInterventionVerbs(
-    program.command("intervention").description("what supervisors did, and why"),
-    ended,
-  );
-  addPartitionVerbs(
-    program.command("partition").description("who watches which runs, and who did"),
-    ended,
-  );
-  addHookVerbs(program.command("hook").description("webhooks: who is told of what"), ended);
-  addTriggerVerbs(
-    program.command("trigger").description("triggers: what sets off runs by itself"),
-    ended,
-  );
-  addTokenVerbs(program.command("token").description("API tokens: who may call"), ended);
-  addCompletion(program, ended);
-  addConfigVerbs(program, ended);
-  addConfigFile(program);
+  const outlines = new Map<Command, string>();
+  for (const { name, more, description, add } of loaded) {
+    // A noun makes its own command where it is a verb as well.
+    if (add && more !== undefined) add(program, ended, version);
+    else {
+      const command = program.command(name).description(description);
+      add?.(command, ended, version);
+      if (!add) outlines.set(command, [name, more ?? ""].join(" ").trim());
+    }
+  }
+  program.hook("preAction", async (_, verb) => {
+    const { config } = program.opts<GlobalOptions>();
+    if (config !== undefined || existsSync(usualConfigFile)) {
+      const { applyConfig } = await import("./config-file.ts");
+      applyConfig(verb, { program, whole: all ? program : await createProgram(version, ended) });
+    }
+    const { prepareOutput } = await import("./output.ts");
+    await prepareOutput(program.opts<GlobalOptions>().output);
+  });
   prepareAll(program);
+  const help = new Help();
+  program.configureHelp({
+    showGlobalOptions: true,
+    subcommandTerm: (command) => outlines.get(command) ?? help.subcommandTerm(command),
+  });
   return program;
 }
 

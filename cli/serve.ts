@@ -93,8 +93,9 @@ export async function supervise(
 }
 
 function whereOf(database: Database): string {
-  if (database.kind === "url") return "PostgreSQL of DATABASE_URL or --database-url";
-  return `embedded PostgreSQL, data in ${database.dataDir} (drover db url)`;
+  const schema = `schema ${database.schema}`;
+  if (database.kind === "url") return `PostgreSQL of DATABASE_URL or --database-url, ${schema}`;
+  return `embedded PostgreSQL, data in ${database.dataDir} (drover db url), ${schema}`;
 }
 
 async function untilSignal(

@@ -3,8 +3,8 @@ import type { Argument, Command, Option } from "commander";
 import { EXAMPLES } from "../cli/examples.ts";
 import { createProgram } from "../cli/program.ts";
 
-export function cliPage(): string {
-  const program = createProgram("0", () => undefined);
+export async function cliPage(): Promise<string> {
+  const program = await createProgram("0", () => undefined);
   const nouns = program.commands.filter(isTold);
   const names = nouns.map((noun) => `[${noun.name()}](#drover-${noun.name()})`).join(" · ");
   const global = optionTable(program.options);

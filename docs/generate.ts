@@ -48,7 +48,7 @@ export function statesPage(): string {
     "Begins RUNNING, or PENDING if it is to start later. `start`: what it waited for has come; `counters`: at the end of any event, when its counters ask for it; `verdict`: a step has failed for good; `thaw`: somebody speaks to a run that stood still; `leave`: a person ends it as things are.",
     ...pictureAndTable(RUN_EDGES, "PENDING", "RUNNING"),
     "## Step, forward",
-    "Begins BLOCKED. On an effect of a decision; `claim` and `beat` happen to rows alone, outside of one.",
+    "Begins BLOCKED. On an effect of a decision; `claim` and `beat` happen to a task outside of one.",
     ...pictureAndTable(FORWARD_EDGES, "BLOCKED"),
     "## Step, undo",
     "Begins NONE. Undoing begins when the forward side can move no more.",
@@ -390,7 +390,7 @@ function words(ms: number): string {
 
 if (import.meta.main) {
   writeFileSync(join(import.meta.dirname, "STATES.md"), statesPage());
-  writeFileSync(join(import.meta.dirname, "CLI.md"), cliPage());
+  writeFileSync(join(import.meta.dirname, "CLI.md"), await cliPage());
   writeFileSync(join(import.meta.dirname, "METRICS.md"), metricsPage());
   writeFileSync(join(import.meta.dirname, "TRACES.md"), tracesPage());
   writeFileSync(join(import.meta.dirname, "workflow.schema.json"), workflowSchemaText());

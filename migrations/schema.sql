@@ -8,9 +8,35 @@ create schema drover;
 
 -- sequences
 
-create sequence circuit_version as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
+create sequence drover.circuit_version as bigint increment 1 minvalue 1 maxvalue 9223372036854775807 start 1 cache 1;
 
 -- functions
+
+create or replace function drover.expect_rows(met bigint, wanted bigint, what text)
+ returns void
+ language plpgsql
+as $function$
+begin
+  if met <> wanted then
+    raise exception '% should have met % rows and met %', what, wanted, met;
+  end if;
+end
+$function$
+;
+
+create or replace function drover.page_json(text text)
+ returns jsonb
+ language sql
+ immutable parallel safe
+return case when (text ~ '\\u(0000|d[89a-f])'::text) then (regexp_replace(text, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})'::text, '\1\\ufffd'::text, 'g'::text))::jsonb else (text)::jsonb end
+;
+
+create or replace function drover.page_of(place integer)
+ returns integer
+ language sql
+ immutable parallel safe
+return case when (place < 512) then (place / 32) else place end
+;
 
 create or replace function drover.schedule(namespace text, workflow text, input jsonb default null::jsonb, key text default null::text, labels jsonb default '{}'::jsonb, version integer default 0)
  returns text
@@ -52,7 +78,7 @@ begin
     raise exception 'labels must be an object of at most 64 short texts by name'
       using errcode = 'invalid_parameter_value';
   end if;
-  insert into public.inbox (namespace, workflow, version, input, key, labels)
+  insert into drover.inbox (namespace, workflow, version, input, key, labels)
   values (schedule.namespace, schedule.workflow, schedule.version, schedule.input::text, run_key,
     schedule.labels);
   return run_key;
@@ -62,7 +88,7 @@ $function$
 
 -- tables
 
-create table agent (
+create table drover.agent (
   session bytea not null,
   namespace_id integer not null,
   agent_id text not null,
@@ -80,18 +106,18 @@ create table agent (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
-create table agent_session (
+create table drover.agent_session (
   session bytea not null,
   namespace_id integer not null,
   agent_id text not null,
   agent_version text not null,
   started_at timestamp with time zone default now() not null,
-  last_beat_at timestamp with time zone not null,
+  last_beat_at timestamp with time zone,
   constraint agent_session_pkey primary key (session)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
-create table api_token (
+create table drover.api_token (
   id text not null,
   digest bytea not null,
   name text not null,
@@ -109,10 +135,10 @@ create table api_token (
   constraint api_token_role_check check ((role = any (array['viewer'::text, 'client'::text, 'agent'::text, 'operator'::text, 'admin'::text])))
 );
 
-create table circuit (
+create table drover.circuit (
   lane integer not null,
   agent_id text not null,
-  version bigint default nextval('circuit_version'::regclass) not null,
+  version bigint default nextval('drover.circuit_version'::regclass) not null,
   changed_at timestamp with time zone default now() not null,
   state smallint default 0 not null,
   since timestamp with time zone,
@@ -130,7 +156,7 @@ create table circuit (
   constraint circuit_pkey primary key (lane, agent_id)
 );
 
-create table circuit_end (
+create table drover.circuit_end (
   lane integer not null,
   agent_id text not null,
   at timestamp with time zone not null,
@@ -142,14 +168,14 @@ create table circuit_end (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
-create table circuit_outage (
+create table drover.circuit_outage (
   lane integer not null,
   opened_at timestamp with time zone not null,
   closed_at timestamp with time zone,
   constraint circuit_outage_pkey primary key (lane, opened_at)
 );
 
-create table cordon (
+create table drover.cordon (
   namespace_id integer not null,
   kind smallint not null,
   name text not null,
@@ -159,7 +185,7 @@ create table cordon (
   constraint cordon_pkey primary key (namespace_id, kind, name)
 );
 
-create table definition (
+create table drover.definition (
   id bigint default (((1)::double precision + floor((random() * ('9007199254740990'::bigint)::double precision))))::bigint not null,
   namespace_id integer not null,
   digest bytea not null,
@@ -170,7 +196,7 @@ create table definition (
   constraint definition_namespace_id_digest_key unique (namespace_id, digest)
 );
 
-create table delivery (
+create table drover.delivery (
   id uuid default gen_random_uuid() not null,
   partition smallint not null,
   namespace_id integer not null,
@@ -190,7 +216,7 @@ create table delivery (
   constraint delivery_pkey primary key (id)
 );
 
-create table drover_migration (
+create table drover.drover_migration (
   number integer not null,
   name text not null,
   checksum text not null,
@@ -198,17 +224,7 @@ create table drover_migration (
   constraint drover_migration_pkey primary key (number)
 );
 
-create table due (
-  run_id uuid not null,
-  step_no integer not null,
-  partition smallint not null,
-  kind smallint not null,
-  wake_at timestamp with time zone not null,
-  constraint due_pkey primary key (run_id, step_no)
-)
-with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
-
-create table fire (
+create table drover.fire (
   schedule_id uuid not null,
   series integer not null,
   moment bigint not null,
@@ -225,7 +241,7 @@ create table fire (
   constraint fire_pkey primary key (schedule_id, series, moment)
 );
 
-create table hook (
+create table drover.hook (
   namespace_id integer not null,
   name text not null,
   url text not null,
@@ -237,7 +253,7 @@ create table hook (
   constraint hook_pkey primary key (namespace_id, name)
 );
 
-create table idempotency (
+create table drover.idempotency (
   namespace_id integer not null,
   key text not null,
   run_id uuid not null,
@@ -246,7 +262,7 @@ create table idempotency (
   constraint idempotency_pkey primary key (namespace_id, key)
 );
 
-create table inbox (
+create table drover.inbox (
   id bigint generated always as identity not null,
   namespace text not null,
   workflow text not null,
@@ -262,14 +278,14 @@ create table inbox (
   constraint inbox_pkey primary key (id)
 );
 
-create table intervention_rule (
+create table drover.intervention_rule (
   rule smallint not null,
   name text not null,
   constraint intervention_rule_pkey primary key (rule),
   constraint intervention_rule_name_key unique (name)
 );
 
-create table lane (
+create table drover.lane (
   id integer default (((1)::double precision + floor((random() * (2147483646)::double precision))))::integer not null,
   namespace_id integer not null,
   queue text not null,
@@ -279,7 +295,7 @@ create table lane (
   constraint lane_namespace_id_queue_task_class_key unique (namespace_id, queue, task, class)
 );
 
-create table lane_poller (
+create table drover.lane_poller (
   lane integer not null,
   node uuid not null,
   seen_at timestamp with time zone not null,
@@ -287,14 +303,14 @@ create table lane_poller (
 )
 with (fillfactor=50);
 
-create table lane_question (
+create table drover.lane_question (
   lane integer not null,
   run_id uuid not null,
   n integer not null,
   constraint lane_question_pkey primary key (lane)
 );
 
-create table learned_duration (
+create table drover.learned_duration (
   definition_id bigint not null,
   step_no integer not null,
   recent text,
@@ -304,40 +320,23 @@ create table learned_duration (
 )
 with (fillfactor=70);
 
-create table lease (
+create table drover.lease (
   run_id uuid not null,
   step_no integer not null,
   partition smallint not null,
   lane integer not null,
-  kind smallint not null,
   fence integer not null,
-  attempt smallint not null,
-  secret bytea not null,
   session bytea not null,
-  agent_id text not null,
+  secret bytea not null,
   poll_seq bigint not null,
   granted_at timestamp with time zone not null,
-  attempt_by timestamp with time zone not null,
   heartbeat_ms integer not null,
-  cancel_ms integer not null,
-  stall_ms bigint,
-  cancel smallint default 0 not null,
-  cancel_cause smallint,
-  cancel_asked_at timestamp with time zone,
-  cancel_by timestamp with time zone,
-  progress text,
-  progress_at timestamp with time zone not null,
-  details_type text,
-  details_json text,
-  details_data bytea,
-  wake_at timestamp with time zone not null,
-  slow_ms bigint,
-  suspect_at timestamp with time zone,
+  cancel text not null,
   constraint lease_pkey primary key (run_id, step_no)
 )
-with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
-create table message (
+create table drover.message (
   run_id uuid not null,
   no bigint generated always as identity not null,
   partition smallint not null,
@@ -351,7 +350,7 @@ create table message (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
-create table namespace (
+create table drover.namespace (
   id integer default (((1)::double precision + floor((random() * (2147483646)::double precision))))::integer not null,
   name text not null,
   region smallint default 0 not null,
@@ -365,7 +364,7 @@ create table namespace (
   constraint namespace_name_key unique (name)
 );
 
-create table node (
+create table drover.node (
   id uuid not null,
   address text not null,
   started_at timestamp with time zone default now() not null,
@@ -377,7 +376,7 @@ create table node (
 )
 with (fillfactor=50);
 
-create table outbox (
+create table drover.outbox (
   id bigint generated always as identity not null,
   partition smallint not null,
   namespace_id integer not null,
@@ -391,7 +390,7 @@ create table outbox (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
-create table partition_history (
+create table drover.partition_history (
   partition smallint not null,
   epoch bigint not null,
   node uuid not null,
@@ -403,7 +402,7 @@ create table partition_history (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
-create table partition_lease (
+create table drover.partition_lease (
   partition smallint not null,
   node uuid,
   epoch bigint not null,
@@ -412,7 +411,7 @@ create table partition_lease (
 )
 with (fillfactor=20);
 
-create table paused_workflow (
+create table drover.paused_workflow (
   namespace_id integer not null,
   name text not null,
   paused_at timestamp with time zone default now() not null,
@@ -420,7 +419,7 @@ create table paused_workflow (
   constraint paused_workflow_pkey primary key (namespace_id, name)
 );
 
-create table pin_move (
+create table drover.pin_move (
   id bigint generated always as identity not null,
   namespace_id integer not null,
   workflow text not null,
@@ -428,7 +427,7 @@ create table pin_move (
   constraint pin_move_pkey primary key (id)
 );
 
-create table queue (
+create table drover.queue (
   namespace_id integer not null,
   name text not null,
   paused_at timestamp with time zone,
@@ -442,7 +441,7 @@ create table queue (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
 
-create table ready (
+create table drover.ready (
   run_id uuid not null,
   step_no integer not null,
   partition smallint not null,
@@ -450,26 +449,13 @@ create table ready (
   priority smallint not null,
   ordered_by xid8 default pg_current_xact_id() not null,
   ordinal integer not null,
-  kind smallint not null,
-  fence integer not null,
-  attempt smallint not null,
   ready_at timestamp with time zone not null,
   until timestamp with time zone,
-  avoid_session bytea,
-  avoid_until timestamp with time zone,
-  alarms smallint not null,
-  attempt_ms bigint not null,
-  heartbeat_ms integer not null,
-  cancel_ms integer not null,
-  stall_ms bigint,
-  wake_at timestamp with time zone not null,
-  slow_ms bigint,
-  plain boolean default false not null,
   constraint ready_pkey primary key (run_id, step_no)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=70);
 
-create table region (
+create table drover.region (
   id smallint not null,
   name text not null,
   created_at timestamp with time zone default now() not null,
@@ -478,7 +464,7 @@ create table region (
   constraint region_id_check check (((id >= 0) and (id <= 127)))
 );
 
-create table run_count (
+create table drover.run_count (
   minute timestamp with time zone not null,
   namespace_id integer not null,
   runs integer not null,
@@ -488,7 +474,7 @@ create table run_count (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
-create table run_count_delta (
+create table drover.run_count_delta (
   minute timestamp with time zone not null,
   namespace_id integer not null,
   runs integer not null,
@@ -497,39 +483,7 @@ create table run_count_delta (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
-create table run_open (
-  partition smallint not null,
-  run_id uuid not null,
-  namespace_id integer not null,
-  definition_id bigint not null,
-  priority smallint not null,
-  state smallint not null,
-  version integer not null,
-  steps_left smallint not null,
-  finally_left smallint not null,
-  moving smallint not null,
-  asking smallint not null,
-  undos_left smallint not null,
-  undone smallint not null,
-  warnings smallint not null,
-  escalations smallint not null,
-  pivoted boolean not null,
-  keyed boolean default false not null,
-  verdict_undoes boolean,
-  verdict smallint,
-  ends_as smallint,
-  stage smallint,
-  deadline timestamp with time zone,
-  left_ms bigint,
-  since timestamp with time zone,
-  settle_until timestamp with time zone,
-  wake_at timestamp with time zone,
-  depth smallint,
-  constraint run_open_pkey primary key (partition, run_id)
-)
-with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
-
-create table schedule (
+create table drover.schedule (
   id uuid not null,
   namespace_id integer not null,
   name text not null,
@@ -549,7 +503,7 @@ create table schedule (
 )
 with (fillfactor=70);
 
-create table slot (
+create table drover.slot (
   run_id uuid not null,
   namespace_id integer not null,
   key text not null,
@@ -561,7 +515,7 @@ create table slot (
   constraint slot_pkey primary key (run_id)
 );
 
-create table trigger (
+create table drover.trigger (
   namespace_id integer not null,
   name text not null,
   auth text,
@@ -575,7 +529,7 @@ create table trigger (
   constraint trigger_pkey primary key (namespace_id, name)
 );
 
-create table trigger_end (
+create table drover.trigger_end (
   id bigint generated always as identity not null,
   partition smallint not null,
   namespace_id integer not null,
@@ -586,7 +540,7 @@ create table trigger_end (
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000);
 
-create table trigger_refusal (
+create table drover.trigger_refusal (
   namespace_id integer not null,
   trigger text not null,
   digest bytea not null,
@@ -599,7 +553,7 @@ create table trigger_refusal (
   constraint trigger_refusal_pkey primary key (namespace_id, trigger, digest)
 );
 
-create table triggered (
+create table drover.triggered (
   run_id uuid not null,
   trigger text not null,
   of_run uuid not null,
@@ -607,7 +561,7 @@ create table triggered (
   constraint triggered_pkey primary key (run_id)
 );
 
-create table version_class (
+create table drover.version_class (
   namespace_id integer not null,
   queue text not null,
   class smallint not null,
@@ -617,7 +571,7 @@ create table version_class (
   constraint version_class_class_check check ((class > 0))
 );
 
-create table version_pin (
+create table drover.version_pin (
   namespace_id integer not null,
   workflow text not null,
   queue text not null,
@@ -628,7 +582,7 @@ create table version_pin (
   constraint version_pin_pkey primary key (namespace_id, workflow, queue, definition_id)
 );
 
-create table workflow (
+create table drover.workflow (
   namespace_id integer not null,
   name text not null,
   default_version integer not null,
@@ -637,7 +591,7 @@ create table workflow (
   constraint workflow_pkey primary key (namespace_id, name)
 );
 
-create table workflow_version (
+create table drover.workflow_version (
   namespace_id integer not null,
   name text not null,
   version integer not null,
@@ -647,43 +601,23 @@ create table workflow_version (
   constraint workflow_version_namespace_id_name_definition_id_key unique (namespace_id, name, definition_id)
 );
 
-create table writer (
+create table drover.writer (
   node uuid not null,
   slot smallint not null,
   constraint writer_pkey primary key (node, slot)
 );
 
-create table attempt (
+create table drover.attempt_log (
   run_id uuid not null,
   step_no integer not null,
   fence integer not null,
-  kind smallint not null,
-  n integer default 0 not null,
-  attempt smallint not null,
-  charged smallint,
-  agent_id text,
-  session bytea,
-  secret bytea,
-  started_at timestamp with time zone not null,
-  ended_at timestamp with time zone not null,
-  outcome smallint not null,
-  class smallint,
-  code text,
-  message text,
-  no_effect boolean default false not null,
-  retry_after_ms bigint,
-  digest bytea,
-  output_type text,
-  output_json text,
-  output_data bytea,
-  progress text,
-  details_type text,
-  details_json text,
-  details_data bytea,
-  constraint attempt_pkey primary key (run_id, step_no, fence, kind, n)
+  kind text not null,
+  n integer not null,
+  attempt text not null,
+  constraint attempt_log_pkey primary key (run_id, step_no, fence, kind, n)
 ) partition by range (run_id);
 
-create table decision (
+create table drover.decision (
   run_id uuid not null,
   step_no integer not null,
   approver text not null,
@@ -696,7 +630,7 @@ create table decision (
   constraint decision_pkey primary key (run_id, step_no, approver)
 ) partition by range (run_id);
 
-create table escalation (
+create table drover.escalation (
   run_id uuid not null,
   n integer not null,
   namespace_id integer not null,
@@ -718,7 +652,7 @@ create table escalation (
   constraint escalation_pkey primary key (run_id, n)
 ) partition by range (run_id);
 
-create table intervention (
+create table drover.intervention (
   run_id uuid not null,
   step_no integer not null,
   fence integer not null,
@@ -735,14 +669,27 @@ create table intervention (
   constraint intervention_pkey primary key (run_id, step_no, fence, rule, n)
 ) partition by range (run_id);
 
-create table rerun (
+create table drover.payload (
+  run_id uuid not null,
+  step_no integer not null,
+  fence integer not null,
+  kind text not null,
+  n integer not null,
+  what text not null,
+  type text not null,
+  "json" text,
+  data bytea,
+  constraint payload_pkey primary key (run_id, step_no, fence, kind, n, what)
+) partition by range (run_id);
+
+create table drover.rerun (
   run_id uuid not null,
   of_run uuid not null,
   from_step text,
   constraint rerun_pkey primary key (run_id)
 ) partition by range (run_id);
 
-create table run (
+create table drover.run (
   id uuid not null,
   namespace_id integer not null,
   partition smallint not null,
@@ -756,12 +703,6 @@ create table run (
   input_json text,
   input_data bytea,
   created_at timestamp with time zone not null,
-  state smallint,
-  reason smallint,
-  last_version integer,
-  warnings smallint,
-  ended_at timestamp with time zone,
-  cancel_note text,
   concurrency_key text,
   concurrency_limit integer,
   concurrency_policy smallint,
@@ -777,14 +718,29 @@ create table run (
   constraint run_pkey primary key (id)
 ) partition by range (id);
 
-create table run_mark (
+create table drover.run_mark (
   namespace_id integer not null,
   mark text collate "C" not null,
   run_id uuid not null,
   constraint run_mark_pkey primary key (namespace_id, mark, run_id)
 ) partition by range (run_id);
 
-create table signal (
+create table drover.run_page (
+  run_id uuid not null,
+  no integer not null,
+  partition smallint not null,
+  version integer not null,
+  wake_at timestamp with time zone,
+  namespace_id integer,
+  definition_id bigint,
+  run_state smallint,
+  ended_at timestamp with time zone,
+  settled boolean not null,
+  state text not null,
+  constraint run_page_pkey primary key (run_id, no)
+) partition by range (run_id);
+
+create table drover.signal (
   run_id uuid not null,
   seq integer not null,
   id text not null,
@@ -798,39 +754,14 @@ create table signal (
   constraint signal_run_id_id_key unique (run_id, id)
 ) partition by range (run_id);
 
-create table step (
-  run_id uuid not null,
-  no integer not null,
-  forward smallint not null,
-  undo smallint not null,
-  held smallint,
-  waiting_for smallint not null,
-  needs_ok smallint not null,
-  needs_skipped smallint not null,
-  verifies smallint not null,
-  fence integer not null,
-  attempt smallint not null,
-  lost smallint not null,
-  tries smallint[] not null,
-  strategies smallint[] not null,
-  first_ready_at timestamp with time zone,
-  settle_until timestamp with time zone,
-  result_fence integer,
-  result_kind smallint,
-  result_n integer,
-  doubt text,
-  items jsonb,
-  constraint step_pkey primary key (run_id, no)
-) partition by range (run_id);
-
-create table step_kept (
+create table drover.step_kept (
   run_id uuid not null,
   step_no integer not null,
   of_run uuid not null,
   constraint step_kept_pkey primary key (run_id, step_no)
 ) partition by range (run_id);
 
-create table step_override (
+create table drover.step_override (
   run_id uuid not null,
   step_no integer not null,
   strategy smallint not null,
@@ -840,128 +771,312 @@ create table step_override (
   constraint step_override_pkey primary key (run_id, step_no, strategy)
 ) partition by range (run_id);
 
-create table attempt_default partition of attempt default;
+create table drover.attempt_log_default partition of drover.attempt_log default;
 
-create table decision_default partition of decision default;
+create table drover.decision_default partition of drover.decision default;
 
-create table escalation_default partition of escalation default;
+create table drover.escalation_default partition of drover.escalation default;
 
-create table intervention_default partition of intervention default;
+create table drover.intervention_default partition of drover.intervention default;
 
-create table rerun_default partition of rerun default;
+create table drover.payload_default partition of drover.payload default;
 
-create table run_default partition of run default
-with (fillfactor=85);
+create table drover.rerun_default partition of drover.rerun default;
 
-create table run_mark_default partition of run_mark default;
+create table drover.run_default partition of drover.run default;
 
-create table signal_default partition of signal default;
+create table drover.run_mark_default partition of drover.run_mark default;
 
-create table step_default partition of step default
-with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
+create table drover.run_page_default partition of drover.run_page default
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=45, toast_tuple_target=4080);
 
-create table step_kept_default partition of step_kept default;
+create table drover.signal_default partition of drover.signal default;
 
-create table step_override_default partition of step_override default;
+create table drover.step_kept_default partition of drover.step_kept default;
+
+create table drover.step_override_default partition of drover.step_override default;
 
 -- indexes
 
-create index agent_by_name on agent using btree (namespace_id, agent_id, session);
-create index agent_silent on agent using btree (silent_since) where (silent_since is not null);
-create index definition_workflow on definition using btree (namespace_id, (((body)::jsonb ->> 'workflow'::text)), id);
-create index delivery_by_namespace on delivery using btree (namespace_id, created_at, id);
-create index delivery_cause on delivery using btree (namespace_id, hook, kind, cause, created_at);
-create index delivery_due on delivery using btree (partition, next_try_at);
-create index delivery_ended on delivery using btree (ended_at);
-create index due_wake on due using btree (partition, wake_at);
-create index escalation_by_namespace on escalation using btree (namespace_id, run_id, n);
-create index escalation_open on escalation using btree (namespace_id, run_id, n) where (closed_at is null);
-create index escalation_wake on escalation using btree (partition, wake_at);
-create index fire_by_time on fire using btree (schedule_id, at);
-create index idempotency_expiry on idempotency using btree (expires_at);
-create index inbox_waiting on inbox using btree (id) where (refused_at is null);
-create index intervention_by_rule on intervention using btree (namespace_id, rule, acted_at);
-create index lane_class on lane using btree (id) where (class <> 0);
-create index lease_lane on lease using btree (lane);
-create index lease_session on lease using btree (session);
-create index lease_wake on lease using btree (partition, wake_at);
-create index message_wake on message using btree (partition, wake_at);
-create index outbox_partition on outbox using btree (partition, id);
-create index ready_lane on ready using btree (lane, priority, ordered_by, ordinal);
-create index ready_wake on ready using btree (partition, wake_at);
-create index run_by_namespace on run using btree (namespace_id, id);
-create index run_by_parent on run using btree (parent_id, id) where (parent_id is not null);
-create index run_by_workflow on run using btree (namespace_id, workflow, id);
-create index run_child_by_time on run using btree (namespace_id, created_at, id) where (parent_id is not null);
-create index run_inline on run using btree (definition_id) where (version = 0);
-create index run_open_definition on run_open using btree (namespace_id, definition_id, uuid_send(run_id));
-create index run_open_wake on run_open using btree (partition, wake_at);
-create unique index schedule_by_name on schedule using btree (namespace_id, name) where (deleted_at is null);
-create index schedule_deleted on schedule using btree (deleted_at) where (deleted_at is not null);
-create index schedule_wake on schedule using btree (partition, wake_at);
-create index slot_of_key on slot using btree (namespace_id, key, holds, priority, since, run_id);
-create index trigger_by_workflow on trigger using btree (namespace_id, workflow) where (workflow is not null);
-create index trigger_end_due on trigger_end using btree (partition, next_at);
-create index trigger_refusal_last on trigger_refusal using btree (namespace_id, last_at);
-create index workflow_version_definition on workflow_version using btree (definition_id);
+create index agent_by_name on drover.agent using btree (namespace_id, agent_id, session);
+create index agent_silent on drover.agent using btree (silent_since) where (silent_since is not null);
+create index definition_workflow on drover.definition using btree (namespace_id, (((body)::jsonb ->> 'workflow'::text)), id);
+create index delivery_by_namespace on drover.delivery using btree (namespace_id, created_at, id);
+create index delivery_cause on drover.delivery using btree (namespace_id, hook, kind, cause, created_at);
+create index delivery_due on drover.delivery using btree (partition, next_try_at);
+create index delivery_ended on drover.delivery using btree (ended_at);
+create index escalation_by_namespace on drover.escalation using btree (namespace_id, run_id, n);
+create index escalation_open on drover.escalation using btree (namespace_id, run_id, n) where (closed_at is null);
+create index escalation_wake on drover.escalation using btree (partition, wake_at);
+create index fire_by_time on drover.fire using btree (schedule_id, at);
+create index idempotency_expiry on drover.idempotency using btree (expires_at);
+create index inbox_waiting on drover.inbox using btree (id) where (refused_at is null);
+create index intervention_by_rule on drover.intervention using btree (namespace_id, rule, acted_at);
+create index lane_class on drover.lane using btree (id) where (class <> 0);
+create index lease_lane on drover.lease using btree (lane);
+create index lease_session on drover.lease using btree (session, heartbeat_ms);
+create index message_wake on drover.message using btree (partition, wake_at);
+create index outbox_partition on drover.outbox using btree (partition, id);
+create index ready_lane on drover.ready using btree (lane, priority, ordered_by, ordinal);
+create index run_by_namespace on drover.run using btree (namespace_id, id);
+create index run_by_parent on drover.run using btree (parent_id, id) where (parent_id is not null);
+create index run_by_workflow on drover.run using btree (namespace_id, workflow, id);
+create index run_child_by_time on drover.run using btree (namespace_id, created_at, id) where (parent_id is not null);
+create index run_inline on drover.run using btree (definition_id) where (version = 0);
+create index run_page_open on drover.run_page using btree (namespace_id, definition_id, run_id) where ((no = 0) and (ended_at is null));
+create index run_page_open_partition on drover.run_page using btree (partition, run_id) where ((no = 0) and (ended_at is null));
+create index run_page_wake on drover.run_page using btree (partition, wake_at) where (wake_at is not null);
+create unique index schedule_by_name on drover.schedule using btree (namespace_id, name) where (deleted_at is null);
+create index schedule_deleted on drover.schedule using btree (deleted_at) where (deleted_at is not null);
+create index schedule_wake on drover.schedule using btree (partition, wake_at);
+create index slot_of_key on drover.slot using btree (namespace_id, key, holds, priority, since, run_id);
+create index trigger_by_workflow on drover.trigger using btree (namespace_id, workflow) where (workflow is not null);
+create index trigger_end_due on drover.trigger_end using btree (partition, next_at);
+create index trigger_refusal_last on drover.trigger_refusal using btree (namespace_id, last_at);
+create index workflow_version_definition on drover.workflow_version using btree (definition_id);
 
 -- views
 
-create view run_view as
+create view drover.step_name as
+ select d.id as definition_id,
+    (e.place - 1)::integer as no,
+    e.value ->> 'id'::text as step
+   from drover.definition d
+     cross join lateral jsonb_array_elements(d.body::jsonb -> 'steps'::text) with ordinality e(value, place);
+
+create view drover.run_view as
  select r.id as run_id,
     n.name as namespace,
     r.key,
     r.workflow,
     r.version as workflow_version,
-    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text, 'PAUSED'::text, 'FINISHING'::text, 'PENDING'::text])[coalesce(o.state, r.state) + 1] as state,
-    (array['DONE'::text, 'STEP_FAILED'::text, 'TIMED_OUT'::text, 'CANCELLED_BY_USER'::text, 'NEVER_STARTED'::text, 'REFUSED'::text, 'CANCELLED_BY_NEWER'::text])[coalesce(r.reason, o.verdict) + 1] as reason,
+    (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text, 'PAUSED'::text, 'FINISHING'::text, 'PENDING'::text])[p.run_state + 1] as state,
+    coalesce(s.state ->> 'reason'::text, s.state #>> '{end,reason}'::text[], s.state #>> '{verdict,reason}'::text[], s.state #>> '{from,end,reason}'::text[], s.state #>> '{from,verdict,reason}'::text[]) as reason,
     r.created_at,
-    r.ended_at,
-    o.deadline,
-    o.steps_left,
-    o.moving,
-    o.asking,
-    coalesce(o.warnings, r.warnings) as warnings,
-    r.labels,
-    r.cancel_note,
-    r.partition
-   from run r
-     join namespace n on n.id = r.namespace_id
-     left join run_open o on o.partition = r.partition and o.run_id = r.id;
-
-create view step_view as
- select s.run_id,
-    d.id as step,
-    nullif(s.no / 512, 0) as item,
-    s.no % 512 as no,
+    p.ended_at,
+    to_timestamp(
+        case s.state ->> 'kind'::text
+            when 'RUNNING'::text then (s.state ->> 'deadline'::text)::double precision
+            when 'PENDING'::text then
+            case s.state ->> 'on'::text
+                when 'slot'::text then (s.state ->> 'until'::text)::double precision
+                else null::double precision
+            end
+            else null::double precision
+        end / 1000::double precision) as deadline,
         case
-            when w.is_verify then 'VERIFYING'::text
-            when s.forward = 1 and l.run_id is not null then 'LEASED'::text
-            when s.forward = 1 then 'READY'::text
-            else (array['BLOCKED'::text, 'OPEN'::text, 'BACKOFF'::text, 'ESCALATED'::text, 'SUCCEEDED'::text, 'FAILED'::text, 'CANCELLED'::text, 'WAITING'::text, 'READY'::text, 'SKIPPED'::text, 'WAITING'::text, 'WAITING'::text])[s.forward + 1]
-        end as state,
-    (array['NONE'::text, 'PENDING'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'DONE'::text, 'FAILED'::text, 'ACTIVE'::text, 'ACTIVE'::text, 'ACTIVE'::text])[s.undo + 1] as undo,
-    s.strategies[cardinality(s.strategies)] / 16 as strategy,
-    (array['NONE'::text, 'UNSETTLED'::text, 'MADE'::text, 'ATTEMPTED'::text, 'UNDONE'::text, 'LINGERING'::text, 'CLEARED'::text])[s.strategies[cardinality(s.strategies)]::integer % 8 + 1] as effect,
-    s.attempt as tries,
-    coalesce(l.fence, s.fence) as fence,
-    l.agent_id,
-    l.progress,
-    w.waits_for,
-    coalesce(l.wake_at, y.wake_at, u.wake_at) as next_look_at
-   from step s
-     join run r on r.id = s.run_id
-     join definition f on f.id = r.definition_id
-     cross join lateral ( select e.value ->> 'id'::text as id
-           from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
-          where e.place = (s.no % 512 + 1)) d
-     left join lease l on l.run_id = s.run_id and l.step_no = s.no
-     left join ready y on y.run_id = s.run_id and y.step_no = s.no
-     left join due u on u.run_id = s.run_id and u.step_no = s.no
-     cross join lateral ( select (array['perform retry'::text, 'perform again'::text, 'perform settle'::text, 'compensate retry'::text, 'compensate again'::text, 'compensate settle'::text, 'verify retry'::text, 'verify again'::text, 'verify settle'::text, 'timer'::text, 'signal'::text, 'approval'::text, 'callback'::text, 'child'::text, 'child-end'::text, 'items'::text])[u.kind + 1] as waits_for,
-            coalesce(l.kind = 4, y.kind = 4, u.kind >= 6 and u.kind <= 8, s.held = 4, false) as is_verify) w;
+            when p.ended_at is null then (h.head #>> '{c,0}'::text[])::smallint
+            else null::smallint
+        end as steps_left,
+        case
+            when p.ended_at is null then (h.head #>> '{c,2}'::text[])::smallint
+            else null::smallint
+        end as moving,
+        case
+            when p.ended_at is null then (h.head #>> '{c,3}'::text[])::smallint
+            else null::smallint
+        end as asking,
+    (h.head #>> '{c,6}'::text[])::smallint as warnings,
+    r.labels,
+    h.head ->> 'cn'::text as cancel_note,
+    r.partition
+   from drover.run r
+     join drover.namespace n on n.id = r.namespace_id
+     join drover.run_page p on p.run_id = r.id and p.no = 0
+     cross join lateral ( select drover.page_json(split_part(p.state, '
+'::text, 1) || '}}'::text) -> 'h'::text as head) h
+     cross join lateral ( select h.head -> 's'::text as state) s;
 
-create view intervention_view as
+create view drover.step_view as
+ select p.run_id,
+    d.step,
+    nullif(x.place / 512, 0) as item,
+    x.place % 512 as no,
+        case
+            when (m.moving ->> 't'::text) = 'verify'::text then 'VERIFYING'::text
+            when f.forward = any (array['MAPPING'::text, 'UNDOING'::text]) then 'WAITING'::text
+            when f.forward = 'HELD'::text then 'READY'::text
+            else f.forward
+        end as state,
+        case
+            when (x.step -> 'u'::text) is null then 'NONE'::text
+            when jsonb_typeof(x.step -> 'u'::text) = 'object'::text or (x.step ->> 'u'::text) = 'MAPPING'::text then 'ACTIVE'::text
+            else x.step ->> 'u'::text
+        end as undo,
+    coalesce((x.step #>> '{s,-1,0}'::text[])::smallint, 0::smallint) as strategy,
+    coalesce(x.step #>> '{s,-1,2}'::text[], 'NONE'::text) as effect,
+    coalesce((x.step ->> 'a'::text)::smallint, 0::smallint) as tries,
+    coalesce(
+        case
+            when (m.moving ->> 'k'::text) = 'LEASED'::text then (m.moving ->> 'f'::text)::integer
+            else null::integer
+        end, (x.step ->> 'f'::text)::integer, 0) as fence,
+    m.moving ->> 'g'::text as agent_id,
+    x.step ->> 'p'::text as progress,
+        case m.moving ->> 'k'::text
+            when 'BACKOFF'::text then concat_ws(' '::text, m.moving ->> 't'::text, m.moving ->> 'c'::text)
+            when 'WAITING'::text then m.moving ->> 'on'::text
+            else null::text
+        end as waits_for,
+    to_timestamp(((m.moving ->> 'w'::text)::double precision) / 1000::double precision) as next_look_at
+   from drover.run_page p
+     join drover.run r on r.id = p.run_id
+     cross join lateral ( select e.key::integer as place,
+            e.value as step
+           from jsonb_each(drover.page_json(p.state) -> 's'::text) e(key, value)) x
+     join drover.step_name d on d.definition_id = r.definition_id and d.no = (x.place % 512)
+     cross join lateral ( select
+                case jsonb_typeof(x.step -> 'w'::text)
+                    when 'object'::text then (x.step -> 'w'::text) ->> 'k'::text
+                    when 'array'::text then (x.step -> 'w'::text) ->> 0
+                    else x.step ->> 'w'::text
+                end as forward) f
+     cross join lateral ( select
+                case
+                    when jsonb_typeof(x.step -> 'w'::text) = 'object'::text then x.step -> 'w'::text
+                    when jsonb_typeof(x.step -> 'u'::text) = 'object'::text then x.step -> 'u'::text
+                    else null::jsonb
+                end as moving) m;
+
+create view drover.stored_attempt as
+ select p.run_id,
+    x.key::integer as step_no,
+    e.value as attempt
+   from drover.run_page p
+     cross join lateral jsonb_each(drover.page_json(p.state) -> 's'::text) x(key, value)
+     cross join lateral jsonb_array_elements(x.value -> 'e'::text) e(value)
+union all
+ select run_id,
+    step_no,
+    drover.page_json(attempt) as attempt
+   from drover.attempt_log l;
+
+create view drover.attempt_view as
+ select a.run_id,
+    d.step,
+    nullif(a.step_no / 512, 0) as item,
+    a.step_no % 512 as no,
+    k.kind,
+    k.fence,
+    k.n,
+    (a.attempt ->> 'a'::text)::smallint as attempt,
+    a.attempt ->> 'g'::text as agent_id,
+    a.attempt ->> 's'::text as session,
+    to_timestamp(((a.attempt ->> 'b'::text)::double precision) / 1000::double precision) as started_at,
+    to_timestamp(((a.attempt ->> 'e'::text)::double precision) / 1000::double precision) as ended_at,
+    to_timestamp(((a.attempt ->> 'e'::text)::double precision) / 1000::double precision) - to_timestamp(((a.attempt ->> 'b'::text)::double precision) / 1000::double precision) as took,
+    k.outcome,
+        case k.outcome
+            when 'failure'::text then o.told ->> 1
+            else null::text
+        end as class,
+        case k.outcome
+            when 'failure'::text then o.told ->> 2
+            when 'unknown'::text then o.told ->> 1
+            else null::text
+        end as code,
+        case k.outcome
+            when 'failure'::text then o.told ->> 3
+            when 'unknown'::text then o.told ->> 2
+            else null::text
+        end as message,
+        case k.outcome
+            when 'failure'::text then (o.told ->> 5) = '1'::text
+            when 'cancelled'::text then (o.told ->> 1) = '1'::text
+            else false
+        end as no_effect,
+        case k.outcome
+            when 'failure'::text then (o.told ->> 4)::bigint
+            when 'again'::text then (o.told ->> 1)::bigint
+            else null::bigint
+        end as retry_after_ms,
+    a.attempt ? 'c'::text as counted,
+    nullif((a.attempt ->> 'c'::text)::smallint, '-1'::integer) as policy,
+    a.attempt ->> 'p'::text as progress,
+        case
+            when k.outcome = 'success'::text then
+            case jsonb_typeof(o.told -> 1)
+                when 'string'::text then 'application/json'::text
+                when 'array'::text then (o.told -> 1) ->> 0
+                when 'number'::text then y.type
+                else null::text
+            end
+            else null::text
+        end as output_type,
+        case
+            when k.outcome = 'success'::text then
+            case jsonb_typeof(o.told -> 1)
+                when 'string'::text then o.told ->> 1
+                when 'number'::text then y."json"
+                else null::text
+            end
+            else null::text
+        end as output_json,
+        case
+            when k.outcome = 'success'::text then
+            case jsonb_typeof(o.told -> 1)
+                when 'array'::text then decode((o.told -> 1) ->> 1, 'base64'::text)
+                when 'number'::text then y.data
+                else null::bytea
+            end
+            else null::bytea
+        end as output_data
+   from drover.stored_attempt a
+     join drover.run r on r.id = a.run_id
+     join drover.step_name d on d.definition_id = r.definition_id and d.no = (a.step_no % 512)
+     cross join lateral ( select a.attempt -> 'o'::text as told) o
+     cross join lateral ( select a.attempt ->> 'k'::text as kind,
+            (a.attempt ->> 'f'::text)::integer as fence,
+            o.told ->> 0 as outcome,
+                case
+                    when (a.attempt ->> 'k'::text) = 'late'::text then 2 * coalesce((a.attempt ->> 'n'::text)::integer, 0) +
+                    case o.told ->> 0
+                        when 'success'::text then 1
+                        else 0
+                    end
+                    else coalesce((a.attempt ->> 'n'::text)::integer, 0)
+                end as n) k
+     left join lateral ( select p.type,
+            p."json",
+            p.data
+           from drover.payload p
+          where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n and p.what = 'output'::text and jsonb_typeof(o.told -> 1) = 'number'::text
+         limit 1) y on true;
+
+create view drover.lease_view as
+ select l.run_id,
+    d.step,
+    nullif(l.step_no / 512, 0) as item,
+    l.step_no % 512 as no,
+    m.lease ->> 't'::text as task_kind,
+    l.fence,
+    (m.lease ->> 'a'::text)::smallint as attempt,
+    n.queue,
+    n.task,
+    m.lease ->> 'g'::text as agent_id,
+    encode(l.session, 'hex'::text) as session,
+    l.granted_at,
+    to_timestamp(((m.lease ->> 'by'::text)::double precision) / 1000::double precision) as attempt_by,
+    l.heartbeat_ms,
+    b.last_beat_at,
+    m.progress,
+    coalesce(m.lease #>> '{c,kind}'::text[], 'none'::text) as cancel,
+    to_timestamp(((m.lease ->> 'w'::text)::double precision) / 1000::double precision) as next_look_at,
+    l.partition
+   from drover.lease l
+     join drover.run r on r.id = l.run_id
+     join drover.step_name d on d.definition_id = r.definition_id and d.no = (l.step_no % 512)
+     join drover.lane n on n.id = l.lane
+     left join drover.agent_session b on b.session = l.session
+     left join drover.run_page p on p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
+     cross join lateral ( select (drover.page_json(p.state) -> 's'::text) -> l.step_no::text as step) x
+     cross join lateral ( select x.step ->> 'p'::text as progress,
+                case
+                    when ((x.step -> 'w'::text) ->> 'k'::text) = 'LEASED'::text then x.step -> 'w'::text
+                    else x.step -> 'u'::text
+                end as lease) m;
+
+create view drover.intervention_view as
  select i.run_id,
     d.id as step,
     nullif(greatest(i.step_no, 0) / 512, 0) as item,
@@ -976,10 +1091,10 @@ create view intervention_view as
     i.node,
     i.partition,
     i.epoch
-   from intervention i
-     join run r on r.id = i.run_id
-     join definition f on f.id = r.definition_id
-     left join intervention_rule u on u.rule = i.rule
+   from drover.intervention i
+     join drover.run r on r.id = i.run_id
+     join drover.definition f on f.id = r.definition_id
+     left join drover.intervention_rule u on u.rule = i.rule
      left join lateral ( select e.value ->> 'id'::text as id
            from jsonb_array_elements(f.body::jsonb -> 'steps'::text) with ordinality e(value, place)
           where e.place = (i.step_no % 512 + 1)) d on true;
@@ -996,27 +1111,27 @@ create view drover.inbox_refused as
     refused_at,
     reason,
     message
-   from inbox
+   from drover.inbox
   where refused_at is not null;
 
-create view paused_lane as
+create view drover.paused_lane as
  select l.id as lane,
     q.name as queue,
     q.paused_at,
     q.pause_reason
-   from lane l
-     join queue q on q.namespace_id = l.namespace_id and (q.name = any (array[l.queue, ''::text]))
+   from drover.lane l
+     join drover.queue q on q.namespace_id = l.namespace_id and (q.name = any (array[l.queue, ''::text]))
   where q.paused_at is not null;
 
-create view limited_lane as
+create view drover.limited_lane as
  select l.id as lane,
     l.namespace_id,
     l.queue
-   from lane l
-     join queue q on q.namespace_id = l.namespace_id and q.name = l.queue
+   from drover.lane l
+     join drover.queue q on q.namespace_id = l.namespace_id and q.name = l.queue
   where q.leases_max is not null or q.rate is not null;
 
-create view open_lane as
+create view drover.open_lane as
  select lane,
     state,
     since,
@@ -1026,163 +1141,162 @@ create view open_lane as
     forced_by,
     forced_why,
     forced_at
-   from circuit c
+   from drover.circuit c
   where agent_id = ''::text and coalesce(forced = 1, state <> 0);
 
-create view version_lane as
+create view drover.version_lane as
  select l.id as lane,
     b.id as base,
     l.namespace_id,
     l.queue,
     l.task,
     c.agent_version
-   from lane l
-     join version_class c on c.namespace_id = l.namespace_id and c.queue = l.queue and c.class = l.class
-     join lane b on b.namespace_id = l.namespace_id and b.queue = l.queue and b.task = l.task and b.class = 0;
+   from drover.lane l
+     join drover.version_class c on c.namespace_id = l.namespace_id and c.queue = l.queue and c.class = l.class
+     join drover.lane b on b.namespace_id = l.namespace_id and b.queue = l.queue and b.task = l.task and b.class = 0;
 
-create view silent_lane as
+create view drover.silent_lane as
  select l.id as lane,
     ( select max(a.seen_at) as max
-           from agent a
+           from drover.agent a
           where a.namespace_id = l.namespace_id and a.silent_since is null and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task) and (v.lane is null or a.agent_version = v.agent_version)) as seen_at
-   from lane l
-     left join version_lane v on v.lane = l.id
+   from drover.lane l
+     left join drover.version_lane v on v.lane = l.id
   where (exists ( select
-           from agent a
+           from drover.agent a
           where a.silent_since is not null and a.namespace_id = l.namespace_id and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task) and (v.lane is null or a.agent_version = v.agent_version)));
 
-create view region_use as
+create view drover.region_use as
  select id,
     name,
     (exists ( select
-           from run_open o
-          where o.partition >= (r.id * 256) and o.partition < (r.id * 256 + 256)
+           from drover.run_page p
+          where p.partition >= (r.id * 256) and p.partition < (r.id * 256 + 256) and p.no = 0 and p.ended_at is null
+          order by p.partition, p.run_id
          offset 0)) or (exists ( select
-           from schedule s
+           from drover.schedule s
           where s.partition >= (r.id * 256) and s.partition < (r.id * 256 + 256) and s.wake_at is not null
          offset 0)) or (exists ( select
-           from outbox x
+           from drover.outbox x
           where x.partition >= (r.id * 256) and x.partition < (r.id * 256 + 256)
          offset 0)) or (exists ( select
-           from delivery d
+           from drover.delivery d
           where d.partition >= (r.id * 256) and d.partition < (r.id * 256 + 256) and d.next_try_at is not null
          offset 0)) or (exists ( select
-           from trigger_end t
+           from drover.trigger_end t
           where t.partition >= (r.id * 256) and t.partition < (r.id * 256 + 256)
          offset 0)) or id = 0 and (exists ( select
-           from inbox i
+           from drover.inbox i
           where i.refused_at is null
          offset 0)) as used
-   from region r;
+   from drover.region r;
 
 -- comments
 
-comment on table agent is 'An agent session as the servers see it; agent_session is what leases go by.';
-comment on column agent.queues is 'Those of its last poll; null: it has not polled yet.';
-comment on column agent.tasks is 'Those of its last poll; empty: any of its queues.';
-comment on column agent.server is 'The address of the server that it called last.';
-comment on column agent.succeeded_at is 'When a success that it reported was last taken.';
-comment on column agent.called_at is 'When it last called; a poll that is parked since counts for seen_at alone.';
-comment on column agent.silent_since is 'It lost a lease for silence, or its connection, and has not called since; null: it has not.';
-comment on column api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
-comment on column api_token.namespace_id is 'null: it is for every namespace.';
-comment on column api_token.queues is 'Those that an agent may poll with it; empty: all.';
-comment on column api_token.used_at is 'When it was shown, as one server noted it: at most once a minute.';
-comment on table attempt is 'One row per task that ended, with its outcome; late reports and failures said by the engine beside it.';
-comment on column attempt.charged is 'The retry policy that its try was charged to, -1 if to none; null: it did not count.';
-comment on table circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';
-comment on column circuit.agent_id is 'Empty: the circuit of the lane itself.';
-comment on column circuit.version is 'Another one with each change, never used twice: what a change compares.';
-comment on column circuit.until is 'From then on one task may try.';
-comment on column circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
-comment on column circuit.trial_run is 'The task that tries: its lease is told by these four.';
-comment on column circuit_end.runs is 'Up to two of the runs with a bad end: no more are asked about.';
-comment on table circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
-comment on table decision is 'What each approver has said to an approval step.';
-comment on table definition is 'What workflows say, by content: each content once in a namespace.';
-comment on column definition.unused_since is 'No version of a workflow and no run has had it since then; null: one had, or nobody has looked.';
-comment on table delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';
-comment on column delivery.run_id is 'Of the first that it tells of.';
-comment on table due is 'Moments of what has no row of its own: backoffs, timers, signals, approvals, callbacks.';
-comment on table escalation is 'A question that only a person may answer; its number is that of the run.';
-comment on column escalation.code is 'The error code that led to it: with workflow, step and reason, its cause.';
-comment on column escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
-comment on column escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
-comment on table fire is 'What became of a moment of a schedule: at most one run.';
-comment on column fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
-comment on column fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
-comment on column fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';
-comment on table hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
-comment on table inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
-comment on column inbox.taken_until is 'A server is at it; from then on another may be.';
-comment on column intervention.step_no is '-1: about the run.';
-comment on table lane_question is 'The last escalation that was asked about a lane which nobody polled.';
-comment on table learned_duration is 'How long attempts of a step of a workflow version take that end well: two sketches, written once a minute by each server that has more. As many rows as versions have steps.';
-comment on column learned_duration.step_no is 'All items of a map are at the place of the first.';
-comment on column learned_duration.older is 'The 10,000 samples before those of the recent one; null: there are none yet.';
-comment on table lease is 'A step in the hands of an agent is a row here.';
-comment on column lease.progress_at is 'When the progress last became another one; the grant, until then.';
-comment on column lease.suspect_at is 'When the attempt was found to run far longer than others of its step.';
-comment on table message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
-comment on column message.step_key is 'The end of a child run: the step that began it, under this fence.';
-comment on column namespace.retention_ms is 'Runs go so long after their end; null: they are kept.';
-comment on column namespace.open_runs_max is 'null, as of the other limits: there is none.';
-comment on column node.regions is 'Those whose partitions it watches; null: all.';
-comment on table outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
-comment on column outbox.n is 'The number of the escalation; 0: about the run.';
-comment on column partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
-comment on column partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
-comment on table paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
-comment on table pin_move is 'Ready rows of this workflow may stand where its pins, or its pause, do not want them. Written with the change, gone when they have been moved; housekeeping finishes what was left in the middle.';
-comment on table queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
-comment on column queue.leases_max is 'Most tasks with agents at a time; null: any number.';
-comment on column queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
-comment on column queue.tokens is 'What the bucket of the rate held at filled_at.';
-comment on table ready is 'A step that may run now is a row here; a claim moves it to lease and touches nothing else.';
-comment on column ready.lane is 'Negative: nobody may claim it, as the workflow of its run is paused.';
-comment on column ready.plain is 'The first try of its step, as planned: its task is made of the plan and the run alone. False where nobody said so.';
-comment on table region is 'Comes with its first namespace, together with its 256 rows of partition_lease, and stays.';
-comment on table rerun is 'A run that does another one again.';
-comment on column rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
-comment on column run.state is 'null while a row in run_open says it; written once, at the end.';
-comment on column run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
-comment on column run.parent_id is 'The run whose step (parent_step, its id) began this one; never changes.';
-comment on column run.parent_until is 'The deadline of the parent when it began this run.';
-comment on column run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
-comment on column run.tracestate is 'As the caller gave it.';
-comment on column run_count.event is 'As in run_count_delta.';
-comment on column run_count_delta.event is '-1: accepted. Else they ended, in this state of run.';
-comment on table run_mark is 'What a run is found by, in lists with a filter.';
-comment on column run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
-comment on table run_open is 'One row per open run; its presence is what open means. A pass locks it.';
-comment on column run_open.verdict is 'The reason of the verdict, or of the end once that is certain.';
-comment on column run_open.stage is 'What an ESCALATED run was doing; the columns of that state hold the rest.';
-comment on column run_open.wake_at is 'The next moment of the run itself; of a PENDING one its start, or its deadline.';
-comment on column run_open.depth is 'Parents above it, which run tells; null: it is no child.';
-comment on table schedule is 'A calendar by which runs begin. Deleted ones stay until their fires are gone.';
-comment on column schedule.series is 'Grows with each other calendar: moments of different ones are different.';
-comment on column schedule.revision is 'Grows when a person changes it.';
-comment on column schedule.spec is 'What a person said of it, as JSON.';
-comment on column schedule.next_moment is 'The next moment as fire.moment names it; next_at is its instant. null: none comes any more.';
-comment on column schedule.wake_at is 'When its owner acts: next_at and jitter; null while it is paused.';
-comment on table signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
-comment on table slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
-comment on table step is 'Written by a pass only, from the end of its first need on; OPEN is READY or LEASED.';
-comment on column step.no is 'The step''s number in the plan, and 512 more for each item of a map, from 1; item 0 is the step.';
-comment on column step.held is 'The task of a HELD step, which has no row beside it.';
-comment on column step.strategies is 'Those begun: the plan''s number * 16, + 8 with a changed input, + the mark of the effect.';
-comment on column step.doubt is 'What the ladder goes on with once the effect in doubt is settled, as JSON.';
-comment on column step.items is 'Of a map: how far its items are (Items in server/core/model.ts).';
-comment on table step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
-comment on table step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
-comment on table trigger is 'What waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
-comment on column trigger.secret is 'What signs a body, kept as it is; of a bearer the digest alone is kept.';
-comment on table trigger_end is 'An ended run that a trigger waits for, until it has done what it does.';
-comment on table trigger_refusal is 'What a trigger has refused, one row for each reason; the newest 100 of each trigger.';
-comment on column trigger_refusal.digest is 'SHA-256 of reason and message.';
-comment on table triggered is 'A run that the end of another has set off; depth: triggers behind each other, 1 for the first.';
-comment on table version_class is 'Which agents ask for the lanes of a class. Class 0 has no row: all agents do.';
-comment on table version_pin is 'Ready rows of these runs stand in the lanes of a class of their queue.';
-comment on column version_pin.version is '0: every version of the workflow that has no pin of its own.';
-comment on column version_pin.definition_id is 'That of the version; 0 with version 0.';
-comment on table writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';
+comment on table drover.agent is 'An agent session as the servers see it; agent_session is what leases go by.';
+comment on column drover.agent.queues is 'Those of its last poll; null: it has not polled yet.';
+comment on column drover.agent.tasks is 'Those of its last poll; empty: any of its queues.';
+comment on column drover.agent.server is 'The address of the server that it called last.';
+comment on column drover.agent.succeeded_at is 'When a success that it reported was last taken.';
+comment on column drover.agent.called_at is 'When it last called; a poll that is parked since counts for seen_at alone.';
+comment on column drover.agent.silent_since is 'It lost a lease for silence, or its connection, and has not called since; null: it has not.';
+comment on column drover.api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
+comment on column drover.api_token.namespace_id is 'null: it is for every namespace.';
+comment on column drover.api_token.queues is 'Those that an agent may poll with it; empty: all.';
+comment on column drover.api_token.used_at is 'When it was shown, as one server noted it: at most once a minute.';
+comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was said beside them (kind late, engine, answer). Ask by run_id.';
+comment on table drover.circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';
+comment on column drover.circuit.agent_id is 'Empty: the circuit of the lane itself.';
+comment on column drover.circuit.version is 'Another one with each change, never used twice: what a change compares.';
+comment on column drover.circuit.until is 'From then on one task may try.';
+comment on column drover.circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
+comment on column drover.circuit.trial_run is 'The task that tries: its lease is told by these four.';
+comment on column drover.circuit_end.runs is 'Up to two of the runs with a bad end: no more are asked about.';
+comment on table drover.circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
+comment on table drover.decision is 'What each approver has said to an approval step.';
+comment on table drover.definition is 'What workflows say, by content: each content once in a namespace.';
+comment on column drover.definition.unused_since is 'No version of a workflow and no run has had it since then; null: one had, or nobody has looked.';
+comment on table drover.delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';
+comment on column drover.delivery.run_id is 'Of the first that it tells of.';
+comment on table drover.escalation is 'A question that only a person may answer; its number is that of the run.';
+comment on column drover.escalation.code is 'The error code that led to it: with workflow, step and reason, its cause.';
+comment on column drover.escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
+comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
+comment on table drover.fire is 'What became of a moment of a schedule: at most one run.';
+comment on column drover.fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
+comment on column drover.fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
+comment on column drover.fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';
+comment on table drover.hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
+comment on table drover.inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
+comment on column drover.inbox.taken_until is 'A server is at it; from then on another may be.';
+comment on view drover.inbox_refused is 'What drover.schedule was asked for and no run could be made of, and why.';
+comment on column drover.intervention.step_no is '-1: about the run.';
+comment on view drover.intervention_view is 'What the supervisor has done by itself: by which rule, when it was due and when it was done.';
+comment on table drover.lane_question is 'The last escalation that was asked about a lane which nobody polled.';
+comment on table drover.learned_duration is 'How long attempts of a step of a workflow version take that end well: two sketches, written once a minute by each server that has more. As many rows as versions have steps.';
+comment on column drover.learned_duration.step_no is 'All items of a map are at the place of the first.';
+comment on column drover.learned_duration.older is 'The 10,000 samples before those of the recent one; null: there are none yet.';
+comment on column drover.lease.cancel is 'asked: a heartbeat that names it tells its agent to stop; heard: its agent knows, and its own time ends it; else none.';
+comment on view drover.lease_view is 'Tasks that agents have now, and what was heard of them.';
+comment on table drover.message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
+comment on column drover.message.step_key is 'The end of a child run: the step that began it, under this fence.';
+comment on column drover.namespace.retention_ms is 'Runs go so long after their end; null: they are kept.';
+comment on column drover.namespace.open_runs_max is 'null, as of the other limits: there is none.';
+comment on column drover.node.regions is 'Those whose partitions it watches; null: all.';
+comment on table drover.outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
+comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
+comment on function drover.page_json(text text) is 'A page as jsonb; what that cannot hold is U+FFFD there.';
+comment on function drover.page_of(place integer) is 'The number of the page of a step or of an item (no = step + 512 * item).';
+comment on column drover.partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
+comment on column drover.partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
+comment on table drover.paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
+comment on table drover.pin_move is 'Ready rows of this workflow may stand where its pins, or its pause, do not want them. Written with the change, gone when they have been moved; housekeeping finishes what was left in the middle.';
+comment on table drover.queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
+comment on column drover.queue.leases_max is 'Most tasks with agents at a time; null: any number.';
+comment on column drover.queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
+comment on column drover.queue.tokens is 'What the bucket of the rate held at filled_at.';
+comment on column drover.ready.lane is 'Negative while the workflow of the run is paused: no claim looks there.';
+comment on table drover.region is 'Comes with its first namespace, together with its 256 rows of partition_lease, and stays.';
+comment on view drover.region_use is 'Whether a region has anything to do: its partitions are watched while it has.';
+comment on table drover.rerun is 'A run that does another one again.';
+comment on column drover.rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
+comment on column drover.run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
+comment on column drover.run.parent_id is 'The run whose step (parent_step, its id) began this one; never changes.';
+comment on column drover.run.parent_until is 'The deadline of the parent when it began this run.';
+comment on column drover.run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
+comment on column drover.run.tracestate is 'As the caller gave it.';
+comment on column drover.run_count.event is 'As in run_count_delta.';
+comment on column drover.run_count_delta.event is '-1: accepted. Else they ended, in this state of run.';
+comment on table drover.run_mark is 'What a run is found by, in lists with a filter.';
+comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
+comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
+comment on column drover.run_page.wake_at is 'When the supervisor looks at the page: may be too early, never too late. Null: nothing of it happens by itself.';
+comment on column drover.run_page.namespace_id is 'Of page 0, as the three columns after it.';
+comment on column drover.run_page.ended_at is 'Of page 0; null: the run is open.';
+comment on column drover.run_page.settled is 'Of the page of an item: it is done for good.';
+comment on view drover.run_view is 'Runs and how they stand, from the heads of their pages. steps_left, moving and asking are of open runs.';
+comment on function drover.schedule(namespace text, workflow text, input jsonb, key text, labels jsonb, version integer) is 'Schedules a run if the transaction commits, and returns its key. The same key starts one run only.';
+comment on table drover.schedule is 'A calendar by which runs begin. Deleted ones stay until their fires are gone.';
+comment on column drover.schedule.series is 'Grows with each other calendar: moments of different ones are different.';
+comment on column drover.schedule.revision is 'Grows when a person changes it.';
+comment on column drover.schedule.spec is 'What a person said of it, as JSON.';
+comment on column drover.schedule.next_moment is 'The next moment as fire.moment names it; next_at is its instant. null: none comes any more.';
+comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while it is paused.';
+comment on table drover.signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
+comment on table drover.slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
+comment on table drover.step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
+comment on view drover.step_name is 'The name of each step of each definition, by its number.';
+comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
+comment on view drover.step_view is 'Steps, and items of maps, that something has become of; those that still wait for all their needs are in no page. Ask by run_id.';
+comment on view drover.stored_attempt is 'What attempt_view reads.';
+comment on table drover.trigger is 'What waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
+comment on column drover.trigger.secret is 'What signs a body, kept as it is; of a bearer the digest alone is kept.';
+comment on table drover.trigger_end is 'An ended run that a trigger waits for, until it has done what it does.';
+comment on table drover.trigger_refusal is 'What a trigger has refused, one row for each reason; the newest 100 of each trigger.';
+comment on column drover.trigger_refusal.digest is 'SHA-256 of reason and message.';
+comment on table drover.triggered is 'A run that the end of another has set off; depth: triggers behind each other, 1 for the first.';
+comment on table drover.version_class is 'Which agents ask for the lanes of a class. Class 0 has no row: all agents do.';
+comment on table drover.version_pin is 'Ready rows of these runs stand in the lanes of a class of their queue.';
+comment on column drover.version_pin.version is '0: every version of the workflow that has no pin of its own.';
+comment on column drover.version_pin.definition_id is 'That of the version; 0 with version 0.';
+comment on table drover.writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';

@@ -10,20 +10,26 @@ import { createInbox, type Inbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Advance } from "./scheduler/advance.ts";
 import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
+import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-derived.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { UsualDurations } from "./scheduler/usual-durations.ts";
+import type { InboxRows } from "./store/inbox.ts";
 import type { KeptFor } from "./store/kept-for.ts";
 import type { Plans } from "./store/plans.ts";
-import type { Store } from "./store/store.ts";
+import type { EngineStore } from "./store/store.ts";
 import {
   type CircuitWatch,
   type CircuitWatchOptions,
   createCircuitWatch,
 } from "./supervisor/circuits.ts";
+import {
+  type ConsistencyCheck,
+  type ConsistencyOptions,
+  createConsistencyCheck,
+} from "./supervisor/consistency.ts";
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import type { Ownership } from "./supervisor/ownership.ts";
-import { createSweep, type Sweep, type SweepOptions } from "./supervisor/sweep.ts";
 import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
@@ -31,21 +37,25 @@ import { randomUuid } from "./uuid.ts";
 const FIRST_PARTITION = 0;
 
 export const BACKGROUND_PARTS = [
-  ...(["timers", "sweep", "housekeeping", "beat", "circuits", "dispatch", "health"] as const),
+  ...(["timers", "consistency", "housekeeping", "beat", "circuits", "dispatch", "health"] as const),
   ...(["webhooks", "triggers", "inbox", "intake", "durations"] as const),
 ];
 export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 
 export interface BackgroundOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly address: string;
   readonly post?: Post;
+  readonly inbox?: InboxRows;
   readonly circuits?: CircuitSettings;
   readonly partitions?: readonly number[];
-  readonly measures?: { failed(part: BackgroundPart): void };
+  readonly measures?: {
+    failed(part: BackgroundPart): void;
+    derivedRowsRepaired(rows: number): void;
+  };
 }
 
 /** What has failed without a caller who would hear of it. */
@@ -115,14 +125,15 @@ export function intakeOf({ store, clock, log, measures }: BackgroundOptions): In
 }
 
 export function inboxOf(
-  { store, log, measures, partitions }: BackgroundOptions,
+  { store, inbox: rows, log, measures, partitions }: BackgroundOptions,
   schedule: Scheduler["schedule"],
   owned: Ownership["owned"],
-): Inbox {
+): Inbox | null {
+  if (!rows) return null;
   const first = partitions?.[0] ?? FIRST_PARTITION;
   const isOwner = (): boolean => owned().some(({ partition }) => partition === first);
   const onFailed = () => measures?.failed("inbox");
-  return createInbox({ store, schedule, isOwner, log, onFailed });
+  return createInbox({ rows, store, schedule, isOwner, log, onFailed });
 }
 
 export function deliveriesOf(
@@ -154,11 +165,16 @@ export function housekeepingOf(options: BackgroundOptions, settings: SupervisorC
 
 type Given = "store" | "clock" | "log" | "onFailed";
 
-export function sweepOf(
+export function consistencyOf(
   { store, clock, log, measures }: BackgroundOptions,
-  more: Omit<SweepOptions, Given>,
-): Sweep {
-  return createSweep({ store, clock, log, onFailed: () => measures?.failed("sweep"), ...more });
+  rewriting: RewriteOptions,
+  more: Pick<ConsistencyOptions, "owner" | "settings">,
+): ConsistencyCheck {
+  const rewriteDerived = createRewriteDerived(rewriting);
+  const onFailed = () => measures?.failed("consistency");
+  const onRepaired = (rows: number) => measures?.derivedRowsRepaired(rows);
+  const given = { store, rewriteDerived, clock, log, onFailed, onRepaired };
+  return createConsistencyCheck({ ...given, ...more });
 }
 
 export function beatOf(

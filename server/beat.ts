@@ -12,14 +12,14 @@ import type { Roster } from "./dispatch/roster.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
-import type { Store } from "./store/store.ts";
+import type { EngineStore } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 
 const EVERY_MS = 1_000;
 const POLLED_EVERY_MS = 20_000;
 
 export interface BeatOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly clock: Clock;
   readonly log: Logger;
   /** This process among those that poll a lane. */

@@ -67,8 +67,8 @@ export interface HealthConfig {
   readonly overdueMs: number;
   /** So long without an owner, partitions make it degraded. */
   readonly unownedMs: number;
-  /** Longer since the last whole round of its integrity sweep began make it degraded. */
-  readonly sweepLateMs: number;
+  /** Longer since the last whole round of its consistency check began make it degraded. */
+  readonly consistencyLateMs: number;
   /** How often it looks. */
   readonly lookEveryMs: number;
 }
@@ -77,7 +77,7 @@ export interface HealthConfig {
 export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
   overdueMs: 5_000,
   unownedMs: 2_000,
-  sweepLateMs: 3_600_000,
+  consistencyLateMs: 3_600_000,
   lookEveryMs: 3_000,
 });
 
@@ -120,8 +120,14 @@ export type DatabaseConfig =
       readonly url: string;
       /** Leads to PostgreSQL itself where `url` leads to a transaction pooler. */
       readonly directUrl?: string | undefined;
+      /** Left out: `drover`. */
+      readonly schema?: string | undefined;
     }
-  | { readonly kind: "embedded"; readonly dataDir: string };
+  | {
+      readonly kind: "embedded";
+      readonly dataDir: string;
+      readonly schema?: string | undefined;
+    };
 
 /** A number that a server may be told. */
 export interface Setting {
@@ -206,13 +212,13 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     ...{ flag: "unowned", unit: "ms", byDefault: 2 * SECOND, least: SECOND, most: HOUR },
     why: "partitions without an owner for so long make a server degraded: with the 3 s of --owner-lost it is the 5 s that a take-over may last",
   },
-  sweepEveryMs: {
-    ...{ flag: "sweep-every", unit: "ms", byDefault: SECOND, least: 100, most: HOUR },
-    why: "the integrity sweep looks at a thousand open runs, or through ten thousand of the history, so often: a million open runs of one owner take a quarter of an hour; a round begins 30 looks after the last at the soonest. Slower costs less, and finds a broken row later",
+  consistencyEveryMs: {
+    ...{ flag: "consistency-every", unit: "ms", byDefault: SECOND, least: 100, most: HOUR },
+    why: "how often the consistency check scans a thousand open runs: a million open runs of one owner take a quarter of an hour; a round begins 30 scans after the last one at the earliest. Slower costs less, and finds a wrong derived row later",
   },
-  sweepLateMs: {
-    ...{ flag: "sweep-late", unit: "ms", byDefault: HOUR, least: MINUTE, most: DAY },
-    why: "a server whose integrity sweep has not come round for so long is degraded; for a hundred times --sweep-every, if that is longer. An hour is enough for four million open runs of one server and 36 million runs of the history: with more, give it more",
+  consistencyLateMs: {
+    ...{ flag: "consistency-late", unit: "ms", byDefault: HOUR, least: MINUTE, most: DAY },
+    why: "a server whose last whole round of the consistency check began longer ago than this is degraded; or a hundred times --consistency-every, if that is longer. An hour is enough for three million open runs of one server: with more, give it more",
   },
 } as const satisfies Readonly<Record<string, Setting>>);
 
@@ -236,8 +242,8 @@ export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.fre
   "ownerMoves",
   "overdueMs",
   "unownedMs",
-  "sweepEveryMs",
-  "sweepLateMs",
+  "consistencyEveryMs",
+  "consistencyLateMs",
 ]);
 
 export const SUPERVISOR_DEFAULTS: SupervisorConfig = configOf(
@@ -379,7 +385,7 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     ownerMoves: value("ownerMoves"),
     overdueMs: value("overdueMs"),
     unownedMs: value("unownedMs"),
-    sweepEveryMs: value("sweepEveryMs"),
-    sweepLateMs: value("sweepLateMs"),
+    consistencyEveryMs: value("consistencyEveryMs"),
+    consistencyLateMs: value("consistencyLateMs"),
   });
 }

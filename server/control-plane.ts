@@ -4,13 +4,13 @@ import type { Logger } from "pino";
 import {
   beatOf,
   circuitsOf,
+  consistencyOf,
   deliveriesOf,
   failuresOf,
   housekeepingOf,
   inboxOf,
   intakeOf,
   learningOf,
-  sweepOf,
   triggeringOf,
   undeliveredBy,
 } from "./background.ts";
@@ -33,7 +33,6 @@ import { DroverError } from "./errors.ts";
 import { judgeOf } from "./expressions/judge.ts";
 import type { Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
-import { awoken, logMended, unmended } from "./mended.ts";
 import {
   type Advance,
   type AdvanceOptions,
@@ -54,13 +53,14 @@ import type { Told } from "./scheduler/told.ts";
 import { createUsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
+import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
-import type { SessionLease, Store } from "./store/store.ts";
+import type { EngineStore, SessionLease } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
+import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import type { Deliveries, Post } from "./supervisor/deliveries.ts";
 import { recordFailing } from "./supervisor/failing.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
-import type { Sweep } from "./supervisor/sweep.ts";
 import { createWatches, type Watches } from "./supervisor/watches.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
@@ -71,7 +71,7 @@ import type { Triggering } from "./triggers/triggering.ts";
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
 
 export interface ControlPlaneOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly clock: Clock;
   /** Of what only looks again whether anything has happened, and may wait; left out: `clock`. */
   readonly patient?: Clock;
@@ -81,6 +81,8 @@ export interface ControlPlaneOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Sends webhooks; left out: this process sends none. */
   readonly post?: Post;
+  /** What users have scheduled by SQL; left out: they cannot. */
+  readonly inbox?: InboxRows;
   /** When circuits open, and for how long; left out: as CIRCUIT_DEFAULTS. */
   readonly circuits?: CircuitSettings;
   /** Where spans go, and of which share of the runs; left out: nobody traces. */
@@ -106,7 +108,7 @@ export interface ControlPlane {
   readonly fire: Fire["fire"];
   readonly ownership: Ownership;
   readonly watches: Watches;
-  readonly sweep: Sweep;
+  readonly consistency: ConsistencyCheck;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
@@ -141,7 +143,6 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const tell = (told: Told): void => {
     measures?.worked(told.worked);
     traces?.told(told);
-    logMended(log, told.worked);
     for (const run of told.runs) watch.changed(run);
     wake(told.lanes);
     ends.count(told.ended);
@@ -154,16 +155,16 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const handOver: HandOver = { claim: (...a) => claims.claim(...a), begun: (a) => claims.begun(a) };
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
-  const [onFlown, onUnmended] = [measures?.onFlown, unmended(log)];
+  const onFlown = measures?.onFlown;
   const intake = intakeOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError, waitingMax },
-    ...{ stood: { ...versions, ...gate }, onFlown, onUnmended, traces: options.spans && traces },
+    ...{ stood: { ...versions, ...gate }, onFlown, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
-  const { fire, idle: fired } = createFire({ ...timed, onAwoken: awoken(log, measures) });
+  const { fire, idle: fired } = createFire(timed);
   const claims = createClaims({
     ...{ store, plans, waiters, gate, marks, clock, random, onError },
     taskTrace: options.spans && traces?.task,
@@ -185,7 +186,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     onMoment: (moment) => watches.announce(moment),
     quiet: async () => {
       await watches.quiet();
-      await sweep.quiet();
+      await consistency.quiet();
     },
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
@@ -202,13 +203,13 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
   const housekeeping = housekeepingOf(looking, settings);
   const learning = learningOf(looking, usual, settings);
-  const sweep = sweepOf(looking, { plans, advance, fire, owner, settings });
+  const consistency = consistencyOf(looking, shared, { owner, settings });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
   const beat = beatOf(looking, { marks, ...parked, circuits });
-  const loops = [beat, intake, triggers, housekeeping, learning, sweep];
+  const loops = [beat, intake, triggers, housekeeping, learning, consistency];
   forgetWith(store, [plans, lanes, claims, parked.roster], waiters);
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlown });
   const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
@@ -220,7 +221,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
-    ...{ advance, fire, ownership, watches, sweep },
+    ...{ advance, fire, ownership, watches, consistency },
     ...{ deliveries, triggers, beat, circuits, learning, payloadBytesMax: intake.payloadBytesMax },
     async start() {
       // Before anything is handed out or given up.
@@ -236,7 +237,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await deliveries?.stop();
       for (const one of loops) await one.stop();
       await watches.stop();
-      await inbox.stop();
+      await inbox?.stop();
       const flown = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
       await Promise.all([...flown, fired()]);
       await learning.runOnce();
@@ -251,7 +252,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
  * gone. Polls that are parked wait at lanes of the last one: their agents poll again.
  */
 function forgetWith(
-  store: Pick<Store, "onIncarnation">,
+  store: Pick<EngineStore, "onIncarnation">,
   all: readonly { forget(): void }[],
   waiters: Pick<Waiters, "endAll">,
 ): void {

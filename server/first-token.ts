@@ -8,6 +8,7 @@ import {
 } from "@drover/proto/drover/v1/token_pb.ts";
 import { systemRandom } from "./clock.ts";
 import { LOG_DEFAULTS, RPC_DEFAULTS } from "./config.ts";
+import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { MIGRATIONS } from "./main.ts";
 import { createNamespaces } from "./rpc/namespaces.ts";
 import { createRequestCheck } from "./rpc/request-check.ts";
@@ -25,12 +26,13 @@ const NOBODY = {
 export async function createTokenInDatabase(
   connectionString: string,
   asked: MessageInitShape<typeof CreateTokenRequestSchema>,
+  schema: string = DATABASE_SCHEMA,
 ): Promise<CreateTokenResponse> {
   const request = create(CreateTokenRequestSchema, asked);
   createRequestCheck(RPC_DEFAULTS).check(CreateTokenRequestSchema, request, null);
-  await migrate(connectionString, { folder: MIGRATIONS });
+  await migrate(connectionString, { folder: MIGRATIONS, schema });
   const log = createLog(LOG_DEFAULTS);
-  const store = createPostgresStore({ connectionString, log });
+  const store = createPostgresStore({ connectionString, schema, log });
   try {
     const namespaces = createNamespaces(store);
     const calls = createTokenCalls({ store, namespaces, random: systemRandom, log });

@@ -1,85 +1,85 @@
-// Batches that form by themselves. Items are gathered into flights: one leaves at once if the last
-// left `spacingMs` ago or more, so a lonely call waits for nobody; else when that time is over,
-// `fullAt` items wait, or more than the sizes of one flight allow. Where calls come together, that
-// time follows what flights take, so that a machine which is slow, or busy, is not made busier by
-// many small ones.
+// Batches that form by themselves. A batch is flushed at once while its bucket has a token, so a
+// lonely call waits for nobody, and no timer is set while the machine has room; otherwise when the
+// next token arrives, when `fullAt` items are pending, or more than the sizes of one batch allow.
 //
-//   item: waiting → in flight → settled, or waiting again ("again": somebody else holds its row;
-//   "postponed": this flight did not try it)
+//   item: pending → in flight → settled, or pending again ("again": somebody else holds its row;
+//   "postponed": this batch did not try it)
 //
-// A flight that fails by a retryable code flies once more; else it is split in halves until the bad
-// item fails alone. Items with the same key are in one flight at a time; after MISSES_MAX tries an
-// item flies alone and may wait for the row. Who boards which flight: boarding.ts. The queue is
-// bounded for callers, whom it refuses with OVERLOADED: they repeat their call.
+// A batch that fails by a retryable code is tried once more; else it is split in halves until the
+// bad item fails alone. Items with the same key are in one batch at a time; after MISSES_MAX tries
+// an item is alone in its batch and may wait for the row. Which items are in the next batch:
+// boarding.ts. The queue is bounded for callers, whom it refuses with OVERLOADED: they repeat their
+// call.
 import { type Board, createBoarding, type Share } from "./boarding.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
+import { createTokenBucket, type TokenBucketSize } from "./token-bucket.ts";
 
 const MISSES_MAX = 3;
 const OVERLOADED_RETRY_MS = 250;
-/** Between flights that carry more than a lonely call, in what they take, and at most. */
-const SPACING_PER_FLIGHT = 2;
-const SPACING_MS_MAX = 12;
-/** Items that flights carry on the average where each call is alone. */
-const LONELY_BELOW = 1.05;
-/** How much the last flight counts in what flights take and carry. */
-const LAST_COUNTS = 0.2;
+/**
+ * For batches that callers wait for: 200 a second, and 20 at once after a pause. At saturation they
+ * are 5 ms apart.
+ */
+export const FLUSH_BUCKET: TokenBucketSize = { everyMs: 5, capacity: 20 };
 
 export type Landing<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
-  /** Somebody else holds its row: it flies again, and at last alone. */
+  /** Somebody else holds its row: it is pending again, and at last alone in its batch. */
   | { readonly kind: "again" }
-  /** The flight had no room for it: it flies again, and that is no miss. */
+  /** The batch had no room for it: it is pending again, and that is no miss. */
   | { readonly kind: "postponed" };
 
 export interface FlightsOptions<Item, Result> {
   readonly name: string;
   readonly clock: Clock;
-  readonly spacingMs: number;
+  /** A token for each batch. */
+  readonly bucket: TokenBucketSize;
+  /** With so many pending items a batch waits for no token. */
   readonly fullAt: number;
-  /** Most items of one flight. */
+  /** Most items of one batch. */
   readonly itemsMax: number;
   /** Most of the sizes of its items together; a single item may be larger. Left out: no bound. */
   readonly sizeMax?: number;
-  /** Flights out at a time that carry items of one share; of all shares together twice as many. */
+  /** Batches in flight with items of one share; of all shares together twice as many. */
   readonly outMax: number;
   /** Items that may wait before callers are refused; left out: there are no callers. */
   readonly waitingMax?: number;
-  /** Items of one key never fly side by side; null: no such bond. */
+  /** Items of one key are in one batch at a time; left out: no such bond. */
   readonly keyOf?: (item: Item) => string;
   /** Left out: 1. */
   readonly sizeOf?: (item: Item) => number;
   /** Left out: all are of one share. */
   readonly shareOf?: (item: Item) => Share;
-  /** The same flight may be tried again as it is. */
+  /** The same batch may be tried again as it is. */
   readonly isRetryable: (error: unknown) => boolean;
-  /** Hears of each flight that has landed, or failed: how many were on board, for how long. */
+  /** Hears of each batch that was applied, or failed: how many items it had, for how long. */
   readonly onFlown?: OnFlown | undefined;
-  /** One landing for each item, in order. `wait`: a flight of its own, which may wait for locks. */
+  /** One landing for each item, in order. `wait`: a batch that may wait for locks. */
   readonly fly: (items: readonly Item[], wait: boolean) => Promise<readonly Landing<Result>[]>;
 }
 
-/** A flight of this name, `ms` long, with so many items. */
+/** A batch of this name, `ms` long, with so many items. */
 export type OnFlown = (name: string, items: number, ms: number) => void;
 
 export interface Flights<Item, Result> {
   /**
-   * Throws OVERLOADED where so many more items have no room to wait. What is submitted right after
-   * it, before anything else is awaited, is not refused.
+   * The items of one call: throws OVERLOADED where so many more have no room to wait, and is not
+   * called then. What `submit` submits before it returns is in one batch, where that has the room.
    */
-  admit(count: number): void;
+  admit<T>(count: number, submit: () => T): T;
   submit(item: Item): Promise<Result>;
   /**
    * What the server does of its own accord. It is never refused, since nobody would repeat it in
    * time: while callers fill the queue, no silence would be noticed. Who submits it bounds it.
    */
   submitOwn(item: Item): Promise<Result>;
-  /** Resolves when nothing waits and nothing is out. */
+  /** Resolves when nothing is pending and nothing in flight. */
   idle(): Promise<void>;
 }
 
-interface Passenger<Item, Result> {
+interface Pending<Item, Result> {
   readonly item: Item;
   readonly share: Share;
   readonly key: string | null;
@@ -94,91 +94,87 @@ export function createFlights<Item, Result>(
   options: FlightsOptions<Item, Result>,
 ): Flights<Item, Result> {
   const { clock } = options;
-  const boarding = createBoarding<Passenger<Item, Result>>(options);
+  const boarding = createBoarding<Pending<Item, Result>>(options);
+  const bucket = createTokenBucket(clock, options.bucket);
   const idlers: (() => void)[] = [];
-  let leftAt = Number.NEGATIVE_INFINITY;
-  let carries = 1;
-  let takesMs = 0;
   let timer: Timer | null = null;
+  /** A call submits its items: the last of them is not there yet. */
+  let isSubmitting = false;
 
-  function consider(): void {
-    const ready = boarding.ready();
-    if (ready === 0) return;
-    const dueIn = leftAt + spacingMs() - clock.monotonicMs();
-    if (dueIn > 0 && ready < options.fullAt && !boarding.isLarge()) {
-      if (timer === null)
-        timer = clock.after(dueIn, () => {
-          timer = null;
-          consider();
-        });
-      return;
+  function flushDue(): void {
+    if (isSubmitting) return;
+    for (let ready = boarding.ready(); ready > 0; ready = boarding.ready()) {
+      const waitMs = bucket.waitMs();
+      if (waitMs > 0 && ready < options.fullAt && !boarding.isLarge()) {
+        flushIn(waitMs);
+        return;
+      }
+      const batch = boarding.board();
+      if (!batch) return;
+      flush(batch);
     }
-    const board = boarding.board();
-    if (!board) return;
-    leave(board);
-    consider();
   }
 
-  function spacingMs(): number {
-    if (carries < LONELY_BELOW) return options.spacingMs;
-    return Math.max(options.spacingMs, Math.min(takesMs * SPACING_PER_FLIGHT, SPACING_MS_MAX));
+  function flushIn(ms: number): void {
+    if (timer) return;
+    timer = clock.after(ms, () => {
+      timer = null;
+      flushDue();
+    });
   }
 
   const isIdle = (): boolean => boarding.out() === 0 && boarding.waiting() === 0;
 
-  function leave(board: Board<Passenger<Item, Result>>): void {
-    const { passengers } = board;
-    leftAt = clock.monotonicMs();
-    carries += (passengers.length - carries) * LAST_COUNTS;
-    const leftAtMs = leftAt;
-    const wait = passengers.some(({ isPatient }) => isPatient);
-    void fly(passengers, wait).finally(() => {
-      const tookMs = clock.monotonicMs() - leftAtMs;
-      takesMs += (tookMs - takesMs) * LAST_COUNTS;
-      options.onFlown?.(options.name, passengers.length, tookMs);
-      boarding.landed(board);
-      consider();
+  function flush(batch: Board<Pending<Item, Result>>): void {
+    const { passengers: items } = batch;
+    bucket.take();
+    const flushedAtMs = clock.monotonicMs();
+    const wait = items.some(({ isPatient }) => isPatient);
+    void apply(items, wait).finally(() => {
+      options.onFlown?.(options.name, items.length, clock.monotonicMs() - flushedAtMs);
+      boarding.landed(batch);
+      flushDue();
       if (isIdle()) for (const idler of idlers.splice(0)) idler();
     });
   }
 
-  async function fly(
-    board: readonly Passenger<Item, Result>[],
+  async function apply(
+    batch: readonly Pending<Item, Result>[],
     wait: boolean,
     tries = 0,
   ): Promise<void> {
     try {
       const landings = await options.fly(
-        board.map(({ item }) => item),
+        batch.map(({ item }) => item),
         wait,
       );
-      for (const [place, passenger] of board.entries()) land(passenger, landings[place]);
+      for (const [index, pending] of batch.entries()) settle(pending, landings[index]);
     } catch (error) {
-      if (options.isRetryable(error) && tries === 0) return fly(board, wait, 1);
-      if (board.length === 1 || isAway(error)) {
+      if (options.isRetryable(error) && tries === 0) return apply(batch, wait, 1);
+      if (batch.length === 1 || isAway(error)) {
         const held = options.isRetryable(error) && !isAway(error);
         const told = held ? heldElsewhere(error) : error;
-        for (const passenger of board) passenger.reject(told);
+        for (const pending of batch) pending.reject(told);
         return;
       }
-      const half = Math.ceil(board.length / 2);
-      await fly(board.slice(0, half), wait);
-      await fly(board.slice(half), wait);
+      const half = Math.ceil(batch.length / 2);
+      await apply(batch.slice(0, half), wait);
+      await apply(batch.slice(half), wait);
     }
   }
 
-  function land(passenger: Passenger<Item, Result>, landing: Landing<Result> | undefined): void {
-    if (landing?.kind === "done") passenger.resolve(landing.result);
-    else if (landing?.kind === "failed") passenger.reject(landing.error);
-    else if (landing?.kind === "postponed") boarding.wait(passenger);
-    else if (landing?.kind === "again" && passenger.misses <= MISSES_MAX) {
-      passenger.misses += 1;
-      passenger.isPatient = passenger.misses >= MISSES_MAX;
-      boarding.wait(passenger);
-    } else passenger.reject(new Error(`flight ${options.name} landed without an answer`));
+  function settle(pending: Pending<Item, Result>, landing: Landing<Result> | undefined): void {
+    if (landing?.kind === "done") pending.resolve(landing.result);
+    else if (landing?.kind === "failed") pending.reject(landing.error);
+    else if (landing?.kind === "postponed") boarding.wait(pending);
+    else if (landing?.kind === "again" && pending.misses <= MISSES_MAX) {
+      pending.misses += 1;
+      pending.isPatient = pending.misses >= MISSES_MAX;
+      boarding.wait(pending);
+    } else pending.reject(new Error(`an item of batch "${options.name}" got no answer`));
   }
 
-  function admit(count: number): void {
+  function expectRoom(count: number): void {
     if (boarding.waiting() + count <= (options.waitingMax ?? Number.POSITIVE_INFINITY)) return;
     throw new DroverError(
       "OVERLOADED",
@@ -192,14 +188,23 @@ export function createFlights<Item, Result>(
       const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
       const size = options.sizeOf?.(item) ?? 1;
       boarding.wait({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
-      consider();
+      flushDue();
     });
   }
 
   return Object.freeze({
-    admit,
+    admit<T>(count: number, submit: () => T): T {
+      expectRoom(count);
+      isSubmitting = true;
+      try {
+        return submit();
+      } finally {
+        isSubmitting = false;
+        flushDue();
+      }
+    },
     async submit(item: Item): Promise<Result> {
-      admit(1);
+      expectRoom(1);
       return submitOwn(item);
     },
     submitOwn,

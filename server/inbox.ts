@@ -8,8 +8,8 @@
 import type { Logger } from "pino";
 import { DroverError, type Reason } from "./errors.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { InboxAnswer, InboxRow } from "./store/inbox.ts";
-import type { Store } from "./store/store.ts";
+import type { InboxAnswer, InboxRow, InboxRows } from "./store/inbox.ts";
+import type { EngineStore } from "./store/store.ts";
 
 const ROWS_MAX = 200;
 const PRIORITY = 5;
@@ -32,7 +32,8 @@ export interface Inbox {
 }
 
 export interface InboxOptions {
-  readonly store: Pick<Store, "takeInbox" | "settleInbox" | "namespace">;
+  readonly rows: InboxRows;
+  readonly store: Pick<EngineStore, "namespace">;
   readonly schedule: Scheduler["schedule"];
   readonly isOwner: () => boolean;
   readonly log: Logger;
@@ -40,16 +41,16 @@ export interface InboxOptions {
 }
 
 export function createInbox(options: InboxOptions): Inbox {
-  const { store, log } = options;
+  const { rows: inbox, log } = options;
   let under: Promise<void> | null = null;
 
   async function takeOnce(): Promise<void> {
     if (!options.isOwner()) return;
     for (;;) {
-      const rows = await store.takeInbox(ROWS_MAX);
+      const rows = await inbox.take(ROWS_MAX);
       if (rows.length === 0) return;
       const answers = await Promise.all(rows.map((row) => answerOf(options, row)));
-      await store.settleInbox(answers.filter((answer) => answer !== null));
+      await inbox.settle(answers.filter((answer) => answer !== null));
       if (rows.length < ROWS_MAX) return;
     }
   }

@@ -25,6 +25,7 @@ import {
   createControlPlane,
 } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
+import { DATABASE_SCHEMA, databaseSchema } from "./database-schema.ts";
 import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
@@ -46,9 +47,9 @@ import { createTracedCalls } from "./traces/call-spans.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
+/** Scans of the consistency check: a round with few runs takes a third of it. */
+const SCANS_LATE_MAX = 100;
 /** What `npm run dashboard` builds. */
-/** Looks of the integrity sweep: a round where there is little to walk takes a third of it. */
-const LOOKS_LATE_MAX = 100;
 const DASHBOARD = fileURLToPath(new URL("../web/dist", import.meta.url));
 
 interface ProcessOptions {
@@ -209,13 +210,18 @@ async function openStore(
   database: ProcessOptions["database"],
   { log, closers, settings }: { log: Logger; closers: Closers; settings: SupervisorConfig },
 ) {
+  const schema = databaseSchema(database.schema ?? DATABASE_SCHEMA);
   const connectionString = await openDatabase(database, log, closers);
   const { directUrl } = database.kind === "url" ? database : {};
   const directConnectionString = directUrl ?? connectionString;
-  await migrate(directConnectionString, { folder: MIGRATIONS });
+  await migrate(directConnectionString, { folder: MIGRATIONS, schema });
   const { polledMs, ownerLostMs } = settings;
   const times = { polledMs, ownerLostMs };
-  const store = createPostgresStore({ connectionString, directConnectionString, log, times });
+  const store = createPostgresStore({
+    ...{ connectionString, directConnectionString, schema },
+    log,
+    times,
+  });
   closers.push(() => store.close());
   return { connectionString, store };
 }
@@ -248,17 +254,20 @@ async function openPlane(
     ...{ ...rest, clock: systemClock, random: systemRandom, isRetryable },
     ...{ measures, spans, ...(supervision ? { supervision } : {}) },
     post: createPost({ clock: systemClock, allowLocal }),
+    inbox: rest.store.inbox,
   });
   closers.push(() => plane.stop());
   await plane.start();
   const { store, log } = rest;
   const { partitions } = plane.ownership;
-  const { overdueMs, unownedMs, sweepEveryMs } = of.settings;
-  const sweepLateMs = Math.max(of.settings.sweepLateMs, LOOKS_LATE_MAX * sweepEveryMs);
-  const config = { ...HEALTH_DEFAULTS, overdueMs, unownedMs, sweepLateMs, ...options.health };
-  const sweepAgeMs = plane.sweep.roundAgeMs;
+  const { overdueMs, unownedMs, consistencyEveryMs } = of.settings;
+  const leastLateMs = SCANS_LATE_MAX * consistencyEveryMs;
+  const consistencyLateMs = Math.max(of.settings.consistencyLateMs, leastLateMs);
+  const late = { overdueMs, unownedMs, consistencyLateMs };
+  const config = { ...HEALTH_DEFAULTS, ...late, ...options.health };
+  const consistencyAgeMs = plane.consistency.roundAgeMs;
   const itself = createItself({
-    ...{ store, clock: systemClock, log, partitions, sweepAgeMs, config },
+    ...{ store, clock: systemClock, log, partitions, consistencyAgeMs, config },
     onFailed: () => measures.failed("health"),
   });
   observePlane(metrics, { plane, measures, itself });
@@ -291,8 +300,8 @@ function metricsPage(metrics: Metrics): Pages {
   };
 }
 
-async function regionNamed(store: Store, name: string): Promise<number> {
-  const regions = await store.reads.listRegions();
+async function regionNamed({ lists }: Pick<Store, "lists">, name: string): Promise<number> {
+  const regions = await lists.regions();
   const found = regions.find((region) => region.name === name);
   if (found) return found.id;
   const known = regions.map((region) => region.name).join(", ");

@@ -9,8 +9,8 @@ import { plannedOf } from "./core/strategy.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import type { OnFlown } from "./flights.ts";
 import type { Worked } from "./scheduler/told.ts";
-import type { PassRecord } from "./store/changes.ts";
 import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
+import type { PassRecord } from "./store/pass-record.ts";
 import type { Granted } from "./store/store.ts";
 import type { Itself } from "./supervisor/itself.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
@@ -23,8 +23,8 @@ export interface Measures {
   granted(leases: readonly Granted[]): void;
   /** Work that no caller waits for has failed; it is tried again by itself. */
   failed(part: BackgroundPart): void;
-  /** Schedules that the sweep has put right: interventions, though of no run. */
-  awoken(schedules: number): void;
+  /** The consistency check has rewritten derived rows. */
+  derivedRowsRepaired(rows: number): void;
   /** The same dispatcher, which takes note of the sessions that call it. */
   dispatcher(of: Dispatcher): Dispatcher;
   /** Sessions that were heard of in the last minute. */
@@ -37,6 +37,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   // So that a rate is seen from the first one on.
   for (const part of BACKGROUND_PARTS)
     metrics.count("drover_background_failures_total", 0, { part });
+  metrics.count("drover_derived_rows_repaired_total", 0, {});
 
   return Object.freeze({
     onFlown(flight, items, ms) {
@@ -64,8 +65,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
         metrics.record("drover_task_wait_seconds", seconds(grantedAt - ready.readyAt), {});
     },
     failed: (part) => metrics.count("drover_background_failures_total", 1, { part }),
-    awoken: (schedules) =>
-      metrics.count("drover_interventions_total", schedules, { rule: "integrity" }),
+    derivedRowsRepaired: (rows) => metrics.count("drover_derived_rows_repaired_total", rows, {}),
     dispatcher(of) {
       return Object.freeze({
         poll(request, ends) {
@@ -147,7 +147,7 @@ export function observePlane(
     measures,
     itself,
   }: {
-    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "sweep" | "watches">;
+    readonly plane: Pick<ControlPlane, "parked" | "ownership" | "consistency" | "watches">;
     readonly measures: Measures;
     readonly itself: Pick<Itself, "health" | "seen">;
   },
@@ -157,8 +157,8 @@ export function observePlane(
   metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
   metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
   metrics.observe("drover_timers_resting", () => one(plane.watches.resting()));
-  metrics.observe("drover_integrity_round_age_seconds", () =>
-    one(seconds(plane.sweep.roundAgeMs())),
+  metrics.observe("drover_consistency_round_age_seconds", () =>
+    one(seconds(plane.consistency.roundAgeMs())),
   );
   metrics.observe("drover_degraded", () => one(Number(itself.health().status === "degraded")));
   metrics.observe("drover_partitions_unowned", () => {

@@ -18,7 +18,7 @@ import { compileTrigger } from "../server/expressions/trigger-mapping.ts";
 import { definitionOfText } from "../server/rpc/definition-source.ts";
 import { createRequestCheck } from "../server/rpc/request-check.ts";
 import { triggerOfText } from "../server/rpc/trigger-definition.ts";
-import { drover } from "./support/drover-process.ts";
+import { callDrover } from "./support/drover-call.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const readme = readFileSync(join(ROOT, "README.md"), "utf8");
@@ -70,7 +70,7 @@ describe("the README", () => {
     expect(verbs.length).toBeGreaterThan(4);
     for (const verb of verbs) {
       const known = verb.filter((word) => !["holiday", "book"].includes(word));
-      const { code } = await drover([...known, "--help"]);
+      const { code } = await callDrover([...known, "--help"]);
       expect(code, verb.join(" ")).toBe(0);
     }
   });
@@ -88,7 +88,7 @@ describe.for(["OPERATING", "RUNBOOKS"])("the page %s", (name) => {
     }
     expect(commands.size).toBeGreaterThan(6);
     for (const [verb, options] of commands) {
-      const { code, stdout } = await drover([...verb.split(" "), "--help"]);
+      const { code, stdout } = await callDrover([...verb.split(" "), "--help"]);
       expect(code, verb).toBe(0);
       for (const option of options) expect(stdout, verb).toContain(option);
     }
@@ -128,7 +128,7 @@ describe("the page of testing a workflow", () => {
     onTestFinished(() => rmSync(cwd, { recursive: true }));
     copyFileSync(join(ROOT, "agents-examples/holiday/holiday.yaml"), join(cwd, "holiday.yaml"));
     writeFileSync(join(cwd, "holiday.scenarios.yaml"), text);
-    return await drover(["workflow", "test", "holiday.yaml"], { cwd });
+    return await callDrover(["workflow", "test", "holiday.yaml"], { cwd });
   }
 
   test.for(shown.slice(0, -1))("shows scenarios that pass: %#", async (text) => {
@@ -156,7 +156,7 @@ describe("the page of triggers", () => {
     const verbs = [...page.matchAll(/drover (trigger [a-z]+)/g)].map(([, verb = ""]) => verb);
     expect(new Set(verbs).size).toBe(3);
     for (const verb of new Set(verbs))
-      expect((await drover([...verb.split(" "), "--help"])).code, verb).toBe(0);
+      expect((await callDrover([...verb.split(" "), "--help"])).code, verb).toBe(0);
   });
 });
 

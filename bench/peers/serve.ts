@@ -3,6 +3,8 @@
 //   allow N   so many runs may have begun
 //   stop      begin no more; answered by `begun N`
 //   check N   judge the steps of so many runs; answered by `right`, or `wrong` and what is
+//   alone N   so many runs of three steps, the next when the last one has ended; answered by
+//             `alone P50 P99`, in ms from the call to the last step; only if it can do both
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Tally } from "./tally.ts";
@@ -35,6 +37,7 @@ export function serve({ load, work }: { load?: Load; work?: Work }): void {
     allow: (count) => loading?.allow(count),
     stop: async () => say(`begun ${await loading?.stop()}`),
     check: async (runs) => say(work ? await judged(work, runs) : "wrong: nobody to ask"),
+    alone: async (runs) => load && work && say(`alone ${await aloneOf({ load, work }, runs)}`),
   };
   createInterface({ input: process.stdin }).on("line", (line) => {
     const [order = "", count] = line.split(" ");
@@ -56,6 +59,20 @@ async function judged({ tally, judge }: Work, runs: number): Promise<string> {
   }
   const fault = tally.fault(runs);
   return fault === null ? "right" : `wrong: ${fault}`;
+}
+
+async function aloneOf({ load, work: { tally } }: { load: Load; work: Work }, runs: number) {
+  const took: number[] = [];
+  const first = tally.done() / STEPS;
+  for (let run = first; run < first + runs; run++) {
+    const startedAt = performance.now();
+    const all = (run + 1) * STEPS;
+    await load.begin([run]);
+    while (tally.done() < all) await wait(1);
+    took.push(tally.lastMs() - startedAt);
+  }
+  took.sort((a, b) => a - b);
+  return [0.5, 0.99].map((share) => took[Math.ceil(runs * share) - 1]).join(" ");
 }
 
 function createLoading({ runsACall, calls, begin }: Load) {

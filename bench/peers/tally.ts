@@ -4,6 +4,8 @@ const FIRST_ROOM = 1 << 20;
 export interface Tally {
   count(run: number, step: number): void;
   done(): number;
+  /** When the last of them was, by this process's clock. */
+  lastMs(): number;
   /** Of so many runs: the first that is wrong, or null. */
   fault(runs: number): string | null;
 }
@@ -11,6 +13,7 @@ export interface Tally {
 export function createTally(stepsARun: number): Tally {
   let times = new Uint8Array(FIRST_ROOM);
   let done = 0;
+  let lastMs = 0;
   return Object.freeze({
     count(run, step) {
       const at = run * stepsARun + step;
@@ -21,8 +24,10 @@ export function createTally(stepsARun: number): Tally {
       }
       times[at] = (times[at] ?? 0) + 1;
       done++;
+      lastMs = performance.now();
     },
     done: () => done,
+    lastMs: () => lastMs,
     fault(runs) {
       const wrong = times.subarray(0, runs * stepsARun).findIndex((count) => count !== 1);
       const [run, step] = [Math.floor(wrong / stepsARun), wrong % stepsARun];

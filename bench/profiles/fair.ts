@@ -96,7 +96,8 @@ async function startFlood({ address, database }: BenchWorld): Promise<Flood> {
     await wait(LOOK_MS);
     const { rows } = await database.query<{ open: number }>(
       `select count(*)::integer as open
-       from run_open as o join namespace as n on n.id = o.namespace_id where n.name = 'flood'`,
+       from drover.run_page as o join drover.namespace as n on n.id = o.namespace_id
+       where n.name = 'flood' and o.no = 0 and o.ended_at is null`,
     );
     open = rows[0]?.open ?? 0;
   }

@@ -109,7 +109,7 @@ async function allFound(world: BenchWorld, wanted: number) {
     const { rows } = await world.database.query<{ dueAt: number; actedAt: number }>(
       `select (extract(epoch from due_at) * 1000)::float8 as "dueAt",
          (extract(epoch from acted_at) * 1000)::float8 as "actedAt"
-       from intervention_view where rule = 'lease'`,
+       from drover.intervention_view where rule = 'lease'`,
     );
     if (rows.length >= wanted) return rows;
     await wait(500);

@@ -43,7 +43,7 @@ export async function history({ short, say }: Wish): Promise<Measured> {
 
 async function finishedRun({ database }: BenchWorld): Promise<string> {
   const { rows } = await database.query<{ id: string }>(
-    "select id from run where ended_at is not null order by ended_at limit 1",
+    "select run_id as id from drover.run_page where ended_at is not null order by ended_at limit 1",
   );
   const [found] = rows;
   if (!found) throw new Error("no run of the chain has ended: there is nothing to copy");
@@ -52,7 +52,7 @@ async function finishedRun({ database }: BenchWorld): Promise<string> {
 
 async function sizeOf({ database }: BenchWorld): Promise<{ kept: number; gib: number }> {
   const { rows } = await database.query<{ kept: number; gib: number }>(
-    `select (select count(*)::integer from run where state is not null) as kept,
+    `select (select count(*)::integer from drover.run_page where ended_at is not null) as kept,
        pg_database_size(current_database()) / 1073741824.0::float8 as gib`,
   );
   return rows[0] ?? { kept: 0, gib: 0 };

@@ -53,7 +53,7 @@ async function park({ address, database }: BenchWorld, step: Wait, runs: number)
 
 async function waiting({ database }: BenchWorld): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
-    "select count(*)::integer as count from run where workflow = 'parked' and state is null",
+    "select count(*)::integer as count from drover.run as r join drover.run_page as p on p.run_id = r.id and p.no = 0 where r.workflow = 'parked' and p.ended_at is null",
   );
   return rows[0]?.count ?? 0;
 }

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { idleShare } from "../machine.ts";
 import { type Measured, type Spread, spreadOf, type Wish } from "../profile.ts";
 import type { RunTimes } from "../shared-clock.ts";
-import { openWorld, startWorker, type Worker } from "../world.ts";
+import { type BenchWorld, openWorld, startWorker, type Worker } from "../world.ts";
 import { BATCHES, STEPS, saturated } from "./chain.ts";
 
 const SHARES = { at_10_percent: 0.1, at_50_percent: 0.5, at_80_percent: 0.8 };
@@ -14,10 +14,11 @@ const SHORT = { warmS: 1, measureS: 4, alone: 60 };
 const ONE = -1;
 const LOOK_MS = 1;
 
-interface Workers {
+export interface Workers {
   readonly load: Worker;
   /** Of the runs that have ended so far. */
   readonly seen: RunTimes[];
+  kill(): Promise<void>;
 }
 
 export interface Row {
@@ -34,19 +35,13 @@ export async function latency({ short, say }: Wish): Promise<Measured> {
   try {
     const most = (await saturated(world, form, BATCHES)).steps_per_s / STEPS;
     say(`as many as it can do: ${Math.round(most)} runs a second`);
-    const seen: RunTimes[] = [];
-    const agent = await startWorker("latency-agent.ts", [world.address, String(BATCHES.many)]);
-    agent.onMessage((times) => {
-      if (Array.isArray(times)) seen.push(...times);
-    });
-    const load = await startWorker("latency-load.ts", [world.address]);
-    const workers = { load, seen };
+    const workers = await startWorkers(world);
     const figures: Record<string, Row> = { one_at_a_time: await alone(workers, form.alone) };
     for (const [name, share] of Object.entries(SHARES)) {
       say(name);
       figures[name] = await atRate(workers, form, Math.round(most * share));
     }
-    await Promise.all([load.kill(), agent.kill()]);
+    await workers.kill();
     const rows = Object.entries(figures).map(([name, row]) => ({ load: name, ...flat(row) }));
     return {
       settings: { ...BATCHES, ...form, saturated_runs_per_s: most },
@@ -58,7 +53,20 @@ export async function latency({ short, say }: Wish): Promise<Measured> {
   }
 }
 
-async function alone({ load, seen }: Workers, runs: number): Promise<Row> {
+/** Who performs the runs and who schedules them, each a process of its own. */
+export async function startWorkers({ address }: Pick<BenchWorld, "address">): Promise<Workers> {
+  const seen: RunTimes[] = [];
+  const agent = await startWorker("latency-agent.ts", [address, String(BATCHES.many)]);
+  agent.onMessage((times) => {
+    if (Array.isArray(times)) seen.push(...times);
+  });
+  const load = await startWorker("latency-load.ts", [address]);
+  const kill = async () => void (await Promise.all([load.kill(), agent.kill()]));
+  return { load, seen, kill };
+}
+
+/** One run after the other. */
+export async function alone({ load, seen }: Workers, runs: number): Promise<Row> {
   const idle = idleShare();
   for (let run = 0; run < runs; run++) {
     const before = seen.length;

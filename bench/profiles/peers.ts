@@ -5,13 +5,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { measurePeer, type Peer, startTalker } from "../peer.ts";
 import type { Measured, Wish } from "../profile.ts";
+import { restatePeer } from "../restate.ts";
 import { temporalPeer } from "../temporal.ts";
 import { openWorld } from "../world.ts";
 import { BATCHES, ROOMY, STEPS, saturated } from "./chain.ts";
+import { alone, startWorkers } from "./latency.ts";
 
 const PEERS = join(import.meta.dirname, "../peers");
-const LONG = { warmS: 10, measureS: 30 };
-const SHORT = { warmS: 3, measureS: 5 };
+const LONG = { warmS: 10, measureS: 30, alone: 500 };
+const SHORT = { warmS: 3, measureS: 5, alone: 60 };
 const RUNS_OPEN = 2_000;
 /** Of jobs that nothing follows: as many steps as in as many runs of three. */
 const JOBS_OPEN = RUNS_OPEN * STEPS;
@@ -20,13 +22,17 @@ const COLUMNS = [
   ...["product", "version", "how", "steps_per_s", "drover_times", "cpu_us_per_step", "cpu_times"],
   ...["system_cpu_us_per_step", "load_cpu_us_per_step", "db_cpu_us_per_step"],
   ...["wal_bytes_per_step", "full_pages_per_step", "commits_per_step", "statements_per_step"],
-  "checked_steps",
+  ...["alone_p50_ms", "alone_p99_ms", "checked_steps"],
 ] as const;
 
 /** Fewer: each of its steps takes longer, and all that are under way are awaited at the end. */
 const TEMPORAL_RUNS_OPEN = 500;
+const RESTATE_RUNS_OPEN = 500;
 /** Of a row that says why it has no figures. */
 const WHY_MAX = 160;
+
+/** How a row does it. */
+const BATCHED = /, (?:batches|local queue)$/;
 
 type Row = Readonly<Record<string, number | string | null>>;
 
@@ -48,7 +54,7 @@ export async function peers({ short, say }: Wish): Promise<Measured> {
   const ours = await drover(form);
   const rows: Row[] = [ours];
   const all = missing === null ? npmPeers() : [notRun("the peers from npm", missing)];
-  for (const peer of [...all, await temporal(say)]) {
+  for (const peer of [...all, restate(), await temporal(say)]) {
     say(`${peer.product} ${peer.version}: ${peer.how}`);
     rows.push("start" in peer ? await rowOf(peer, form, ours) : peer);
   }
@@ -56,7 +62,19 @@ export async function peers({ short, say }: Wish): Promise<Measured> {
     settings: { steps: STEPS, runs_open: RUNS_OPEN, jobs_open: JOBS_OPEN, ...form, ...ROOMY },
     columns: COLUMNS,
     rows,
+    figures: { by_batches: byBatches(rows) },
   };
+}
+
+/** Of each product that hands out jobs in batches: Drover's rate by the best of its own. */
+function byBatches(rows: readonly Row[]): Readonly<Record<string, number>> {
+  const least: Record<string, number> = {};
+  for (const { product, how, drover_times } of rows) {
+    if (typeof product !== "string" || typeof drover_times !== "number") continue;
+    if (!BATCHED.test(String(how))) continue;
+    least[product] = Math.min(least[product] ?? Number.POSITIVE_INFINITY, drover_times);
+  }
+  return least;
 }
 
 async function drover(form: typeof LONG) {
@@ -69,13 +87,15 @@ async function drover(form: typeof LONG) {
     );
     const system_cpu_us_per_step = server_cpu_us_per_step + agent_cpu_us_per_step;
     const all = withTotal({ ...figures, system_cpu_us_per_step });
+    const workers = await startWorkers(world);
+    const { p50, p99 } = (await alone(workers, form.alone)).run_ms;
+    await workers.kill();
     return {
       product: "drover",
       version: "",
       how: "3 steps",
       ...all,
-      drover_times: 1,
-      cpu_times: 1,
+      ...{ drover_times: 1, cpu_times: 1, alone_p50_ms: p50, alone_p99_ms: p99 },
     };
   } finally {
     await world.stop();
@@ -109,6 +129,14 @@ function notRun(product: string, why: string, version = "") {
   return { product, version, how: `not run: ${shown}` };
 }
 
+function restate() {
+  try {
+    return restatePeer({ stepsARun: STEPS, runsOpen: RESTATE_RUNS_OPEN });
+  } catch (error) {
+    return notRun("restate", messageOf(error));
+  }
+}
+
 /** Minutes, the first time. */
 async function temporal(say: (line: string) => void) {
   say("Temporal's server, built by Go in bench/peers/temporal");
@@ -130,7 +158,7 @@ function install(say: (line: string) => void): string | null {
 
 function npmPeers(): readonly Peer[] {
   const chain = { stepsARun: STEPS, runsOpen: RUNS_OPEN };
-  const alone = { stepsARun: 1, runsOpen: JOBS_OPEN };
+  const jobs = { stepsARun: 1, runsOpen: JOBS_OPEN };
   const one = (
     name: string,
     program: string,
@@ -138,6 +166,7 @@ function npmPeers(): readonly Peer[] {
     { args, ...shape }: typeof chain & { args: readonly string[] },
   ): Peer => ({
     ...{ product: name, version: versionOf(name), how, ...shape, databases: ["drover"] },
+    ...(args[0] === "direct" ? { alone: true } : {}),
     async start({ connectionString }, spawned) {
       const start = (role: string) => {
         const given = ["--no-deprecation", join(PEERS, program), role, connectionString, ...args];
@@ -157,16 +186,16 @@ function npmPeers(): readonly Peer[] {
       ...{ ...chain, args: ["batches", "chain"] },
     }),
     one(graphile, "graphile-worker.ts", "jobs alone, one by one", {
-      ...{ ...alone, args: ["plain", "alone"] },
+      ...{ ...jobs, args: ["plain", "alone"] },
     }),
     one(graphile, "graphile-worker.ts", "jobs alone, local queue", {
-      ...{ ...alone, args: ["batches", "alone"] },
+      ...{ ...jobs, args: ["batches", "alone"] },
     }),
     one("pg-boss", "pg-boss.ts", "3 jobs, each adds the next, batches", {
       ...{ ...chain, args: ["batches", "chain"] },
     }),
     one("pg-boss", "pg-boss.ts", "jobs alone, batches", {
-      ...{ ...alone, args: ["batches", "alone"] },
+      ...{ ...jobs, args: ["batches", "alone"] },
     }),
     one(dbos, "dbos.ts", "3 steps, begun where they run", { ...chain, args: ["direct"] }),
     one(dbos, "dbos.ts", "3 steps, by a queue", { ...chain, args: ["queue"] }),

@@ -187,7 +187,7 @@ async function round(
   await wait(DUE_WITHIN_MS / 8 + Math.random() * LOOK_EVERY_MS);
   const { rows } = await database.query<{ partition: number; at: number }>(
     `select partition, (extract(epoch from clock_timestamp()) * 1000)::float8 as at
-     from partition_lease where node = $1`,
+     from drover.partition_lease where node = $1`,
     [former],
   );
   const at = rows[0]?.at ?? Number.NaN;
@@ -262,10 +262,10 @@ async function leasesLost(
 ): Promise<readonly number[]> {
   const { rows } = await database.query<{ at: number }>(
     `select (extract(epoch from pg_xact_commit_timestamp(i.xmin)) * 1000)::float8 as at
-     from run as r
-     join intervention as i on i.run_id = r.id
-     join intervention_view as v using (run_id, fence, n, acted_at)
-     join attempt as a on a.run_id = i.run_id and a.step_no = i.step_no and a.fence = i.fence
+     from drover.run as r
+     join drover.intervention as i on i.run_id = r.id
+     join drover.intervention_view as v using (run_id, fence, n, acted_at)
+     join drover.attempt_view as a on a.run_id = i.run_id and a.no = i.step_no and a.fence = i.fence
      where v.rule = 'lease' and r.workflow = $1 and a.agent_id like $2`,
     [held, `holder-${by.pid}-%`],
   );
@@ -280,15 +280,15 @@ async function endAll(
   const gone = once(living, "exit");
   living.kill("SIGKILL");
   await gone;
-  await isEmpty(database, "lease");
+  await isEmpty(database, "from drover.lease");
   for await (const { error } of client.bulk("cancel", { filter: { workflow: held } }))
     if (error) throw error;
-  await isEmpty(database, "run_open");
+  await isEmpty(database, "from drover.run_page where no = 0 and ended_at is null");
 }
 
-async function isEmpty(database: Client, table: "lease" | "run_open"): Promise<void> {
+async function isEmpty(database: Client, rowsOf: string): Promise<void> {
   for (;;) {
-    const { rows } = await database.query(`select from ${table} limit 1`);
+    const { rows } = await database.query(`select ${rowsOf} limit 1`);
     if (rows.length === 0) return;
     await wait(200);
   }
@@ -311,7 +311,7 @@ async function owns(
 ): Promise<string> {
   for (;;) {
     const { rows } = await database.query<{ node: string; count: number }>(
-      `select node, count(*)::integer as count from partition_lease where node is not null
+      `select node, count(*)::integer as count from drover.partition_lease where node is not null
        group by node order by count desc`,
     );
     const [most, other, ...more] = rows;
@@ -328,7 +328,7 @@ async function owns(
 async function ownedAt(database: Client, partitions: ReadonlySet<number>) {
   const { rows } = await database.query<{ partition: number; at: number }>(
     `select partition, (extract(epoch from pg_xact_commit_timestamp(xmin)) * 1000)::float8 as at
-     from partition_lease`,
+     from drover.partition_lease`,
   );
   return rows.flatMap(({ partition, at }) => (partitions.has(partition) ? at : []));
 }
@@ -337,7 +337,7 @@ async function timersFired(database: Client, runs: readonly string[]) {
   const { rows } = await database.query<{ due: number; done: number }>(
     `select (extract(epoch from v.due_at) * 1000)::float8 as due,
        (extract(epoch from pg_xact_commit_timestamp(i.xmin)) * 1000)::float8 as done
-     from intervention as i join intervention_view as v using (run_id, fence, n, acted_at)
+     from drover.intervention as i join drover.intervention_view as v using (run_id, fence, n, acted_at)
      where v.rule = 'timer' and i.run_id = any ($1::uuid[])`,
     [runs],
   );
@@ -346,7 +346,7 @@ async function timersFired(database: Client, runs: readonly string[]) {
 
 async function attempts(database: Client, runs: readonly string[]): Promise<number> {
   const { rows } = await database.query<{ count: number }>(
-    "select count(*)::integer as count from attempt where run_id = any ($1::uuid[])",
+    "select count(*)::integer as count from drover.attempt_view where run_id = any ($1::uuid[])",
     [runs],
   );
   return rows[0]?.count ?? 0;

@@ -70,7 +70,7 @@ export async function snapshot({ short, say }: Wish): Promise<Measured> {
 async function hold(holder: Client): Promise<void> {
   await holder.query("set idle_in_transaction_session_timeout = 0; set statement_timeout = 0");
   await holder.query("begin transaction isolation level repeatable read");
-  await holder.query("select count(*) from run_open");
+  await holder.query("select count(*) from drover.run_page");
 }
 
 /** By table, of those that have many: what the snapshot has kept from being cleared away. */

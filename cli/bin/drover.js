@@ -10,7 +10,9 @@ if (Number(process.versions.node.split(".")[0]) < nodeMajorMin) {
   );
   process.exitCode = 2;
 } else {
-  // What was compiled is kept in the system's temporary directory: the next start takes half as long.
+  // What was compiled is kept, so that the next start takes half as long: where NODE_COMPILE_CACHE
+  // says, else in a folder of this user in the system's temporary directory. Where it cannot be
+  // written, nothing is kept, and nothing else happens.
   const { enableCompileCache } = await import("node:module");
   enableCompileCache();
   const { main } = await import("../main.ts");

@@ -1,11 +1,9 @@
-/** The languages in which a graph is written, by the names that `--format` takes. */
+/** The languages in which a graph is written. */
 import { dotOf } from "./dot.ts";
+import type { GraphFormat } from "./format-names.ts";
 import { mermaidOf } from "./mermaid.ts";
 import { svgOf } from "./svg.ts";
 import type { WorkflowGraph } from "./workflow-graph.ts";
-
-export const graphFormats = ["svg", "dot", "mermaid"] as const;
-export type GraphFormat = (typeof graphFormats)[number];
 
 export function graphText(graph: WorkflowGraph, format: GraphFormat): string {
   switch (format) {

@@ -2,8 +2,9 @@
 import { Argument, type Command } from "commander";
 import { createConnection } from "../client.ts";
 import { type Candidate, completionOf, hiddenVerb, namesOf } from "../completion.ts";
-import { contextOf, type GlobalOptions } from "../context.ts";
+import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
+import type { GlobalOptions } from "../global-options.ts";
 
 const scripts = {
   bash: `# drover, completed by bash: source <(drover completion bash), or put that into ~/.bashrc.

@@ -3,6 +3,7 @@ import { type Command, Option } from "commander";
 import { readConfig, settingsOfProgram, unknownVariables } from "../config-file.ts";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
+import type { GlobalOptions } from "../global-options.ts";
 import { printTable } from "../table.ts";
 import { clean, durationWords } from "../words.ts";
 
@@ -28,7 +29,7 @@ export function addConfigVerbs(program: Command, ended: Ended): void {
     if (!program.options.includes(option)) show.addOption(hidden(option));
   show.action((_options: unknown, command: Command) => {
     const { output } = contextOf(command);
-    const file = readConfig(program.opts<{ config?: string }>().config, program)?.file ?? "";
+    const file = readConfig(program.opts<GlobalOptions>().config, program)?.file ?? "";
     const shown = [...settings].map(([name, option]) => shownSetting(name, option, command, file));
     if (output.format === "jsonl") for (const one of shown) output.value({ ...one });
     else output.value({ file, settings: shown.map((one) => ({ ...one })) });

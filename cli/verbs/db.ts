@@ -1,13 +1,13 @@
 /** `drover db url`: where the database is, for psql and other tools. */
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
-import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
+import { addConnectionOptions, type ConnectionOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 
 export function addDbVerbs(db: Command, ended: Ended): void {
-  addDatabaseOptions(db.command("url"))
+  addConnectionOptions(db.command("url"))
     .description("print the connection string, as for psql $(drover db url); it holds the password")
-    .action(async (options: DatabaseOptions, command: Command) => {
+    .action(async (options: ConnectionOptions, command: Command) => {
       const { output } = contextOf(command);
       output.line(await runningDatabaseUrl(options));
       ended(exitCodes.done);

@@ -8,7 +8,7 @@ import { type Command, Option } from "commander";
 import type { Connection } from "../client.ts";
 import { type Context, contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
-import { type GraphFormat, graphFormats } from "../graph/formats.ts";
+import { type GraphFormat, graphFormats } from "../graph/format-names.ts";
 import type { DrawnRun, WorkflowGraph } from "../graph/workflow-graph.ts";
 import { createOutput } from "../output.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";

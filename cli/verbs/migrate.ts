@@ -17,9 +17,10 @@ export function addMigrate(program: Command, ended: Ended): void {
       const { migrate, pendingMigrations } = await import(
         "@drover/server/store/postgres/migrate.ts"
       );
+      const how = { folder, schema: options.databaseSchema };
       const names = options.dryRun
-        ? await pendingMigrations(url, { folder })
-        : (await migrate(url, { folder })).applied;
+        ? await pendingMigrations(url, how)
+        : (await migrate(url, how)).applied;
       for (const name of names) output.line(`${options.dryRun ? "pending" : "applied"}  ${name}`);
       if (names.length === 0) output.note("the database is up to date");
       ended(exitCodes.done);

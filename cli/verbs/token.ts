@@ -12,9 +12,10 @@ import {
   TokenSchema,
 } from "@drover/proto/drover/v1/token_pb.ts";
 import { type Command, Option } from "commander";
-import { addText, contextOf, type GlobalOptions, parseDuration, wholeNumber } from "../context.ts";
+import { addText, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, runningDatabaseUrl } from "../database.ts";
 import { type Ended, exitCodes } from "../failure.ts";
+import type { GlobalOptions } from "../global-options.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { clean, moment, phrase } from "../words.ts";
@@ -99,7 +100,8 @@ async function makeInDatabase(
   options: DatabaseOptions,
 ): Promise<CreateTokenResponse> {
   const { createTokenInDatabase } = await import("@drover/server/first-token.ts");
-  return createTokenInDatabase(await runningDatabaseUrl(options), request);
+  const connectionString = await runningDatabaseUrl(options);
+  return createTokenInDatabase(connectionString, request, options.databaseSchema);
 }
 
 function addList(token: Command, ended: Ended): void {

@@ -11,7 +11,8 @@ import {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Command } from "commander";
 import { contextOf, wholeNumber } from "../context.ts";
-import { type Ended, exitCodes, failureOf } from "../failure.ts";
+import { type Ended, exitCodes } from "../failure.ts";
+import { failureOf } from "../failure-of.ts";
 import { readText } from "../input.ts";
 import { writeList } from "../lists.ts";
 import type { Output } from "../output.ts";

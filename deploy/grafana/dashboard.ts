@@ -224,10 +224,10 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         ],
       },
       {
-        title: "Integrity sweep",
-        about: "Since when the last whole round had begun. Up to an hour is fine.",
+        title: "Consistency check",
+        about: "How long ago the last whole round began. Up to an hour is fine.",
         unit: "s",
-        queries: [{ expr: "max(drover_integrity_round_age_seconds)", legend: "age" }],
+        queries: [{ expr: "max(drover_consistency_round_age_seconds)", legend: "age" }],
       },
     ],
   },

@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -200,7 +202,7 @@ func TestAReportThatComesTooLateOrIsOverIsDropped(t *testing.T) {
 	})
 }
 
-func TestReportsOfOneMomentShareACallAndALonelyOneGoesOutAtOnce(t *testing.T) {
+func TestALonelyReportGoesOutAtOnceAndWhatEndsMeanwhileGoesWithTheNextCall(t *testing.T) {
 	inBubble(t, func(t *testing.T, server *script) {
 		end := make(chan struct{})
 		agent := server.start(drover.WithSlots(100), drover.Handle("book-flight",
@@ -220,12 +222,140 @@ func TestReportsOfOneMomentShareACallAndALonelyOneGoesOutAtOnce(t *testing.T) {
 		equal(t, "tokens", tokensOf(lonely.request.GetResults()), []string{"t0"})
 		equal(t, "after", time.Since(began), 0)
 		close(end)
+		synctest.Wait()
+		accepted(lonely)
 		gathered := server.complete.next()
 		equal(t, "results", len(gathered.request.GetResults()), 39)
-		equal(t, "after", time.Since(began), 2*time.Millisecond)
+		equal(t, "after", time.Since(began), 0)
 		accepted(gathered)
-		accepted(lonely)
 		settle(server, agent)
+	})
+}
+
+func TestACallThatIsNotAnsweredForAQuarterOfASecondHoldsUpNoOther(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(2), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				if task.StepID != "t0" {
+					<-end
+				}
+				return nil, nil
+			}))
+		server.poll.next().answer(tasksOf(aTask("t0"), aTask("t1")))
+		began := time.Now()
+		slow := server.complete.next()
+		close(end)
+		next := server.complete.next()
+		equal(t, "tokens", tokensOf(next.request.GetResults()), []string{"t1"})
+		equal(t, "after", time.Since(began), 250*time.Millisecond)
+		accepted(next)
+		accepted(slow)
+		settle(server, agent)
+	})
+}
+
+func TestAnIdleAgentHasOnePollAndABusyOneAnotherThatRidesWithItsReports(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(10), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				if task.StepID != "t1" {
+					<-end
+				}
+				return nil, nil
+			}))
+		idle := server.poll.next()
+		equal(t, "idle", idle.request.GetMaxTasks(), 10)
+		synctest.Wait()
+		equal(t, "other polls", len(server.poll.calls), 0)
+		idle.answer(tasksOf(aTask("t1"), aTask("t2")))
+		own, report := server.poll.next(), server.complete.next()
+		equal(t, "slots", own.request.GetMaxTasks()+report.request.GetNext().GetMaxTasks(), 9)
+		equal(t, "rides along", report.request.GetNext().GetMaxTasks() > 0, true)
+		// The one is answered, and the other waits.
+		accepted(report, aTask("t3"))
+		own.answer(tasksOf(aTask("t4")))
+		equal(t, "next", server.poll.next().request.GetMaxTasks(), 7)
+		close(end)
+		settle(server, agent)
+	})
+}
+
+func TestTheLongPollHasOneOfSeveralSlotsThatReportsMakeFree(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		end := make(chan struct{})
+		agent := server.start(drover.WithSlots(4), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				if task.StepID != "t0" {
+					<-end
+				}
+				return nil, nil
+			}))
+		tasks := []*droverpb.Task{aTask("t0"), aTask("t1"), aTask("t2"), aTask("t3")}
+		server.poll.next().answer(tasksOf(tasks...))
+		// The slot of the first report is the poll's that rides with it.
+		first := server.complete.next()
+		equal(t, "rides along", first.request.GetNext().GetMaxTasks(), 1)
+		close(end)
+		own := server.poll.next()
+		synctest.Wait()
+		accepted(first)
+		report := server.complete.next()
+		equal(t, "results", len(report.request.GetResults()), 3)
+		asked := own.request.GetMaxTasks() + report.request.GetNext().GetMaxTasks()
+		equal(t, "slots", asked, 4)
+		accepted(report)
+		settle(server, agent)
+	})
+}
+
+func TestPollsUnderWayNeverAskForMoreTasksTogetherThanThereAreFreeSlots(t *testing.T) {
+	inBubble(t, func(t *testing.T, server *script) {
+		const slots = 4
+		var mu sync.Mutex
+		asked, taken, most, given := 0, 0, 0, 0
+		// Tasks for a poll, a moment after it came.
+		tasksFor := func(wanted int) (tasks []*droverpb.Task) {
+			mu.Lock()
+			asked += wanted
+			most = max(most, asked+taken)
+			pause := given % 3
+			mu.Unlock()
+			time.Sleep(time.Duration(pause) * time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			asked -= wanted
+			for range min(wanted, 1+given%3) {
+				taken++
+				given++
+				tasks = append(tasks, aTask(strings.Repeat("t", 1+given%5)))
+			}
+			return tasks
+		}
+		// Said before the agent starts: its first poll comes at once.
+		server.beat.always(func(call *beatCall) { call.answer(beatAnswer()) })
+		server.poll.always(func(call *pollCall) {
+			call.answer(tasksOf(tasksFor(int(call.request.GetMaxTasks()))...))
+		})
+		server.complete.always(func(call *completeCall) {
+			accepted(call, tasksFor(int(call.request.GetNext().GetMaxTasks()))...)
+		})
+		agent := server.start(drover.WithSlots(slots), drover.Handle("book-flight",
+			func(_ context.Context, task *drover.Task) (any, error) {
+				time.Sleep(time.Duration(len(task.StepID)) * time.Millisecond)
+				mu.Lock()
+				defer mu.Unlock()
+				taken--
+				return nil, nil
+			}))
+		time.Sleep(2 * time.Second)
+		agent.stop()
+		equal(t, "what Run returns", <-agent.ended, nil)
+		mu.Lock()
+		defer mu.Unlock()
+		equal(t, "many tasks", given > 300, true)
+		equal(t, "most", most, slots)
 	})
 }
 
@@ -240,8 +370,10 @@ func TestOneReportThatSpoilsAWholeCallIsFoundBySendingEachAlone(t *testing.T) {
 				return nil, nil
 			}))
 		server.poll.next().answer(tasksOf(aTask("t0"), aTask("t1"), aTask("t2")))
-		accepted(server.complete.next())
+		first := server.complete.next()
 		close(end)
+		synctest.Wait()
+		accepted(first)
 		both := server.complete.next()
 		equal(t, "results", len(both.request.GetResults()), 2)
 		both.reply <- refusedField(codes.InvalidArgument, "INVALID_REQUEST", "results[1].outcome")

@@ -1,15 +1,20 @@
 package drover
 
 import (
+	"runtime"
 	"sync"
 	"time"
 )
 
-// gatherer sends items in calls that those of one moment share: a lonely one goes out at once, in a
-// busy program those of 2 ms go together.
+// gatherer sends items in calls that they share.
 //
 //	queued -> under way -> done
 //	   ^----------'  (it has to be sent again)
+//
+// While no call is under way an item goes out at once, with those that goroutines which run already add.
+// What comes while one is under way goes with the next, as soon as that is answered: so calls grow with
+// the time that they take, and no timer delays an item. A full call waits for no other, and neither does
+// the next one when a call is slow; four are under way at most.
 type gatherer[T any] struct {
 	// prepare takes a batch and returns the call that sends it. It is called with the gatherer locked,
 	// so that whoever asks sees either the item in the queue, or what was prepared for it.
@@ -25,11 +30,13 @@ type gatherer[T any] struct {
 	mu        sync.Mutex
 	queue     []T
 	inFlight  int
+	taking    int // of those, calls that have not taken their items yet
 	lastSent  time.Time
 	notBefore time.Time
 	alone     bool
 	stopped   bool
-	timer     *time.Timer
+	timer     *time.Timer // set for pumpAt
+	pumpAt    time.Time
 	waiters   []chan struct{}
 	backoff   backoff
 }
@@ -47,7 +54,8 @@ type sent[T any] struct {
 }
 
 const (
-	gatherFor      = 2 * time.Millisecond
+	// slowAfter: a call that is under way for longer holds up no other.
+	slowAfter      = 250 * time.Millisecond
 	inFlightMax    = 4
 	gatherBytesMax = 3 * 1024 * 1024 // of the 4 MiB of a message
 )
@@ -59,28 +67,29 @@ func (g *gatherer[T]) add(item T) {
 		g.adding(item)
 	}
 	g.queue = append(g.queue, item)
-	if len(g.queue) >= g.itemsMax && g.timer != nil && !g.notBefore.After(time.Now()) {
-		g.timer.Stop()
-		g.timer = nil
-	}
 	g.pump()
 }
 
 func (g *gatherer[T]) pump() {
-	for !g.stopped && len(g.queue) > 0 && g.inFlight < inFlightMax && g.timer == nil {
+	for !g.stopped && g.inFlight < inFlightMax {
+		left := len(g.queue) - g.taking*g.most()
+		if left <= 0 {
+			break
+		}
 		now := time.Now()
 		due := g.notBefore
-		if next := g.lastSent.Add(gatherFor); len(g.queue) < g.itemsMax && next.After(due) {
-			due = next
+		slow := g.lastSent.Add(slowAfter)
+		if g.inFlight > 0 && left < g.most() && slow.After(due) {
+			due = slow
 		}
-		if wait := due.Sub(now); wait > 0 {
-			g.timer = time.AfterFunc(wait, g.onTimer)
+		if due.After(now) {
+			g.pumpLater(due, now)
 			return
 		}
 		g.lastSent = now
 		g.inFlight++
-		call := g.prepare(g.take())
-		go func() { g.settle(call()) }()
+		g.taking++
+		go g.send()
 	}
 	if len(g.queue) == 0 && g.inFlight == 0 {
 		for _, waiter := range g.waiters {
@@ -90,6 +99,35 @@ func (g *gatherer[T]) pump() {
 	}
 }
 
+func (g *gatherer[T]) send() {
+	runtime.Gosched()
+	g.mu.Lock()
+	g.taking--
+	batch := g.take()
+	if len(batch) == 0 || g.stopped {
+		g.inFlight--
+		g.pump()
+		g.mu.Unlock()
+		return
+	}
+	call := g.prepare(batch)
+	// By bytes it may have taken fewer than it could.
+	g.pump()
+	g.mu.Unlock()
+	g.settle(call())
+}
+
+func (g *gatherer[T]) pumpLater(at, now time.Time) {
+	if g.timer != nil {
+		if g.pumpAt.Equal(at) {
+			return
+		}
+		g.timer.Stop()
+	}
+	g.pumpAt = at
+	g.timer = time.AfterFunc(at.Sub(now), g.onTimer)
+}
+
 func (g *gatherer[T]) onTimer() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -97,13 +135,17 @@ func (g *gatherer[T]) onTimer() {
 	g.pump()
 }
 
-func (g *gatherer[T]) take() []T {
-	most := min(len(g.queue), g.itemsMax)
+// most items of the next call.
+func (g *gatherer[T]) most() int {
 	if g.alone {
-		most = 1
+		return 1
 	}
+	return g.itemsMax
+}
+
+func (g *gatherer[T]) take() []T {
 	bytes, count := 0, 0
-	for _, item := range g.queue[:most] {
+	for _, item := range g.queue[:min(len(g.queue), g.most())] {
 		bytes += g.size(item)
 		if count > 0 && bytes > gatherBytesMax {
 			break
@@ -137,12 +179,17 @@ func (g *gatherer[T]) settle(of sent[T]) {
 	g.pump()
 }
 
-// decide calls with whether a call is about to go out. Nothing is queued, and no call is prepared,
-// until it returns: what it reads belongs to that answer.
-func (g *gatherer[T]) decide(with func(gathering bool)) {
+// decide calls with how many items go out with the next calls: none while it rests after one that went
+// wrong. Nothing is queued, and no call is prepared, until it returns: what it reads belongs to that
+// number.
+func (g *gatherer[T]) decide(with func(pending int)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	with(len(g.queue) > 0 && !g.notBefore.After(time.Now()))
+	if g.notBefore.After(time.Now()) {
+		with(0)
+	} else {
+		with(len(g.queue))
+	}
 }
 
 // flushed is closed as soon as nothing is left to send.

@@ -10,12 +10,15 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// polling gets tasks: one long poll at a time for the slots that are free, and polls that ride along
-// with reports, so that a busy agent needs one call for each step.
+// polling gets tasks, by two polls in turn: a long poll of its own, and the poll that rides along with
+// a call of reports. An idle agent has the long poll alone.
 //
 //	parked -> answered | lost -> parked again, after a wait if it went wrong
 //
-// A slot is promised to one poll at a time, so that tasks never come for which there is none.
+// A slot is promised to one poll at a time, so that tasks never come for which there is none. The slots
+// that reports make free are for the poll that rides with them, so that a busy agent needs one call for
+// each step; the others, and one of several in any case, are for the long poll. So while the answer to
+// one poll is on its way, the other one waits.
 type polling struct {
 	log    *slog.Logger
 	polls  *polls
@@ -24,9 +27,9 @@ type polling struct {
 	tasks  []string
 	// free slots: those without a task.
 	free func() int
-	// decide calls with whether a call is about to go out on which a poll can ride, and keeps it so
-	// until that returns.
-	decide func(with func(gathering bool))
+	// decide calls with how many reports go out with the next calls, and a poll with each call, and
+	// keeps it so until that returns.
+	decide func(with func(reports int))
 	send   func(ctx context.Context, seq uint64, most int, wait time.Duration) (
 		*droverpb.PollTaskResponse, error)
 	// accept gives tasks their slots, and begin starts them.
@@ -37,7 +40,9 @@ type polling struct {
 
 	mu       sync.Mutex
 	promised int
-	stopped  bool
+	// parked: the long poll waits, or rests after one that went wrong.
+	parked  bool
+	stopped bool
 }
 
 const (
@@ -74,34 +79,49 @@ func (p *polling) run(ctx context.Context) {
 	}
 }
 
-// promise is for a poll of its own: none is needed while one can ride, unless there is room for more
-// than that can bring. Question and promise are one step: a report that is queued between the two
-// would free its slot for this poll, and have none left for the poll that rides on it.
-func (p *polling) promise() int {
-	most := 0
-	p.decide(func(gathering bool) {
-		if gathering {
-			most = p.promiseAbove(tasksMax)
-		} else {
-			most = p.promiseFree()
+// promise is for the long poll. Question and promise are one step: a report that is queued between the
+// two would free its slot for this poll, and have none left for the poll that rides with it.
+func (p *polling) promise() (most int) {
+	p.decide(func(reports int) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if !p.stopped {
+			most = p.promiseUpTo(besideReports(p.free()-p.promised, reports))
+			p.parked = most > 0
 		}
 	})
 	return most
 }
 
-func (p *polling) promiseFree() int { return p.promiseAbove(0) }
-
-// promiseAbove promises nothing unless more than that are free.
-func (p *polling) promiseAbove(least int) int {
+// promiseToRide is for the poll that rides with so many reports.
+func (p *polling) promiseToRide(reports int) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	free := p.free() - p.promised
-	if p.stopped || free <= least {
+	if p.stopped {
 		return 0
 	}
-	most := min(free, tasksMax)
+	free := p.free() - p.promised
+	if !p.parked {
+		// The long poll is about to wait again.
+		free -= besideReports(free, reports)
+	}
+	return p.promiseUpTo(free)
+}
+
+func (p *polling) promiseUpTo(free int) int {
+	most := min(max(free, 0), tasksMax)
 	p.promised += most
 	return most
+}
+
+// besideReports are those of the free slots that the long poll gets while so many reports wait to go
+// out.
+func besideReports(free, reports int) int {
+	least := 0
+	if free > 1 {
+		least = 1
+	}
+	return max(free-reports, least)
 }
 
 // receive turns promised slots into those of tasks, in one step: else a task that ends at once would
@@ -133,6 +153,9 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 	poll := p.polls.begin(wait)
 	answer, err := p.send(ctx, poll.seq, most, wait)
 	if err == nil {
+		p.mu.Lock()
+		p.parked = false
+		p.mu.Unlock()
 		p.receive(poll, most, answer.GetTasks(), answer.GetWaited().AsDuration())
 		if len(answer.GetTasks()) == 0 && time.Since(poll.sent) < min(hasty, wait) {
 			return p.backoff.next(nil)
@@ -160,9 +183,10 @@ type ride struct {
 	next *droverpb.Next
 }
 
-// ride is nil if there is nothing to poll for.
-func (p *polling) ride() *ride {
-	most := p.promiseFree()
+// ride is for a call of so many reports; nil if there is nothing to poll for.
+func (p *polling) ride(reports int) *ride {
+	most := p.promiseToRide(reports)
+	p.wake()
 	if most == 0 {
 		return nil
 	}

@@ -25,8 +25,8 @@ type report struct {
 type reports struct {
 	gatherer[report]
 	log *slog.Logger
-	// ride may be nil.
-	ride func() *ride
+	// ride for a call of so many reports; what it returns may be nil.
+	ride func(reports int) *ride
 	send func(results []*droverpb.TaskResult, next *droverpb.Next) (*droverpb.CompleteResponse, error)
 	// answered for good: the task is out of the agent's hands.
 	answered func(*held)
@@ -44,7 +44,7 @@ func newReports(log *slog.Logger) *reports {
 }
 
 func (r *reports) prepare(batch []report) func() sent[report] {
-	ride := r.ride()
+	ride := r.ride(len(batch))
 	return func() sent[report] { return r.call(batch, ride) }
 }
 

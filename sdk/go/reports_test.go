@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -78,8 +79,10 @@ func TestReportsOfARefusedCallAreRepeatedAlone(t *testing.T) {
 				return nil, nil
 			}))
 		server.poll.next().answer(tasksOf(aTask("t0"), aTask("t1"), aTask("t2")))
-		accepted(server.complete.next())
+		first := server.complete.next()
 		close(end)
+		synctest.Wait()
+		accepted(first)
 		both := server.complete.next()
 		equal(t, "results", len(both.request.GetResults()), 2)
 		began := time.Now()

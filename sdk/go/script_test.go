@@ -191,6 +191,7 @@ func inBubble(t *testing.T, test func(t *testing.T, server *script)) {
 }
 
 type (
+	pollCall     = incoming[*droverpb.PollTaskRequest, *droverpb.PollTaskResponse]
 	beatCall     = incoming[*droverpb.HeartbeatRequest, *droverpb.HeartbeatResponse]
 	completeCall = incoming[*droverpb.CompleteRequest, *droverpb.CompleteResponse]
 )

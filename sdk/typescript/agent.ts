@@ -99,7 +99,7 @@ export function createAgent(options: AgentOptions): Agent {
     queues: settings.queues,
     tasks: [...handlers.keys()],
     free: () => (held.size - running.size > reportsWaitingMax ? 0 : slots - running.size),
-    gathering: reports.gathering,
+    reporting: reports.pending,
     send: poll,
     receive,
   });
@@ -125,7 +125,7 @@ export function createAgent(options: AgentOptions): Agent {
   }
 
   async function complete(results: Result[]): Promise<CompleteResponse> {
-    const ride = polling.ride();
+    const ride = polling.ride(results.length);
     const request = { namespace, agent, results, ...(ride && { next: ride.next }) };
     try {
       const answer = await channel.unary(rpc.complete, request, { timeoutMs: callMs });

@@ -16,6 +16,8 @@ export interface Clock {
   monotonicMs(): number;
   /** Calls `fn` once, never in the same turn; at once if `ms` is past or negative. */
   after(ms: number, fn: () => void): Timer;
+  /** Calls `fn` once, when this turn of the event loop is over; no time passes. */
+  soon(fn: () => void): void;
   /** At least 0, less than 1; for jitter, not for secrets. */
   fraction(): number;
 }
@@ -29,6 +31,7 @@ export const systemClock: Clock = Object.freeze({
     const handle = setTimeout(fn, Math.min(Math.max(ms, 0), timerMsMax));
     return Object.freeze({ cancel: () => clearTimeout(handle) });
   },
+  soon: (fn: () => void) => void setImmediate(fn),
   fraction: () => Math.random(),
 });
 

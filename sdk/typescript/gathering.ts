@@ -1,11 +1,14 @@
 /**
- * Gathering: items of one moment share a call.
+ * Gathering: items share a call.
  *
  *   queued -> under way -> done
  *      ^----------'  (it has to be sent again)
  *
- * A lonely item goes out at once; in a busy program those of 2 ms go together, as many as a call
- * takes, and four calls in flight.
+ * While no call is under way an item goes out at once, with all that come in the same turn of the
+ * event loop. What comes while a call is under way goes with the next one, as soon as that is
+ * answered: so calls grow with the time that they take, and no timer delays an item. A full call
+ * waits for no other, and neither does the next one when a call is slow; four are under way at
+ * most.
  */
 import { createBackoff } from "./backoff.ts";
 import type { DroverCallError } from "./call-error.ts";
@@ -17,7 +20,7 @@ export interface GatheringOptions<T> {
   readonly itemsMax: number;
   /** At most how many bytes an item takes in a message. */
   readonly sizeMax: (item: T) => number;
-  /** Makes one call; begins in the turn in which its items leave the queue, and never rejects. */
+  /** Makes one call; begins as soon as its items leave the queue, and never rejects. */
   readonly send: (batch: readonly T[]) => Promise<Sent<T>>;
 }
 
@@ -34,15 +37,16 @@ export type Sent<T> =
 
 export interface Gathering<T> {
   add(item: T): void;
-  /** Whether a call is about to go out. */
-  pending(): boolean;
+  /** Items that go out with the next calls; none while it rests after one that went wrong. */
+  pending(): number;
   /** Resolves as soon as nothing is left to send. */
   flushed(): Promise<void>;
   /** Drops what is left. */
   stop(): void;
 }
 
-const spacingMs = 2;
+/** A call that is under way for longer holds up no other. */
+const slowMs = 250;
 /** The message limit is 4 MiB. */
 const bytesMax = 3 * 1024 * 1024;
 const inFlightMax = 4;
@@ -51,24 +55,21 @@ export function createGathering<T>(options: GatheringOptions<T>): Gathering<T> {
   const { clock, itemsMax, sizeMax, send } = options;
   let queue: T[] = [];
   let inFlight = 0;
-  let lastSentMs = -spacingMs;
+  let lastSentMs = 0;
   let notBeforeMs = 0;
   let batchMax = itemsMax;
-  let timer: Timer | null = null;
+  let timer: { readonly atMs: number; readonly set: Timer } | null = null;
+  let pumpsSoon = false;
   const waiters: (() => void)[] = [];
   let stopped = false;
   const backoff = createBackoff(clock);
 
   function pump(): void {
-    while (!stopped && queue.length > 0 && inFlight < inFlightMax && timer === null) {
+    while (!stopped && queue.length > 0 && inFlight < inFlightMax) {
       const nowMs = clock.monotonicMs();
-      const full = queue.length >= itemsMax ? 0 : lastSentMs + spacingMs;
-      const dueMs = Math.max(full, notBeforeMs);
+      const dueMs = nextCallMs();
       if (dueMs > nowMs) {
-        timer = clock.after(dueMs - nowMs, () => {
-          timer = null;
-          pump();
-        });
+        pumpAt(dueMs, nowMs);
         return;
       }
       lastSentMs = nowMs;
@@ -77,6 +78,31 @@ export function createGathering<T>(options: GatheringOptions<T>): Gathering<T> {
     if (queue.length === 0 && inFlight === 0) {
       for (const resolve of waiters.splice(0)) resolve();
     }
+  }
+
+  function nextCallMs(): number {
+    const waits = inFlight > 0 && queue.length < batchMax;
+    return waits ? Math.max(lastSentMs + slowMs, notBeforeMs) : notBeforeMs;
+  }
+
+  function pumpAt(atMs: number, nowMs: number): void {
+    if (timer?.atMs === atMs) return;
+    timer?.set.cancel();
+    const set = clock.after(atMs - nowMs, () => {
+      timer = null;
+      pump();
+    });
+    timer = { atMs, set };
+  }
+
+  /** What ends in one turn shares a call. */
+  function pumpSoon(): void {
+    if (pumpsSoon) return;
+    pumpsSoon = true;
+    clock.soon(() => {
+      pumpsSoon = false;
+      pump();
+    });
   }
 
   function takeBatch(): T[] {
@@ -130,13 +156,9 @@ export function createGathering<T>(options: GatheringOptions<T>): Gathering<T> {
   return Object.freeze({
     add(item: T): void {
       queue.push(item);
-      if (queue.length >= itemsMax && notBeforeMs <= clock.monotonicMs()) {
-        timer?.cancel();
-        timer = null;
-      }
-      pump();
+      pumpSoon();
     },
-    pending: () => queue.length > 0 && notBeforeMs <= clock.monotonicMs(),
+    pending: () => (notBeforeMs <= clock.monotonicMs() ? queue.length : 0),
     flushed(): Promise<void> {
       return new Promise((resolve) => {
         waiters.push(resolve);
@@ -145,7 +167,7 @@ export function createGathering<T>(options: GatheringOptions<T>): Gathering<T> {
     },
     stop(): void {
       stopped = true;
-      timer?.cancel();
+      timer?.set.cancel();
       timer = null;
     },
   });

@@ -1,10 +1,13 @@
 /**
- * Getting tasks: one long poll at a time for the slots that are free, and polls that ride along
- * with reports, so that a busy agent needs one call for each step.
+ * Getting tasks, by two polls in turn: a long poll of its own, and the poll that rides along with a
+ * call of reports. An idle agent has the long poll alone.
  *
  *   parked -> answered | lost -> parked again, after a wait if it went wrong
  *
- * A slot is promised to one poll at a time, so that tasks never come for which there is none.
+ * A slot is promised to one poll at a time, so that tasks never come for which there is none. The
+ * slots that reports make free are for the poll that rides with them, so that a busy agent needs
+ * one call for each step; the others, and one of several in any case, are for the long poll. So
+ * while the answer to one poll is on its way, the other one waits.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -36,8 +39,8 @@ export interface PollingOptions {
   readonly tasks: readonly string[];
   /** Slots without a task. */
   readonly free: () => number;
-  /** Whether a call is about to go out on which a poll can ride. */
-  readonly gathering: () => boolean;
+  /** Reports that go out with the next calls, and a poll with each call. */
+  readonly reporting: () => number;
   /** Sends one PollTask; rejects with DroverCallError. */
   readonly send: (call: PollCall) => Promise<PollTaskResponse>;
   readonly receive: (tasks: readonly Task[], sentMs: number, waitedMs: number) => void;
@@ -53,7 +56,8 @@ export interface Ride {
 export interface Polling {
   /** There may be something to poll for. */
   wake(): void;
-  ride(): Ride | null;
+  /** For a call of so many reports. */
+  ride(reports: number): Ride | null;
   /** Polls no more; resolves when the parked poll has ended. */
   stop(): Promise<void>;
 }
@@ -64,7 +68,7 @@ const tasksMax = 250;
 const hastyMs = 500;
 
 export function createPolling(options: PollingOptions): Polling {
-  const { clock, log, polls, gathering } = options;
+  const { clock, log, polls } = options;
   const backoff = createBackoff(clock);
   const stopping = new AbortController();
   let parked: Promise<void> | null = null;
@@ -72,13 +76,12 @@ export function createPolling(options: PollingOptions): Polling {
   let pause: Timer | null = null;
 
   const unpromised = () => options.free() - reserved;
-  const want = () => Math.min(unpromised(), tasksMax);
 
   function wake(): void {
-    if (stopping.signal.aborted || parked || pause || want() <= 0) return;
-    // More than what the next report can bring is worth a poll beside it.
-    if (gathering() && unpromised() <= tasksMax) return;
-    parked = park(want()).finally(() => {
+    if (stopping.signal.aborted || parked || pause) return;
+    const maxTasks = Math.min(besideReports(unpromised(), options.reporting()), tasksMax);
+    if (maxTasks <= 0) return;
+    parked = park(maxTasks).finally(() => {
       parked = null;
       wake();
     });
@@ -123,11 +126,15 @@ export function createPolling(options: PollingOptions): Polling {
     else log.warn(fields, message);
   }
 
-  function ride(): Ride | null {
-    const maxTasks = want();
+  function ride(reports: number): Ride | null {
+    const free = unpromised();
+    // Where no long poll waits, one is about to.
+    const kept = parked || pause ? 0 : besideReports(free, reports);
+    const maxTasks = Math.min(free - kept, tasksMax);
     if (stopping.signal.aborted || maxTasks <= 0) return null;
     const poll: Poll = polls.begin(0);
     reserved += maxTasks;
+    wake();
     const { tasks, queues } = options;
     return {
       next: create(NextSchema, {
@@ -162,6 +169,12 @@ export function createPolling(options: PollingOptions): Polling {
       await parked;
     },
   });
+}
+
+/** Of the free slots, those for the long poll while so many reports wait to go out. */
+function besideReports(free: number, reports: number): number {
+  if (free <= 0) return 0;
+  return Math.max(free - reports, free > 1 ? 1 : 0);
 }
 
 /**

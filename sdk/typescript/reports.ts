@@ -35,8 +35,8 @@ export interface ReportsOptions {
 
 export interface Reports {
   add(held: HeldTask, outcome: Outcome): void;
-  /** Whether a call is about to go out on which a poll can ride. */
-  gathering(): boolean;
+  /** Reports that go out with the next calls. */
+  pending(): number;
   /** Resolves as soon as nothing is left to report. */
   flushed(): Promise<void>;
   /** Drops what is left. */
@@ -135,7 +135,7 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
 
   return Object.freeze({
     add: (held: HeldTask, outcome: Outcome) => queue.add({ held, outcome, substitute: false }),
-    gathering: queue.pending,
+    pending: queue.pending,
     flushed: queue.flushed,
     stop: queue.stop,
   });

@@ -22,7 +22,7 @@ export const CHILD_CODES: readonly string[] = Object.freeze([
 ]);
 
 /** A child that was told to stop is told again after so long. */
-export const CHILD_LOOK_MS = 3_600_000;
+const CHILD_LOOK_MS = 3_600_000;
 
 export function isChildWait(on: WaitingFor): on is "child" | "child-end" {
   return on === "child" || on === "child-end";

@@ -21,7 +21,6 @@ import {
 import { onAnswer, onEscalationMoment } from "./on-answer.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
 import { onDueMoment, onRunMoment } from "./on-due.ts";
-import { onIntegrity } from "./on-integrity.ts";
 import { onMessages } from "./on-message.ts";
 import { onForgotten, onLeaseMoment, onReadyMoment } from "./on-moment.ts";
 import { onCallback, onReport } from "./on-report.ts";
@@ -166,8 +165,6 @@ function apply(pass: Pass, event: RunEvent): Answer {
       return onEscalationMoment(pass, event);
     case "run-moment":
       return onRunMoment(pass);
-    case "integrity":
-      return onIntegrity(pass, event);
   }
 }
 

@@ -1,5 +1,5 @@
 // What a decision does, as data. `evolve` alone says what an effect means for the state; the store
-// writes the difference and appends the rows that an effect carries.
+// writes what has changed into pages and appends the rows that an effect carries.
 import type { Attempt, Counted, Moment, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
 import type { Message, ParentWord } from "./message.ts";
@@ -32,7 +32,7 @@ export type Side = "forward" | "undo";
 export type NeedEnd = "ok" | "skipped" | "failed";
 
 export type Effect =
-  /** One need of the step has ended; its row is written with the first. */
+  /** One need of the step has ended; it is stored with the first. */
   | { readonly kind: "need-ended"; readonly step: number; readonly how: NeedEnd }
   /** It has ended in a run before this one, and is not done again. */
   | {
@@ -101,12 +101,12 @@ export type Effect =
       readonly fence: number;
       readonly message: ParentWord;
     }
-  /** A moment fired too early, or an alarm was given: the row waits for its next moment. */
+  /** A moment fired too early, or an alarm was given: the step waits for its next timer. */
   | {
       readonly kind: "wake-moved";
       readonly step: number;
       readonly wakeAt: Moment;
-      /** Of a ready row: how long its task may run, where that has moved too. */
+      /** Of a ready task: how long it may run, where that has moved too. */
       readonly until?: Moment | null;
     }
   | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: Moment }
@@ -123,7 +123,7 @@ export type Effect =
       readonly at: Moment;
       readonly wakeAt: Moment;
     }
-  /** The lease is gone and its row is appended. */
+  /** The lease is gone, and the attempt is kept. */
   | {
       readonly kind: "task-ended";
       readonly attempt: Attempt;
@@ -138,7 +138,7 @@ export type Effect =
       readonly was: Counted;
       readonly counted: Counted;
     }
-  /** A row that changes no state: a late report, or an outcome that no agent reported. */
+  /** An attempt that changes no state: a late report, or an outcome that no agent reported. */
   | { readonly kind: "attempt-kept"; readonly attempt: Attempt }
   | {
       readonly kind: "effect-marked";
@@ -237,8 +237,4 @@ export type Effect =
   /** Another run is told something, by a row that is written with this change. */
   | { readonly kind: "message-sent"; readonly to: string; readonly message: Message }
   | { readonly kind: "message-applied"; readonly no: number }
-  /** The rows of the run did not fit each other, and were put right before the pass. */
-  | { readonly kind: "mended" }
-  /** The next hand-out of the step may have happened, and no row says so: its fence is used up. */
-  | { readonly kind: "hand-out-lost"; readonly step: number }
   | { readonly kind: "intervened"; readonly intervention: Intervention };

@@ -36,8 +36,6 @@ const ASKING_AT_THE_END: readonly EventState[] = ASKING.slice(1);
 
 const STALE = "nothing: no such moment stands in such a run";
 const REMINDED = "nothing: people are reminded; past its deadline it is an answer";
-const SOUND =
-  "nothing: its rows fit each other; else they are put right, and what is lost begins again";
 const FINAL = "refused: final is final";
 
 function rows(event: TableEvent, compact: readonly Row[]): readonly EventRow[] {
@@ -217,12 +215,6 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [["COMPENSATING", "FINISHING"], "done", "same", "nothing: it has no deadline any more"],
     [ASKING, "done", "same", "nothing: its deadline stands still"],
     [ENDED, "done", "same", STALE],
-  ]),
-  ...rows("integrity", [
-    [["PENDING", "RUNNING", "PAUSED"], "done", "same", SOUND],
-    [ENDING, "done", "same", SOUND],
-    [ASKING, "done", "same", SOUND],
-    [ENDED, "done", "same", SOUND],
   ]),
 ]);
 

@@ -1,7 +1,6 @@
 // What can happen to a run, and what is answered to whoever said it.
 // An event carries every fact that its rule needs: no rule asks a clock, a database or a die.
 import type { Moment, Outcome, TaskKind } from "./attempt.ts";
-import type { Found } from "./examine.ts";
 import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
@@ -133,12 +132,7 @@ export type RunEvent =
   /** The moment of a backoff, a timer, a signal, an approval or a callback. */
   | { readonly kind: "due-moment"; readonly step: number; readonly on: "backoff" | WaitingFor }
   /** The run's own moment: its deadline, or the end of what it lets settle. */
-  | { readonly kind: "run-moment" }
-  /**
-   * The sweep doubts that its rows fit each other. Who sends the event leaves `found` empty: they
-   * are looked at once the run is locked.
-   */
-  | { readonly kind: "integrity"; readonly found: Found };
+  | { readonly kind: "run-moment" };
 
 export type EventKind = RunEvent["kind"];
 
@@ -263,5 +257,4 @@ const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
   "due-moment": 4,
   "escalation-moment": 4,
   "run-moment": 4,
-  integrity: 4,
 });

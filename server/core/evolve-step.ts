@@ -28,7 +28,6 @@ export type StepEffect = Exclude<
       | "escalation-closed"
       | "message-sent"
       | "message-applied"
-      | "mended"
       | "child-told";
   }
 >;
@@ -68,8 +67,6 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return endTask(step, effect);
     case "attempt-settled":
       return { ...charge(discharge(step, effect.was), effect.counted), lost: 0 };
-    case "hand-out-lost":
-      return { ...step, fence: step.fence + 1, verifies: 0 };
     case "effect-marked":
       return mark(step, effect.strategy, effect.mark);
     case "settling":
@@ -301,7 +298,11 @@ function evolveMoving(step: Step, effect: MovingEffect): Step {
     case "cancel-asked":
       return changeMoving(step, (state) =>
         state.kind === "LEASED"
-          ? { ...state, cancel: { kind: "asked", cause: effect.cause, at: effect.at } }
+          ? {
+              ...state,
+              cancel: { kind: "asked", cause: effect.cause, at: effect.at },
+              wakeAt: effect.at + state.heartbeatMs,
+            }
           : state,
       );
     case "suspected":

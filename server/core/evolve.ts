@@ -25,7 +25,7 @@ export interface Shape {
   readonly isMap: boolean;
 }
 
-/** A step as it is while no row says otherwise. */
+/** A step as it is while no page says otherwise. */
 export function untouchedStep(no: number, needs: number): Step {
   return {
     no,
@@ -65,7 +65,6 @@ export function evolve(
     case "command-noted":
     case "message-sent":
     case "child-told":
-    case "mended":
       return view;
     case "message-applied":
       return { ...view, messages: view.messages.filter(({ no }) => no !== effect.no) };
@@ -124,7 +123,7 @@ function reminded(
   return escalations.map((one) => (one.n === n ? { ...one, wakeAt } : one));
 }
 
-/** Another report of the same pass finds the attempt as one of a later pass would, by its row. */
+/** Another report of the same pass finds the attempt as one of a later pass would. */
 function remember(
   view: View,
   effect: Extract<Effect, { kind: "task-ended" | "attempt-settled" }>,
@@ -217,35 +216,23 @@ function close(
   return { ...view, escalations };
 }
 
-/** The moment at which somebody must look at a lease: it is the earliest of those that it has. */
-export function leaseWakeAt(
-  lease: Lease,
-  silentAt: Moment,
-  stalledAt: Moment,
-  slowAt: Moment = Number.POSITIVE_INFINITY,
-): Moment {
-  if (lease.cancel.kind === "heard") return lease.cancel.by;
-  if (lease.cancel.kind === "asked") return silentAt;
-  return Math.min(silentAt, lease.attemptBy, stalledAt, slowAt);
+export interface LeaseTimes {
+  /** By then a heartbeat must have named a lease that is to be cancelled. */
+  readonly unnamedAt: Moment;
+  readonly stalledAt: Moment;
+  readonly slowAt: Moment;
 }
 
 /**
- * The next moment of a lease whose session has beaten, of which nothing else is due; null: it has
- * to be looked at now.
+ * When somebody must look at a lease: at the earliest of its times. The silence of its session is
+ * not among them: sessions are watched, and a heartbeat moves no lease.
  */
-export function beatenUntil(
-  lease: Lease,
-  { lastBeatAt, slowAfterMs }: { readonly lastBeatAt: Moment; readonly slowAfterMs: number | null },
-  now: Moment,
-): Moment | null {
-  if (lease.cancel.kind !== "none") return null;
-  const silentAt = Math.max(lease.grantedAt, lastBeatAt) + lease.heartbeatMs;
-  const stalledAt =
-    lease.stallMs === null ? Number.POSITIVE_INFINITY : lease.progressAt + lease.stallMs;
-  const isWatched = slowAfterMs !== null && lease.suspectAt === null;
-  const slowAt = isWatched ? lease.grantedAt + slowAfterMs : Number.POSITIVE_INFINITY;
-  const wakeAt = leaseWakeAt(lease, silentAt, stalledAt, slowAt);
-  return wakeAt > now ? wakeAt : null;
+export function leaseWakeAt(
+  { cancel, attemptBy }: Pick<Lease, "cancel" | "attemptBy">,
+  { unnamedAt, stalledAt, slowAt }: LeaseTimes,
+): Moment {
+  if (cancel.kind === "heard") return cancel.by;
+  return cancel.kind === "asked" ? unnamedAt : Math.min(attemptBy, stalledAt, slowAt);
 }
 
 /** The moment of the run itself, if its state has one. */

@@ -1,5 +1,5 @@
 // What a step waits for that is in its queue, with an agent, or due at a moment. What happens next
-// is what on-moment.ts and on-due.ts do when the moment of its row comes.
+// is what on-moment.ts and on-due.ts do when its timer comes.
 
 import type { Moment } from "./attempt.ts";
 import type {
@@ -124,8 +124,11 @@ function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolea
 const NO_SIGNS: LeaseSigns = Object.freeze({ lastBeatAt: null, progress: null });
 
 function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
-  const { task, agentId, cancel, attemptBy, suspectAt, wakeAt } = lease;
+  const { task, agentId, cancel, attemptBy, suspectAt } = lease;
   const { lastBeatAt, progress: text } = seen.signs.leases.get(step.no) ?? NO_SIGNS;
+  // The silence of its session is found beside the lease's own times.
+  const silentAt = Math.max(lease.grantedAt, lastBeatAt ?? 0) + lease.heartbeatMs;
+  const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
   if (cancel.kind !== "none") {
     const heard = cancel.kind === "heard";
     const { cause } = cancel;

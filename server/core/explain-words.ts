@@ -184,7 +184,7 @@ const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
   escalate: "a person is asked",
   "fall-back": "the next fallback is tried",
   fail: "it fails",
-  "check-lease": "the supervisor looks whether the agent is still there",
+  "check-lease": "the supervisor looks at the attempt again",
   "tell-to-stop": "its time is over and the agent is told to stop",
   "end-lease": "the agent loses it, whatever it does",
   "make-ready": "it is ready for an agent",

@@ -11,7 +11,7 @@ export interface SeenRun {
   readonly pivoted: boolean;
   readonly createdAt: Moment;
   readonly endedAt: Moment | null;
-  /** Those without a row are BLOCKED and have done nothing. */
+  /** Those in no page are BLOCKED and have done nothing. */
   readonly steps: ReadonlyMap<number, Step>;
   /** Oldest first. */
   readonly attempts: readonly SeenAttempt[];

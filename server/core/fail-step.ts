@@ -16,7 +16,7 @@ export const PERMANENT = Object.freeze({
   lostBy: null,
 });
 
-/** A failure that no agent reported, as a row. */
+/** A failure that no agent reported, as an attempt. */
 export function keepFailure(pass: Pass, step: Step, code: string, message: string): void {
   const { now } = pass.occasion;
   emit(pass, {

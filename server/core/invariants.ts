@@ -1,6 +1,6 @@
 // What is true of every run between two passes. Broken means a bug of ours, never an operating
-// error: the property tests assert it after each decision, the integrity sweep for the rows of a
-// run. The view must hold every step row of the run.
+// error: the property tests assert it after each decision. The view must hold every step of the run
+// that is in a page.
 
 import type { TaskKind } from "./attempt.ts";
 import { asks, currentMark, untouchedStep } from "./evolve.ts";
@@ -27,7 +27,7 @@ import { currentStrategy, leavesEffect, strategyToUndo } from "./strategy.ts";
 interface Run {
   readonly plan: Plan;
   readonly view: View;
-  /** All steps of the plan, with those that no row says anything about. */
+  /** All steps of the plan, with those that are in no page. */
   readonly steps: readonly Step[];
   /** And the items of maps that have begun. */
   readonly all: readonly Step[];
@@ -68,8 +68,8 @@ type Counters = Pick<
   "stepsLeft" | "finallyLeft" | "moving" | "asking" | "undosLeft" | "undone"
 >;
 
-/** What a run counts, by what its steps are; `rows`: of all that have one. */
-export function runCounters(plan: Plan, rows: ReadonlyMap<number, Step>): Counters {
+/** What a run counts, by what its steps are; `rows`: those in pages. */
+function runCounters(plan: Plan, rows: ReadonlyMap<number, Step>): Counters {
   const left = (always: boolean): number =>
     plan.steps.filter(
       (step) => step.always === always && !isFinal(rows.get(step.no)?.forward ?? BLOCKED),
@@ -268,7 +268,7 @@ function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run
   return waitingFor === 0 ? ["BLOCKED, but waits for nothing"] : [];
 }
 
-/** A ready row and a lease are the next hand-out; each moving state has a moment. */
+/** A ready task and a lease are the next hand-out; each moving state has a moment. */
 function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): string[] {
   const moving = movingSide(step);
   if (!moving || moving.state.kind === "HELD") return [];
@@ -363,7 +363,7 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
 }
 
 /** What a map counts of its items. */
-export function itemCounters(own: readonly Step[]): Omit<Items, "total" | "undoFrom"> {
+function itemCounters(own: readonly Step[]): Omit<Items, "total" | "undoFrom"> {
   const count = (of: (item: Step) => boolean): number => own.filter(of).length;
   return {
     begun: own.length,

@@ -3,9 +3,9 @@
 //   Run      PENDING → RUNNING → STOPPING → COMPENSATING → FINISHING → an end; PAUSED and ESCALATED
 //            beside
 //   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that
-//            is READY (a row in `ready`), LEASED (a row in `lease`), BACKOFF or WAITING (a row in
-//            `due`), or HELD (ready, but its run is paused). A map is MAPPING while its items move:
-//            they are steps of their own, and it counts them
+//            is READY (found by its lane), LEASED (found by its session), BACKOFF or WAITING (with
+//            a timer), or HELD (ready, but its run is paused). A map is MAPPING while its items
+//            move: they are steps of their own, and it counts them
 //
 // The run counts instead of looking: its counters decide its state, so a pass loads only the steps
 // that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
@@ -162,7 +162,7 @@ export interface Doubt extends Setback {
   readonly tries: number;
 }
 
-/** The attempt row that holds a step's output. */
+/** The attempt that has a step's output. */
 export interface ResultRef {
   readonly fence: number;
   readonly kind: AttemptKind;
@@ -178,7 +178,7 @@ export interface Step {
   /** The strategies begun so far; the last one is current. Never empty. */
   readonly strategies: readonly Strategy[];
   /**
-   * Perform and compensate tasks handed out and ended so far; a lease or a ready row has the next.
+   * Perform and compensate tasks handed out and ended so far; a lease or a ready task has the next.
    */
   readonly fence: number;
   /** Tries that counted, of the current strategy or, once it began, of the undo. */
@@ -299,7 +299,7 @@ export interface Run {
 }
 
 /**
- * The part of a run that a pass has loaded. Steps without a row are BLOCKED with all their needs.
+ * The part of a run that a pass has loaded. Steps in no page are BLOCKED with all their needs.
  */
 export interface View {
   readonly run: Run;

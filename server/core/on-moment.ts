@@ -1,10 +1,10 @@
-// The moment of a lease or of a ready row has come: what did *not* happen, and what follows. Each
-// rule looks again before it acts: the row may have moved since the supervisor saw it, and a moment
-// may fire too early, never too late.
+// The time of a lease or of a ready task has come: what did *not* happen, and what follows. Each
+// rule looks again before it acts: the task may have moved since the supervisor saw it, and a timer
+// may come too early, never too late.
 
 import type { Moment } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { leaseWakeAt } from "./evolve.ts";
+import { type LeaseTimes, leaseWakeAt } from "./evolve.ts";
 import { PERMANENT } from "./fail-step.ts";
 import { leave, nextPlanned, totalOver } from "./leave-strategy.ts";
 import { type Lease, movingSide, type Ready, type Step } from "./model.ts";
@@ -23,7 +23,7 @@ import {
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
-import type { Usual } from "./usual.ts";
+import { nextSlowLook, type Usual } from "./usual.ts";
 
 const DONE: Answer = { kind: "done" };
 
@@ -43,20 +43,20 @@ export function onLeaseMoment(
   if (lease?.kind !== "LEASED" || lease.fence !== event.fence) return DONE;
   const { now } = pass.occasion;
   const { cancel } = lease;
-  const moments = momentsOf(lease, event);
+  const moments = momentsOf(lease, event, now);
   if (cancel.kind === "heard") {
     if (now >= cancel.by) graceOver(pass, step, lease, cancel.by);
   } else if (now >= moments.silentAt) {
     silent(pass, step, lease, moments);
   } else if (cancel.kind === "none" && now >= lease.attemptBy) {
-    tellToStop(pass, step, lease, moments.silentAt, {
+    tellToStop(pass, step, lease, {
       rule: "attempt",
       cause: "timeout",
       dueAt: lease.attemptBy,
       saw: `ran past ${inWords(lease.attemptBy - lease.grantedAt)}`,
     });
   } else if (cancel.kind === "none" && now >= moments.stalledAt) {
-    tellToStop(pass, step, lease, moments.silentAt, {
+    tellToStop(pass, step, lease, {
       rule: "stall",
       cause: "stalled",
       dueAt: moments.stalledAt,
@@ -65,8 +65,8 @@ export function onLeaseMoment(
   } else if (cancel.kind === "none" && now >= moments.slowAt) {
     slow(pass, step, lease, event.usual ?? null, moments);
   } else {
-    const wakeAt = leaseWakeAt(lease, moments.silentAt, moments.stalledAt, moments.slowAt);
-    emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
+    const wakeAt = leaseWakeAt(lease, moments);
+    if (wakeAt !== lease.wakeAt) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
   }
   return DONE;
 }
@@ -77,7 +77,7 @@ function slow(
   step: Step,
   lease: Lease,
   usual: Usual | null,
-  { silentAt, stalledAt, slowAt }: LeaseMoments,
+  moments: LeaseMoments,
 ): void {
   if (!usual) return;
   const { now } = pass.occasion;
@@ -87,11 +87,11 @@ function slow(
     step,
     fence: lease.fence,
     // Where it was learned only after the wake-up was set, nobody owed a look before that.
-    dueAt: Math.max(slowAt, Math.min(lease.wakeAt, now)),
+    dueAt: Math.max(moments.slowAt, Math.min(lease.wakeAt, now)),
     saw: `attempt ${lease.attempt} by ${lease.agentId} runs for ${inWords(now - lease.grantedAt)}: ${evidence}`,
     did: "marked it as suspect; it goes on",
   });
-  const wakeAt = leaseWakeAt(lease, silentAt, stalledAt);
+  const wakeAt = leaseWakeAt(lease, { ...moments, slowAt: Number.POSITIVE_INFINITY });
   emit(pass, { kind: "suspected", step: step.no, at: now, wakeAt });
 }
 
@@ -113,13 +113,11 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
   return DONE;
 }
 
-interface LeaseMoments {
+interface LeaseMoments extends LeaseTimes {
   readonly heardAt: Moment;
   /** No beat of the session, or none that names the task after it should stop. */
   readonly silentAt: Moment;
   readonly quietAt: Moment;
-  readonly stalledAt: Moment;
-  readonly slowAt: Moment;
 }
 
 function momentsOf(
@@ -129,6 +127,7 @@ function momentsOf(
     watchingSince,
     usual,
   }: Pick<Extract<RunEvent, { kind: "lease-moment" }>, "lastBeatAt" | "watchingSince" | "usual">,
+  now: Moment,
 ): LeaseMoments {
   const { cancel, heartbeatMs, stallMs } = lease;
   const heardAt = Math.max(lease.grantedAt, lastBeatAt ?? 0);
@@ -141,18 +140,20 @@ function momentsOf(
     stallMs === null
       ? Number.POSITIVE_INFINITY
       : Math.max(lease.progressAt, watchingSince) + stallMs;
-  const slowAt =
-    usual && lease.task === "perform" && lease.suspectAt === null
+  const isWatched = lease.task === "perform" && lease.suspectAt === null;
+  const slowAt = !isWatched
+    ? Number.POSITIVE_INFINITY
+    : usual
       ? lease.grantedAt + usual.slowAfterMs
-      : Number.POSITIVE_INFINITY;
-  return { heardAt, silentAt: Math.min(quietAt, unnamedAt), quietAt, stalledAt, slowAt };
+      : nextSlowLook(lease, now);
+  const silentAt = Math.min(quietAt, unnamedAt);
+  return { heardAt, silentAt, quietAt, unnamedAt, stalledAt, slowAt };
 }
 
 function tellToStop(
   pass: Pass,
   step: Step,
   lease: Lease,
-  silentAt: Moment,
   why: { rule: "attempt" | "stall"; cause: "timeout" | "stalled"; dueAt: Moment; saw: string },
 ): void {
   const { now } = pass.occasion;
@@ -165,8 +166,6 @@ function tellToStop(
     did: "told the agent to stop",
   });
   emit(pass, { kind: "cancel-asked", step: step.no, cause: why.cause, at: now });
-  const unheardAt = Math.min(silentAt, now + lease.heartbeatMs);
-  emit(pass, { kind: "wake-moved", step: step.no, wakeAt: unheardAt });
 }
 
 /** Tells apart interventions of one rule about one fence: verifies share theirs. */

@@ -57,7 +57,7 @@ export function emit(pass: Pass, said: Effect): void {
 
 /**
  * A moment that is set in the past comes now. The supervisor does not look again where it has found
- * everything: a row of the past would wait for its look at all, once a minute.
+ * everything: a time of the past would wait for its look at all, once a minute.
  */
 function notBefore(now: Moment, effect: Effect): Effect {
   if (effect.kind === "made-ready" && effect.ready.wakeAt < now)
@@ -92,7 +92,7 @@ export function stepOf(pass: Pass, no: number): Step {
   return pass.view.steps.get(no) ?? untouchedStep(no, planStep(pass, no).needs.length);
 }
 
-/** Steps with a row, in the plan's order. The others are BLOCKED and have done nothing. */
+/** Steps that are in pages, in the plan's order. The others are BLOCKED and have done nothing. */
 export function touchedSteps(pass: Pass): readonly Step[] {
   return [...pass.view.steps.values()].sort((a, b) => a.no - b.no);
 }
@@ -157,7 +157,7 @@ function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): v
   });
 }
 
-/** When a ready row is looked at: after `pickup`, and no later than the end of `total`. */
+/** When a ready task is looked at: after `pickup`, and no later than the end of `total`. */
 export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): Moment {
   const plan = planStep(pass, step.no);
   const pickupAt = pass.occasion.now + planTaskOf(plan, step, task).timeouts.pickupMs;

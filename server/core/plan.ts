@@ -80,7 +80,7 @@ export const MAP_CONCURRENCY = 100;
 export const MAP_CONCURRENCY_MAX = 1_000;
 
 /** From one reminder of an escalation to the next. */
-export const REMIND_MS = HOUR;
+const REMIND_MS = HOUR;
 
 const SETTLE_MS_MIN = 5 * SECOND;
 

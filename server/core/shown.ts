@@ -1,5 +1,5 @@
 // What people see of a step: READY and LEASED, held and verifying are told apart by what moves, and
-// a step that its run will never come to is CANCELLED without a row that says so.
+// a step that its run will never come to is CANCELLED, though no page says so.
 import { type Forward, isEnded, isMoving, type RunState, type Step, type Undo } from "./model.ts";
 
 export interface ShownStep {
@@ -19,8 +19,8 @@ export interface ShownStep {
 }
 
 /**
- * `step` undefined: it has no row, so it is BLOCKED with all its needs. `always`: whether it is a
- * step that runs last, whatever the verdict.
+ * `step` undefined: it is in no page, so it is BLOCKED with all its needs. `always`: whether it is
+ * a step that runs last, whatever the verdict.
  */
 export function shownStep(step: Step | undefined, run: RunState, always: boolean): ShownStep {
   return { state: shownForward(step, run, always), undo: shownUndo(step?.undo) };

@@ -60,15 +60,6 @@ export function join(
   return { slots: [...others, slot], answer: "waits", cancelled: oldest?.runId ?? null };
 }
 
-/** The run is under way and has lost its slot: it holds one, however many others do. */
-export function hold(
-  slots: Slots,
-  asks: Pick<Slot, "runId" | "limit" | "priority" | "since">,
-): Slots {
-  const own = slots.find(({ runId }) => runId === asks.runId) ?? { ...asks, leaving: false };
-  return [...slots.filter(({ runId }) => runId !== asks.runId), { ...own, holds: true }];
-}
-
 /** The run has ended, whether it held a slot or waited: who waits first gets what is free now. */
 export function leave(
   slots: Slots,

@@ -5,7 +5,7 @@
 //   Run       begins RUNNING, or PENDING if it is to start later or is a child; its end is final. A
 //             child that is refused has ended when it begins
 //   Forward   begins BLOCKED, or where it is kept of another run SUCCEEDED or SKIPPED; SUCCEEDED,
-//             FAILED, SKIPPED and CANCELLED are final. Steps without a row are BLOCKED
+//             FAILED, SKIPPED and CANCELLED are final. Steps in no page are BLOCKED
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
 //
 // A row from a state to itself changes what belongs to the state, as its next moment.
@@ -19,7 +19,7 @@ export interface Edge<State extends string, Trigger extends string> {
   readonly why: string;
 }
 
-/** An effect of a decision, or what happens to a ready row or a lease outside of one. */
+/** An effect of a decision, or what happens to a task outside of one. */
 export type StepTrigger = Effect["kind"] | "claim" | "beat";
 
 export type RunEdge = Edge<RunState["kind"], RunTrigger>;
@@ -103,7 +103,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["READY", "failed", "FAILED", "total is over, or a late report: it failed for good"],
   ["READY", "escalated", "ESCALATED", "nobody picks it up, or it failed and a person decides"],
   ["READY", "cancelled", "CANCELLED", "the run got its verdict"],
-  ["LEASED", "wake-moved", "LEASED", "its moment came too early: the agent has beaten since"],
+  ["LEASED", "wake-moved", "LEASED", "its time came too early: there has been progress since"],
   ["LEASED", "cancel-asked", "LEASED", "past its time, stalled, or the run got its verdict"],
   ["LEASED", "suspected", "LEASED", "it runs far longer than others of its step have"],
   ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
@@ -228,7 +228,7 @@ export const UNDO_EDGES: readonly UndoEdge[] = edges<Undo["kind"], StepTrigger>(
   ["READY", "undone", "DONE", "a late report of the current attempt"],
   ["READY", "backed-off", "BACKOFF", "a late report of the current attempt: it failed"],
   ["READY", "undo-failed", "FAILED", "a late report: it failed for good"],
-  ["LEASED", "wake-moved", "LEASED", "its moment came too early: the agent has beaten since"],
+  ["LEASED", "wake-moved", "LEASED", "its time came too early: there has been progress since"],
   ["LEASED", "cancel-asked", "LEASED", "it ran past its time"],
   ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
   ["LEASED", "made-ready", "READY", "released, never delivered, or lost"],

@@ -1,4 +1,5 @@
 // How long attempts of a step take that end well, and from when on one takes too long.
+import type { Moment } from "./attempt.ts";
 
 /** What was learned of a step. */
 export interface Learned {
@@ -26,4 +27,18 @@ export function usualOf(learned: Learned, limits: SlowLimits): Usual | null {
   if (learned.samples < limits.slowSamples) return null;
   const afterMs = Math.ceil(limits.slowFactor * learned.p99Ms);
   return { ...learned, slowAfterMs: Math.max(limits.slowMs, afterMs) };
+}
+
+/**
+ * When to look again at an attempt of whose step too little is known: at a half and at three
+ * quarters of its time, since others of its step may have ended meanwhile. Most attempts have ended
+ * by then, and a task that waits to be taken is due earlier: so the look costs no write.
+ */
+export function nextSlowLook(
+  { grantedAt, attemptBy }: { readonly grantedAt: Moment; readonly attemptBy: Moment },
+  now: Moment,
+): Moment {
+  const time = attemptBy - grantedAt;
+  const looks = [1 / 2, 3 / 4].map((part) => grantedAt + Math.ceil(time * part));
+  return looks.find((at) => at > now) ?? Number.POSITIVE_INFINITY;
 }

@@ -71,7 +71,7 @@ function failureOf(outcome: Outcome): { readonly code: string; readonly message:
 }
 
 /** The run goes on after its failure, or that of its items. */
-export function goesOnAfter(
+function goesOnAfter(
   planned: PlanStep | undefined,
   { no, forward, items }: Pick<Step, "no" | "items"> & { readonly forward: string },
 ): boolean {

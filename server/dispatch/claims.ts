@@ -5,14 +5,20 @@
 // once. A queue that has given what its rate allows is looked at when it may give more; one whose
 // tasks are all with agents, when one of them ends.
 //
+// A look runs at once while a token is left; at saturation looks are 5 ms apart. A claim reserves
+// the polls that it looks for; those that it matches no row with are free again at once, the others
+// when its transaction has committed.
+//
 // A task that was claimed for an agent which is gone by then is given back at once, uncounted. Each
 // task is made by itself: one that cannot be made ends alone, and a person is asked.
 import type { Clock, Random, Timer } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
+import { FLUSH_BUCKET } from "../flights.ts";
 import type { Claim, FlightNo, HandOver, LanesToServe } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
-import type { Grant, Granted, Store, Tx } from "../store/store.ts";
+import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
+import { createTokenBucket } from "../token-bucket.ts";
 import { deal, type FullQueue, LANE_ROWS_MAX } from "./deal.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import type { Asker, Gate } from "./gate.ts";
@@ -22,8 +28,6 @@ import type { Marks } from "./marks.ts";
 import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
-const SPACING_MS = 4;
-const REST_MS_MAX = 12;
 /** Places of one lane: one more than a claim locks rows of it, so that it is seen to want more. */
 const ASKED_MAX = LANE_ROWS_MAX + 1;
 /** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
@@ -48,7 +52,7 @@ interface WishedGrant extends Grant {
 }
 
 export interface ClaimsOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly plans: Plans;
   readonly waiters: Waiters;
   readonly gate: Gate;
@@ -69,6 +73,7 @@ export interface ClaimsOptions {
 export function createClaims(options: ClaimsOptions): KnowingClaims {
   const { store, waiters, gate, marks, clock, random, taskTrace = UNTRACED } = options;
   const runs = createKnownRuns();
+  const bucket = createTokenBucket(clock, FLUSH_BUCKET);
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
   let looking: Promise<void> | null = null;
@@ -83,12 +88,16 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     flight: FlightNo | null,
     freed: LanesToServe["freed"] = nothingFreed,
   ): Promise<Claim | null> {
-    const takers: Waiter[] = [];
+    const reserved = new Set<Waiter>();
     const askersOf = (of: ReadonlySet<number>): readonly Asker[] => {
       const askers = waiters.waitingFor(flight, of, gate.admit, ASKED_MAX);
       waiters.reserve(askers.map(({ waiter }) => waiter));
-      takers.push(...askers.map(({ waiter }) => waiter));
+      for (const { waiter } of askers) reserved.add(waiter);
       return askers;
+    };
+    const freeReserved = (waiters: readonly Waiter[] = [...reserved]): void => {
+      for (const waiter of waiters) reserved.delete(waiter);
+      free(waiters);
     };
     const startedAtMs = clock.monotonicMs();
     try {
@@ -104,6 +113,8 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
         return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq, waiter };
       });
       const grants = await letThrough(tx, gate, wished);
+      const matched = new Set(grants.map(({ waiter }) => waiter));
+      freeReserved([...reserved].filter((waiter) => !matched.has(waiter)));
       const granted = grants.length === 0 ? [] : await tx.grant(grants);
       if (queues.length > 0) await tx.writeBuckets(queues);
       const byWaiter = new Map<Waiter, Granted[]>();
@@ -114,11 +125,9 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
         if (lease) leases.push(lease);
       }
       const won = [...byWaiter].map(([waiter, leases]): Won => ({ waiter, granted: leases }));
-      const left = takers.filter((waiter) => !byWaiter.has(waiter));
       return {
         drained,
         deliver() {
-          free(left);
           marks.used(granted.map(({ ready }) => ready));
           for (const queue of full) lookWhenOpen(queue, startedAtMs);
           if (cut.size > 0) void look(cut);
@@ -127,17 +136,16 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
         },
         giveUp(error) {
           if (!isUnknown(error)) {
-            free(takers);
+            freeReserved();
             return;
           }
-          free(left);
           // Whether these leases exist is not known: the agent hears that its poll failed, and
           // names it among its lost polls.
           for (const { waiter } of won) waiters.fail(waiter, error);
         },
       };
     } catch (error) {
-      free(takers);
+      freeReserved();
       throw error;
     }
   }
@@ -207,15 +215,14 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
 
   async function lookAll(): Promise<void> {
     while (wanted.size > 0) {
+      // What comes while it waits, or while a look is under way, is looked at by one.
+      const waitMs = bucket.waitMs();
+      if (waitMs > 0) await clock.sleep(waitMs);
+      bucket.take();
       const [lanes, looked] = [wanted, round];
       [wanted, round] = [new Set(), Promise.withResolvers()];
-      const startedAtMs = clock.monotonicMs();
       await claimAlone(lanes);
       looked.resolve();
-      // Looks take half of the time at most: what comes meanwhile is looked at by one.
-      const tookMs = clock.monotonicMs() - startedAtMs;
-      const restMs = Math.max(SPACING_MS - tookMs, Math.min(tookMs, REST_MS_MAX));
-      if (wanted.size > 0 && restMs > 0) await clock.sleep(restMs);
     }
     // At once: who wants a look from now on must begin one.
     looking = null;
@@ -225,12 +232,17 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     waiters.remind(lanes);
     if (waiters.waitingFor(null, lanes, gate.admit, 1).length === 0) return;
     const claims: Claim[] = [];
+    const use = { name: "claim", fate: "unasked", leadsWithLock: true } as const;
     try {
-      await store.transact({ name: "claim", fate: "unasked", leadsWithLock: true }, async (tx) => {
+      const left = await store.transact(use, async (tx) => {
         const made = await claim(tx, lanes, null);
         if (made) claims.push(made);
+        return { lanes: tx.placeReady() };
       });
       for (const made of claims) made.deliver();
+      // Other claims have passed over ready tasks whose pages this one had locked.
+      const passedOver = await left.lanes;
+      if (claims.length > 0) void look(passedOver);
     } catch (error) {
       for (const made of claims) made.giveUp(error);
       options.onError(error);

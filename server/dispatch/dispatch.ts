@@ -112,9 +112,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       };
       try {
         // All results have room or none has: a call that is refused has changed nothing.
-        options.advance.admit(request.results.length);
-        const answers = await Promise.all(
-          request.results.map((result) => report(options, request, result, onBoard)),
+        const answers = await options.advance.admit(request.results.length, () =>
+          Promise.all(request.results.map((result) => report(options, request, result, onBoard))),
         );
         if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
           roster.succeeded(agent);

@@ -7,7 +7,7 @@ import type { Payload } from "../core/payload.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import { nameAt, plannedTask, planStepAt } from "../core/plan-at.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { Granted, ReadyRow, RunId, Store, TaskFacts } from "../store/store.ts";
+import type { EngineStore, Granted, ReadyRow, RunId, TaskFacts } from "../store/store.ts";
 import { readTrace, type TraceContext } from "../store/trace.ts";
 import type { HandedTask } from "./dispatcher.ts";
 import type { KnownRuns } from "./known-runs.ts";
@@ -46,7 +46,7 @@ interface Found {
 }
 
 export interface HandedTaskDeps {
-  readonly store: Pick<Store, "taskFacts" | "facts">;
+  readonly store: Pick<EngineStore, "taskFacts" | "facts">;
   readonly plans: Plans;
   readonly runs: KnownRuns;
   readonly taskTrace: TaskTrace;
@@ -103,7 +103,7 @@ function made(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: TaskTrace)
 }
 
 async function taskFacts(
-  store: Pick<Store, "taskFacts">,
+  store: Pick<EngineStore, "taskFacts">,
   runs: KnownRuns,
   leases: readonly Granted[],
 ): Promise<readonly TaskFacts[]> {
@@ -127,7 +127,7 @@ export const PLAIN = Object.freeze({
 
 /** What the expressions of the tasks see; plans without expressions ask for nothing. */
 async function factsFor(
-  store: Pick<Store, "facts">,
+  store: Pick<EngineStore, "facts">,
   found: readonly Found[],
 ): Promise<ReadonlyMap<RunId, Facts>> {
   const steps = new Map<RunId, Set<number>>();

@@ -1,15 +1,16 @@
 // Heartbeats. Beats of many agents are gathered into one statement; only then are the calls
-// answered, so an answered beat is durable and a cancel is heard on any server. A lease that a pass
-// holds at that moment is asked about again in the next gathering, before its call is answered.
+// answered, so an answered beat is durable and a cancel is heard on any server. A task whose page
+// somebody holds, and of which there is something to write, is asked about again in the next
+// gathering, before its call is answered.
 //
 // A gathering is bounded by its reports, since they are what its statement takes its time for: when
 // all agents beat together after an outage, each statement stays far below its limit of 2 s. Two
 // are under way at a time, never with the same session, so that no beat waits for all the others.
-// They lock rows of sessions in one order, and leases without waiting.
+// They lock rows of sessions in one order, and pages without waiting.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
-import type { BeatAnswer, SessionBeat, SessionLease, Store } from "../store/store.ts";
+import type { BeatAnswer, EngineStore, SessionBeat, SessionLease } from "../store/store.ts";
 import type { BeatVerdict } from "./dispatcher.ts";
 
 /** A lonely beat flies at once; of thousands each hears so much later, which no lease feels. */
@@ -29,7 +30,7 @@ export interface Heartbeats {
 }
 
 export interface HeartbeatsOptions {
-  readonly store: Pick<Store, "beat">;
+  readonly store: Pick<EngineStore, "beat">;
   readonly clock: Clock;
   readonly isRetryable: (error: unknown) => boolean;
   /** Told of each lease that its session does not hold any more. */
@@ -48,7 +49,7 @@ export function createHeartbeats({
   const flights = createFlights<SessionBeat, Answers>({
     name: "beat",
     clock,
-    spacingMs: SPACING_MS,
+    bucket: { everyMs: SPACING_MS, capacity: 1 },
     fullAt: FULL_AT,
     itemsMax: BEATS_MAX,
     sizeMax: REPORTS_MAX,

@@ -1,7 +1,7 @@
 // The lanes that a poll asks for: (namespace, queue, task), as ids, and those of the same tasks
 // that are for its agent's version alone. An agent that names no task takes any task of its queues,
 // so its lanes are those known so far and grow with new ones.
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import type { DueLane } from "./matching.ts";
 import type { VersionLanes } from "./version-lanes.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
@@ -29,7 +29,7 @@ export interface KnownLanes extends Lanes {
 }
 
 export function createLanes(
-  store: Pick<Store, "lanes" | "lanesOfQueues">,
+  store: Pick<EngineStore, "lanes" | "lanesOfQueues">,
   versions: Pick<VersionLanes, "of">,
 ): KnownLanes {
   /** Asked for once, however many agents come at the same moment. */

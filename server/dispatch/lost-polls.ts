@@ -7,7 +7,7 @@ import type { Clock } from "../clock.ts";
 import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Advance } from "../scheduler/advance.ts";
 import type { LostPolls } from "../store/beats.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 
 /** As that of heartbeats: a lonely question is asked at once. */
 const SPACING_MS = 250;
@@ -18,7 +18,7 @@ const POLLS_MAX = 20_000;
 const WAITING_MAX = 20_000;
 
 export interface LostPollsOptions {
-  readonly store: Pick<Store, "undelivered">;
+  readonly store: Pick<EngineStore, "undelivered">;
   readonly clock: Clock;
   readonly advance: Pick<Advance, "submit">;
   readonly isRetryable: (error: unknown) => boolean;
@@ -37,7 +37,8 @@ export function createLostPolls(options: LostPollsOptions): LostPollsCare {
   const { store, clock, advance, isRetryable, onError, onFlown } = options;
   const questions = createFlights<LostPolls, readonly Promise<unknown>[]>({
     ...{ name: "undelivered", clock, isRetryable, onFlown },
-    ...{ spacingMs: SPACING_MS, fullAt: FULL_AT, waitingMax: WAITING_MAX, outMax: 1 },
+    ...{ fullAt: FULL_AT, waitingMax: WAITING_MAX, outMax: 1 },
+    bucket: { everyMs: SPACING_MS, capacity: 1 },
     itemsMax: SESSIONS_MAX,
     sizeMax: POLLS_MAX,
     sizeOf: ({ polls }) => polls.length,

@@ -3,9 +3,9 @@
 //
 //   waiter: parked → (reserved by a flight → parked again) → settled: served, empty, or gone
 //
-// Places are reserved in memory before a flight and returned after it, so no waiter is served
-// twice. A waiter whose claim is under way is not settled before that claim is known, and hears at
-// its return which of its lanes got work meanwhile.
+// Places are reserved in memory while a claim looks, and returned when it has nothing for them, or
+// with the end of its transaction, so no waiter is served twice. A waiter that is reserved is not
+// settled before its claim is known, and hears at its return which of its lanes got work meanwhile.
 
 import type { FlightNo } from "../scheduler/advance.ts";
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
@@ -69,7 +69,7 @@ export interface Waiters {
   /** Settles with tasks. */
   serve(waiter: Waiter, served: ServedTasks): void;
   fail(waiter: Waiter, error: unknown): void;
-  /** Returns the places of waiters that got nothing, and the lanes that they were reminded of. */
+  /** Returns the places of waiters that get nothing, and the lanes that they were reminded of. */
   release(waiters: readonly Waiter[]): ReadonlySet<number>;
   /** Answers all of them with nothing, as soon as no claim for them is under way. */
   endAll(): void;

@@ -13,16 +13,18 @@ import { pino } from "pino";
 import { sleepBy } from "../clock.ts";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../config.ts";
 import { type ControlPlane, createControlPlane } from "../control-plane.ts";
+import type { Moment } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { checkDefinition } from "../expressions/definition-expressions.ts";
 import { createDrain } from "../rpc/drain.ts";
-import { droverMethods } from "../rpc/drover-methods.ts";
+import { engineMethods } from "../rpc/drover-methods.ts";
 import { createMount, type Mounted } from "../rpc/mount.ts";
 import { createNamespaces } from "../rpc/namespaces.ts";
 import { createRequestCheck } from "../rpc/request-check.ts";
+import { WHOLE_RANGE } from "../store/due.ts";
 import { createMemoryStore, type MemoryStore } from "../store/memory/memory-store.ts";
 import type { NodeInfo, PartitionSession } from "../store/partition-session.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import type { Chance } from "./chance.ts";
 import { createVirtualProcess, type VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -60,6 +62,8 @@ const ALONE = Object.freeze({
 });
 /** Each run of it is in the one partition: the last byte of its id is 0. */
 const PARTITIONS = Object.freeze([0]);
+/** Its supervisor has watched from the beginning; a look after a restart may come too early. */
+const ALWAYS_HEARD: ReadonlyMap<number, Moment> = new Map([[0, 0]]);
 
 /** No more of what is due already is passed over on the way to what comes next. */
 const DUE_MAX = 10_000;
@@ -88,7 +92,8 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
     },
     async lookInTime() {
       if (!life) return;
-      const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX);
+      const range = { ...WHOLE_RANGE, heardSince: ALWAYS_HEARD };
+      const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
       if (nextAt !== null) life.plane.watches.announce(nextAt);
     },
     async call<M extends DescMethodUnary>(
@@ -145,16 +150,15 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
     patient: { ...clock, after: later, sleep: sleepBy(later) },
     ...{ isRetryable: () => false, partitions: PARTITIONS, settings: ALONE },
   });
-  const { scheduler, dispatcher, triggers } = plane;
+  const { scheduler, dispatcher } = plane;
   const drain = createDrain();
   const log = callLog(onDefect);
   const mount = createMount({ check, drain, log, clock, ...RPC_DEFAULTS });
   const service = {
-    ...{ scheduler, dispatcher, triggers, store, drain, clock, check, log, random: chance },
-    ...{ namespaces: createNamespaces(store), overdueMs: ALONE.overdueMs },
-    definitionCheck: checkDefinition,
+    ...{ scheduler, dispatcher, store, drain, clock, check, log, random: chance },
+    ...{ namespaces: createNamespaces(store), definitionCheck: checkDefinition },
   };
-  const methods = droverMethods(service, mount);
+  const methods = engineMethods(service, mount);
   return {
     ...{ process, plane, methods: new Map(methods.map((one) => [one.method.name, one])) },
     end() {
@@ -166,7 +170,7 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
 }
 
 /** The store, and what a process has joined by it. */
-function witnessed(store: MemoryStore, sessions: PartitionSession[]): Store {
+function witnessed(store: MemoryStore, sessions: PartitionSession[]): EngineStore {
   return {
     ...store,
     partitions: {

@@ -1,7 +1,6 @@
 // Watches one run from outside, as any client could: what it and its steps are, when they came to
 // be so, and what supervisors and people had to do with it. What changes goes to the timeline.
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
-import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import {
   type Escalation,
   type Intervention,
@@ -13,6 +12,7 @@ import {
   type GetRunResponse,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { DEFAULT_NAMESPACE } from "../rpc/namespaces.ts";
 import { payloadFrom } from "../rpc/payload.ts";
 import type { RehearsalServer } from "./rehearsal-server.ts";
 import { forwardWord, reasonWord, runWord, stepWord, undoWord } from "./state-words.ts";
@@ -152,8 +152,10 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
       reached.push({ atMs: timeline.now(), state: `${step} LEASED` });
     },
     async newQueues() {
-      const answer = await server.call(OperatorService.method.listQueues, {});
-      const found = answer.queues.map(({ name }) => name).filter((name) => !queues.has(name));
+      const namespace = await server.store.namespace(DEFAULT_NAMESPACE);
+      if (!namespace) throw new Error(`there is no namespace "${DEFAULT_NAMESPACE}"`);
+      const known = await server.store.rows.queues(namespace.id);
+      const found = known.filter((name) => !queues.has(name));
       for (const name of found) queues.add(name);
       return found;
     },

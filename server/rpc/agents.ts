@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<CoreTaskKind, TaskKind>> = Object.freeze({
 });
 
 interface AgentCallDeps extends OperatorCallDeps {
-  readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits">;
+  readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
 }
 
 /** Of the agents of one page. */
@@ -48,12 +48,12 @@ export function createAgentCalls({
   async function messagesOf(namespaceId: number, records: readonly AgentRecord[]) {
     if (records.length === 0) return [];
     const agentIds = [...new Set(records.map(({ agentId }) => agentId))];
-    const resting = await store.circuits.list(namespaceId, {
+    const resting = await store.lists.circuits(namespaceId, {
       agentIds,
       after: null,
       limit: CIRCUITS_MAX,
     });
-    const cordons = await store.circuits.cordons(namespaceId);
+    const cordons = await store.lists.cordons(namespaceId);
     return records.map((record) =>
       agentMessage(record, {
         circuits: resting.filter(({ agentId }) => agentId === record.agentId),

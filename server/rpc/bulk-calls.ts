@@ -20,9 +20,10 @@ import {
   type Scheduler,
   type ToldEvent,
 } from "../scheduler/scheduler.ts";
+import type { RunFilter } from "../store/lists.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
 import { partitionOf } from "../store/partition.ts";
-import type { RunFilter } from "../store/reads.ts";
-import type { Namespace, RunId, Store } from "../store/store.ts";
+import type { Namespace, RunId } from "../store/store.ts";
 import { isUuid } from "../uuid.ts";
 import { refusal, toStatus } from "./errors.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -33,7 +34,7 @@ import { filterFrom, filterText } from "./run-list.ts";
 
 export interface BulkCallDeps {
   readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "tell">;
-  readonly store: Pick<Store, "reads">;
+  readonly store: Pick<OperatorStore, "lists">;
   readonly namespaces: Namespaces;
 }
 
@@ -83,7 +84,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
       const begun = at ? null : await begin(deps, bulk, filter);
       const until = at?.until ?? begun?.until ?? 0;
       const bound = { ...filter, createdBefore: Math.min(filter.createdBefore ?? until, until) };
-      const runs = await store.reads.listRuns(namespace.id, {
+      const runs = await store.lists.runs(namespace.id, {
         filter: bound,
         order: "created-asc",
         limit: PAGE_MAX,
@@ -105,7 +106,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
 const COUNT_MAX = BULK_RUNS_MAX + 1;
 
 async function dryRun(deps: BulkCallDeps, bulk: Bulk, filter: RunFilter): Promise<number> {
-  const { count } = await deps.store.reads.countRuns(bulk.namespace.id, filter, COUNT_MAX);
+  const { count } = await deps.store.lists.countRuns(bulk.namespace.id, filter, COUNT_MAX);
   const refused = await definitionRefusal(deps, bulk, filter);
   if (refused) throw refused;
   return count;
@@ -117,7 +118,7 @@ async function begin(
   filter: RunFilter,
 ): Promise<{ readonly until: number; readonly count: number }> {
   const { namespace, request, digest } = bulk;
-  const looked = await deps.store.reads.countRuns(namespace.id, filter, COUNT_MAX);
+  const looked = await deps.store.lists.countRuns(namespace.id, filter, COUNT_MAX);
   const { until, repeated } = await deps.scheduler.openBulk({
     namespace,
     requestId: request.requestId,
@@ -137,7 +138,7 @@ async function definitionRefusal(
 ): Promise<DroverError | null> {
   if (request.kind !== BulkKind.RERUN) return null;
   const most = { runs: COUNT_MAX, definitions: DEFINITIONS_MAX };
-  const definitions = await store.reads.listDefinitions(namespace.id, filter, most);
+  const definitions = await store.lists.definitions(namespace.id, filter, most);
   return await scheduler.rerunRefusal({ namespace, ...againOf(request) }, definitions);
 }
 

@@ -14,20 +14,24 @@ import type { CircuitState as CoreState, Forced } from "../core/circuit.ts";
 import type { LaneCircuit } from "../core/explanation.ts";
 import type { CircuitCalls as Said, Scheduler } from "../scheduler/scheduler.ts";
 import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../store/circuits.ts";
-import type { Store } from "../store/store.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-export interface CircuitCallDeps {
+export interface CircuitSettingDeps {
   readonly scheduler: Pick<Scheduler, Said>;
-  readonly store: Pick<Store, "circuits">;
   readonly namespaces: Namespaces;
 }
 
-type CircuitCalls = "setCircuit" | "listCircuits" | "cordonAgent" | "uncordonAgent" | "listCordons";
+export interface CircuitListDeps {
+  readonly store: Pick<OperatorStore, "lists">;
+  readonly namespaces: Namespaces;
+}
+
+type CircuitSettings = "setCircuit" | "cordonAgent" | "uncordonAgent";
 
 const STATES: Readonly<Record<CoreState["kind"], CircuitState>> = Object.freeze({
   closed: CircuitState.CLOSED,
@@ -40,11 +44,10 @@ const SETTINGS: Readonly<Record<Exclude<Forced, null>, CircuitSetting>> = Object
   closed: CircuitSetting.CLOSED,
 });
 
-export function createCircuitCalls({
+export function createCircuitSettings({
   scheduler,
-  store: { circuits },
   namespaces,
-}: CircuitCallDeps): Pick<Handlers<typeof OperatorService>, CircuitCalls> {
+}: CircuitSettingDeps): Pick<Handlers<typeof OperatorService>, CircuitSettings> {
   return {
     async setCircuit({ namespace, queue, task, agentId, setting, by, why }) {
       const { id: namespaceId } = await namespaces.find(namespace);
@@ -53,18 +56,6 @@ export function createCircuitCalls({
       const circuit = await scheduler.sayCircuit({ namespaceId, queue, task }, agentId, said);
       return { circuit: circuitMessage(circuit) };
     },
-    async listCircuits({ namespace, pageSize, pageToken }) {
-      const { id } = await namespaces.find(namespace);
-      const list = `circuits ${id}`;
-      const page = pageOf(list, pageSize);
-      const token = parsePageToken(list, pageToken, (item) => placeOf(item) !== null);
-      const after = token === null ? null : placeOf(token);
-      const rows = await circuits.list(id, { after, limit: page.limit + 1 });
-      return {
-        circuits: rows.slice(0, page.limit).map(circuitMessage),
-        nextPageToken: page.nextToken(rows, ({ lane, agentId }) => `${lane} ${agentId}`),
-      };
-    },
     async cordonAgent(request) {
       const { by, why } = request;
       const cordon = await scheduler.cordonAgent({ ...(await refOf(request)), by, why });
@@ -72,10 +63,6 @@ export function createCircuitCalls({
     },
     async uncordonAgent(request) {
       return { uncordoned: await scheduler.uncordonAgent(await refOf(request)) };
-    },
-    async listCordons({ namespace }) {
-      const { id } = await namespaces.find(namespace);
-      return { cordons: (await circuits.cordons(id)).map(cordonMessage) };
     },
   };
 
@@ -86,6 +73,30 @@ export function createCircuitCalls({
     const { id: namespaceId } = await namespaces.find(namespace);
     return { namespaceId, kind: of.case === "version" ? "version" : "agent", name: of.value ?? "" };
   }
+}
+
+export function createCircuitLists({
+  store: { lists },
+  namespaces,
+}: CircuitListDeps): Pick<Handlers<typeof OperatorService>, "listCircuits" | "listCordons"> {
+  return {
+    async listCircuits({ namespace, pageSize, pageToken }) {
+      const { id } = await namespaces.find(namespace);
+      const list = `circuits ${id}`;
+      const page = pageOf(list, pageSize);
+      const token = parsePageToken(list, pageToken, (item) => placeOf(item) !== null);
+      const after = token === null ? null : placeOf(token);
+      const rows = await lists.circuits(id, { after, limit: page.limit + 1 });
+      return {
+        circuits: rows.slice(0, page.limit).map(circuitMessage),
+        nextPageToken: page.nextToken(rows, ({ lane, agentId }) => `${lane} ${agentId}`),
+      };
+    },
+    async listCordons({ namespace }) {
+      const { id } = await namespaces.find(namespace);
+      return { cordons: (await lists.cordons(id)).map(cordonMessage) };
+    },
+  };
 }
 
 function forcedOf(setting: CircuitSetting): Forced {

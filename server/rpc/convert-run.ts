@@ -137,7 +137,7 @@ function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOf
     : { runId, from: { case: "stepId", value: from } };
 }
 
-/** The steps in the order of the definition. Those without a row have not begun to move. */
+/** The steps in the order of the definition. Those in no page have not begun to move. */
 export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return plan.steps.map((planned) => stepMessage(planned, { detail, plan, attempts, shown }));

@@ -4,26 +4,46 @@ import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { AGENT_ITEM_FIELDS, createAgentService } from "./agent-service.ts";
-import type { Mount, Mounted } from "./mount.ts";
-import { createOperatorService } from "./operator-service.ts";
+import { createCircuitSettings } from "./circuits.ts";
+import type { Mount, Mounted, MountOptions } from "./mount.ts";
+import { createAnswerCalls, createOperatorService } from "./operator-service.ts";
+import { createPauseCalls } from "./queues.ts";
 import { SCHEDULER_ITEM_FIELDS } from "./schedule-calls.ts";
-import { createSchedulerService } from "./scheduler-service.ts";
+import { createRunService, createSchedulerService } from "./scheduler-service.ts";
 
 /** What the three need together. */
 export type ServiceDeps = Parameters<typeof createSchedulerService>[0] &
   Parameters<typeof createOperatorService>[0] &
   Parameters<typeof createAgentService>[0];
 
+const OF_SCHEDULER: MountOptions = { itemFields: SCHEDULER_ITEM_FIELDS, waits: ["WaitRun"] };
+const OF_AGENTS: MountOptions = { itemFields: AGENT_ITEM_FIELDS, pauses: ["PollTask"] };
+
 export function droverMethods(deps: ServiceDeps, mount: Mount): readonly Mounted[] {
   return [
-    ...mount.service(SchedulerService, createSchedulerService(deps), {
-      itemFields: SCHEDULER_ITEM_FIELDS,
-      waits: ["WaitRun"],
-    }),
+    ...mount.service(SchedulerService, createSchedulerService(deps), OF_SCHEDULER),
     ...mount.service(OperatorService, createOperatorService(deps)),
-    ...mount.service(AgentService, createAgentService(deps), {
-      itemFields: AGENT_ITEM_FIELDS,
-      pauses: ["PollTask"],
-    }),
+    ...mount.service(AgentService, createAgentService(deps), OF_AGENTS),
+  ];
+}
+
+export type EngineDeps = Parameters<typeof createRunService>[0] &
+  Parameters<typeof createAnswerCalls>[0] &
+  Parameters<typeof createCircuitSettings>[0] &
+  Parameters<typeof createPauseCalls>[0] &
+  Parameters<typeof createAgentService>[0];
+
+/** What the engine's half of the store answers: for a simulation or rehearsal, over memory. */
+export function engineMethods(deps: EngineDeps, mount: Mount): readonly Mounted[] {
+  const operator = {
+    ...createAnswerCalls(deps),
+    ...createCircuitSettings(deps),
+    // What waits in the queue is a list.
+    ...createPauseCalls(deps, async () => ({})),
+  };
+  return [
+    ...mount.some(SchedulerService, createRunService(deps), OF_SCHEDULER),
+    ...mount.some(OperatorService, operator),
+    ...mount.service(AgentService, createAgentService(deps), OF_AGENTS),
   ];
 }

@@ -2,7 +2,7 @@
 // definition, a workflow, a schedule. An error that follows from that is no defect of the server.
 // The caller is told to repeat the call, which then reads what the new database has.
 import { DroverError, failedOver } from "../errors.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import { StandardError } from "./errors.ts";
 
 export interface FailOvers {
@@ -12,7 +12,7 @@ export interface FailOvers {
 
 const UNKNOWN = "whether it took effect is unknown";
 
-export function createFailOvers(store: Pick<Store, "onIncarnation">): FailOvers {
+export function createFailOvers(store: Pick<EngineStore, "onIncarnation">): FailOvers {
   let incarnation = 0;
   store.onIncarnation(() => {
     incarnation++;

@@ -3,9 +3,9 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { HandOverReason, type HandOverSchema } from "@drover/proto/drover/v1/partition_pb.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
 import type { HandOverPage, HandOverRecord } from "../store/operators.ts";
 import type { HandOverWhy } from "../store/partition-session.ts";
-import type { Store } from "../store/store.ts";
 import type { Handlers } from "./mount.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
@@ -20,7 +20,7 @@ const REASONS: Readonly<Record<HandOverWhy, HandOverReason>> = Object.freeze({
 export function createHandOverCalls({
   store,
 }: {
-  readonly store: Pick<Store, "operators">;
+  readonly store: Pick<OperatorStore, "operators">;
 }): Pick<Handlers<typeof OperatorService>, "listHandOvers"> {
   return {
     async listHandOvers({ partition = null, pageSize, pageToken }) {

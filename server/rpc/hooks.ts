@@ -24,7 +24,7 @@ import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
 export interface HookDeps {
-  readonly store: Pick<Store, "outbox">;
+  readonly store: Pick<Store, "outbox" | "lists">;
   readonly namespaces: Namespaces;
 }
 
@@ -64,7 +64,7 @@ export function createHookCalls({
       const namespace = await namespaces.find(request.namespace);
       const { page, query } = deliveryPageFrom(request, namespace.id);
       const limit = page.limit + 1;
-      const rows = await store.outbox.deliveries(namespace.id, { ...query, limit });
+      const rows = await store.lists.deliveries(namespace.id, { ...query, limit });
       return {
         deliveries: rows.slice(0, page.limit).map(deliveryMessage),
         nextPageToken: page.nextToken(rows, ({ id }) => id),

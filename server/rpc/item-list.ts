@@ -10,7 +10,7 @@ import { ITEMS_MAX, itemOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
 import { SHOWN_OF, type ShownStep } from "../core/shown.ts";
 import { DroverError } from "../errors.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import { itemMessages, STEP_STATES } from "./convert-run.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
@@ -21,7 +21,7 @@ const STATE_ALONE = { attempts: false, interventions: false, escalations: false 
 const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
 export interface ItemListDeps {
-  readonly store: Pick<Store, "reads">;
+  readonly store: Pick<EngineStore, "reads">;
   readonly runs: RunLookup;
 }
 

@@ -48,7 +48,8 @@ export function createKnownTokens(
   let incarnation = 0;
 
   const reads = createFlights<string, HeldToken | null>({
-    ...{ name: "tokens", clock, spacingMs: READ_EVERY_MS, fullAt: READ_MAX, itemsMax: READ_MAX },
+    ...{ name: "tokens", clock, fullAt: READ_MAX, itemsMax: READ_MAX },
+    bucket: { everyMs: READ_EVERY_MS, capacity: 1 },
     ...{ outMax: 1, waitingMax: WAITING_MAX, isRetryable: () => false },
     fly: (digests) => read(digests).catch((error: unknown) => digests.map(() => failed(error))),
   });

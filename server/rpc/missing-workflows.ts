@@ -3,7 +3,7 @@
 // Schedule nobody looks: the step fails when it begins, with drover.child-refused.
 import type { Definition, StepDefinition } from "../core/definition.ts";
 import type { DefinitionProblem } from "../core/definition-check.ts";
-import type { Namespace, Store } from "../store/store.ts";
+import type { EngineStore, Namespace } from "../store/store.ts";
 
 interface Named {
   readonly path: string;
@@ -15,7 +15,7 @@ interface Named {
 
 /** One that runs itself leaves the version out: it is not there yet. */
 export async function missingWorkflows(
-  store: Pick<Store, "workflowVersion">,
+  store: Pick<EngineStore, "workflowVersion">,
   namespace: Namespace,
   definition: Definition,
 ): Promise<readonly DefinitionProblem[]> {

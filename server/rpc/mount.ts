@@ -134,6 +134,12 @@ export interface Mount {
     handlers: Handlers<S>,
     options?: MountOptions,
   ): readonly Mounted[];
+  /** Some of its methods: the others are not there. */
+  some<S extends DescService>(
+    service: S,
+    handlers: Partial<Handlers<S>>,
+    options?: MountOptions,
+  ): readonly Mounted[];
   /** Throws DEADLINE_TOO_LONG. Transports that start a timer of their own ask it first. */
   checkDeadline(deadlineMs: number | null): void;
 }
@@ -203,20 +209,21 @@ export function createMount(deps: MountDeps): Mount {
     };
   }
 
-  function service<S extends DescService>(
+  function some<S extends DescService>(
     desc: S,
-    handlers: Handlers<S>,
+    handlers: Partial<Handlers<S>>,
     options: MountOptions = {},
   ): readonly Mounted[] {
-    return desc.methods.map((method) => {
-      check.warm(method.input, create(method.input));
+    return desc.methods.flatMap((method) => {
       // The loop over methods loses which handler belongs to which; `Handlers<S>` has checked it.
       const handler: unknown = Reflect.get(handlers, method.localName);
+      if (handler === undefined) return [];
+      check.warm(method.input, create(method.input));
       return mountMethod(method, handler, gateOf(method, options));
     });
   }
 
-  return Object.freeze({ service, checkDeadline });
+  return Object.freeze({ service: some, some, checkDeadline });
 }
 
 /** How a call is counted. */

@@ -8,9 +8,9 @@ import type {
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { NamespaceRecord, RegionRecord } from "../store/lists.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import { PARTITIONS_PER_REGION } from "../store/partition.ts";
-import type { NamespaceRecord, RegionRecord } from "../store/reads.ts";
 import type { Store } from "../store/store.ts";
 import { refusal } from "./errors.ts";
 import type { Handlers } from "./mount.ts";
@@ -19,7 +19,7 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 
 export interface NamespaceCallDeps {
-  readonly store: Pick<Store, "reads" | "namespace" | "createNamespace" | "namespaces">;
+  readonly store: Pick<Store, "lists" | "namespace" | "createNamespace" | "namespaces">;
   readonly scheduler: Pick<Scheduler, "limitNamespace">;
   readonly namespaces: Namespaces;
 }
@@ -74,17 +74,17 @@ export function createNamespaceCalls({
       const page = pageOf(LIST, pageSize);
       const after = parsePageToken(LIST, pageToken, (name) => name !== "");
       const names = caller === null || caller.namespace === null ? null : [caller.namespace];
-      const rows = await store.reads.listNamespaces({ names, after }, page.limit + 1);
+      const rows = await store.lists.namespaces({ names, after }, page.limit + 1);
       return {
         namespaces: rows.slice(0, page.limit).map(namespaceMessage),
         nextPageToken: page.nextToken(rows, ({ name }) => name),
-        regions: (await store.reads.listRegions()).map(regionMessage),
+        regions: (await store.lists.regions()).map(regionMessage),
       };
     },
   };
 
   async function recordOf(name: string): Promise<NamespaceRecord> {
-    const [found] = await store.reads.listNamespaces({ names: [name], after: null }, 1);
+    const [found] = await store.lists.namespaces({ names: [name], after: null }, 1);
     if (!found) throw new Error(`namespace ${name} is known and not listed`);
     return found;
   }

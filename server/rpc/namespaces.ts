@@ -1,7 +1,7 @@
 // Namespaces by name, kept once they are known, as long as the database is the same: they are few
 // and never renamed.
 import { DroverError } from "../errors.ts";
-import type { Namespace, Store } from "../store/store.ts";
+import type { EngineStore, Namespace } from "../store/store.ts";
 
 export interface Namespaces {
   /** "" is "default". Throws NAMESPACE_NOT_FOUND. */
@@ -11,7 +11,9 @@ export interface Namespaces {
 export const DEFAULT_NAMESPACE = "default";
 const KEPT_MAX = 10_000;
 
-export function createNamespaces(store: Pick<Store, "namespace" | "onIncarnation">): Namespaces {
+export function createNamespaces(
+  store: Pick<EngineStore, "namespace" | "onIncarnation">,
+): Namespaces {
   const known = new Map<string, Namespace>();
   // One that was made last may be gone, and its name somebody else's.
   let incarnation = 0;

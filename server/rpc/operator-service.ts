@@ -14,16 +14,18 @@ import type { Clock, Random } from "../clock.ts";
 import { effectKey } from "../core/effect-key.ts";
 import type { AnswerKind } from "../core/history.ts";
 import { itemOf, numberOf } from "../core/place.ts";
-import type { Plan } from "../core/plan.ts";
+import { type Plan, planOf } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import { DroverError } from "../errors.ts";
 import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
 import { strategyOfTask } from "../store/facts.ts";
+import type { Lists } from "../store/lists.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
 import type { EscalationRecord, RunDetail } from "../store/reads.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { createAgentCalls } from "./agents.ts";
-import { createCircuitCalls } from "./circuits.ts";
+import { createCircuitLists, createCircuitSettings } from "./circuits.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { answersTo, escalationMessage } from "./convert-history.ts";
 import { runMessage, stepMessageAt } from "./convert-run.ts";
@@ -49,22 +51,11 @@ import { createTriggerCalls } from "./trigger-calls.ts";
 export interface OperatorServiceDeps {
   readonly scheduler: Pick<Scheduler, "tell" | "limitNamespace" | Control | CircuitCalls>;
   readonly store: Pick<
-    Store,
-    | "reads"
-    | "definition"
-    | "outbox"
-    | "queues"
-    | "pins"
-    | "triggers"
-    | "circuits"
-    | "operators"
-    | "claimEscalation"
-    | "releaseEscalation"
-    | "namespace"
-    | "createNamespace"
-    | "namespaces"
-    | "tokens"
-  >;
+    EngineStore,
+    "outbox" | "triggers" | "namespace" | "createNamespace" | "namespaces"
+  > &
+    AnswerDeps["store"] &
+    Omit<OperatorStore, "inbox">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;
@@ -88,27 +79,46 @@ interface Found {
   readonly escalation: EscalationRecord;
 }
 
-export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeof OperatorService> {
+export interface AnswerDeps {
+  readonly scheduler: Pick<Scheduler, "tell">;
+  readonly store: Pick<
+    EngineStore,
+    "reads" | "definition" | "claimEscalation" | "releaseEscalation"
+  >;
+  readonly namespaces: Namespaces;
+}
+
+type AnswerCalls = "getEscalation" | "resolveEscalation" | "claimEscalation" | "releaseEscalation";
+
+/** One escalation: who looks after it, and its answer. */
+export function createAnswerCalls(
+  deps: AnswerDeps,
+): Pick<Handlers<typeof OperatorService>, AnswerCalls> {
   const runs = createRunLookup(deps.store, deps.namespaces);
-
   return Object.freeze({
-    listEscalations: (request) => listEscalations(deps, runs, request),
-
     async getEscalation(request) {
       const run = await runs.find(request.namespace, request.run);
       const found = await lookUp(runs, run, request.escalationId);
       return escalationWithHistory(await withItem(deps, run, found), run);
     },
-
     resolveEscalation: (request) => resolveEscalation(deps, runs, request),
-
     claimEscalation: (request) => claim(deps.store.claimEscalation, runs, request),
     releaseEscalation: (request) => claim(deps.store.releaseEscalation, runs, request),
+  }) satisfies Pick<Handlers<typeof OperatorService>, AnswerCalls>;
+}
+
+export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeof OperatorService> {
+  const runs = createRunLookup(deps.store, deps.namespaces);
+
+  return Object.freeze({
+    ...createAnswerCalls(deps),
+    listEscalations: (request) => listEscalations(deps, request),
 
     ...createHookCalls(deps),
     ...createQueueCalls(deps),
     ...createTriggerCalls(deps, runs),
-    ...createCircuitCalls(deps),
+    ...createCircuitSettings(deps),
+    ...createCircuitLists(deps),
     ...createAgentCalls(deps),
     ...createInterventionCalls(deps),
     ...createOverviewCalls(deps),
@@ -118,23 +128,29 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
   }) satisfies Handlers<typeof OperatorService>;
 }
 
-async function listEscalations(
-  { store, namespaces }: OperatorServiceDeps,
-  runs: RunLookup,
+export interface EscalationListDeps {
+  readonly store: Pick<EngineStore, "definition"> & {
+    readonly lists: Pick<Lists, "escalations">;
+  };
+  readonly namespaces: Namespaces;
+}
+
+export async function listEscalations(
+  { store, namespaces }: EscalationListDeps,
   request: ListEscalationsRequest,
 ): Promise<MessageInitShape<typeof ListEscalationsResponseSchema>> {
   const namespace = await namespaces.find(request.namespace);
   const { query, limit, nextToken } = escalationPageFrom(request, namespace);
-  const rows = await store.reads.listEscalations(namespace.id, { ...query, limit: limit + 1 });
+  const rows = await store.lists.escalations(namespace.id, { ...query, limit: limit + 1 });
   const plans = new Map<number, Promise<Plan>>();
-  const planOf = (row: { readonly definitionId: number }) => {
-    const plan = plans.get(row.definitionId) ?? runs.plan(row);
-    plans.set(row.definitionId, plan);
+  const planAt = ({ definitionId }: { readonly definitionId: number }) => {
+    const plan = plans.get(definitionId) ?? store.definition(definitionId).then(planOf);
+    plans.set(definitionId, plan);
     return plan;
   };
   const escalations = rows
     .slice(0, limit)
-    .map(async (row) => escalationMessage(row, await planOf(row), row, null));
+    .map(async (row) => escalationMessage(row, await planAt(row), row, null));
   return {
     escalations: await Promise.all(escalations),
     nextPageToken: nextToken(rows, ({ runId, n }) => `${runId} ${n}`),
@@ -153,11 +169,7 @@ async function lookUp(runs: RunLookup, run: FoundRun, escalationId: string): Pro
 }
 
 /** A look at a run need not have the item that is asked about: one that has ended is not in it. */
-async function withItem(
-  { store }: OperatorServiceDeps,
-  { ref }: FoundRun,
-  found: Found,
-): Promise<Found> {
+async function withItem({ store }: AnswerDeps, { ref }: FoundRun, found: Found): Promise<Found> {
   const { step } = found.escalation;
   if (itemOf(step) === 0) return found;
   const page = { map: numberOf(step), after: itemOf(step) - 1, limit: 1, forwards: null };
@@ -199,7 +211,7 @@ function messageOf({ detail, plan, escalation }: Found) {
 }
 
 async function resolveEscalation(
-  { scheduler }: OperatorServiceDeps,
+  { scheduler }: AnswerDeps,
   runs: RunLookup,
   request: ResolveEscalationRequest,
 ): Promise<MessageInitShape<typeof ResolveEscalationResponseSchema>> {
@@ -261,7 +273,7 @@ function nameOf({ escalation }: Found, { ref }: FoundRun) {
 
 /** Takes an escalation, or gives it back: `change` says which. */
 async function claim(
-  change: Store["claimEscalation"],
+  change: EngineStore["claimEscalation"],
   runs: RunLookup,
   request: ClaimEscalationRequest | ReleaseEscalationRequest,
 ): Promise<{ readonly escalation: ReturnType<typeof messageOf> }> {

@@ -40,7 +40,7 @@ const CORDONS_MAX = 100;
 const UNSERVED_AFTER_MS = 3_000;
 
 export interface OverviewDeps extends OperatorCallDeps {
-  readonly store: OperatorCallDeps["store"] & Pick<Store, "circuits" | "reads">;
+  readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
   readonly drain: Drain;
   readonly clock: Clock;
   /** A partition is late by more than that, as a server's health calls it overdue. */
@@ -129,8 +129,8 @@ async function overviewOf(
   const { now, partitions } = await store.operators.partitions(wanted);
   const seen = await store.operators.attention(id);
   const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
-  const circuits = await store.circuits.list(id, open);
-  const cordons = await store.circuits.cordons(id);
+  const circuits = await store.lists.circuits(id, open);
+  const cordons = await store.lists.cordons(id);
   const { namespacePause: pause } = seen;
   return {
     openEscalations: seen.escalations,

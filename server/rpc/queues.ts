@@ -5,10 +5,10 @@ import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue
 import { isLimited, type QueueLimits } from "../core/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
 import type { QueueLook, QueueTask } from "../store/operators.ts";
 import type { Pin } from "../store/pins.ts";
 import type { Pause, QueueRecord, QueueRef } from "../store/queues.ts";
-import type { Store } from "../store/store.ts";
 import type { Handlers } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
@@ -17,7 +17,7 @@ import { timeField } from "./time-field.ts";
 
 export interface QueueCallDeps {
   readonly scheduler: Pick<Scheduler, Control>;
-  readonly store: Pick<Store, "queues" | "pins" | "operators">;
+  readonly store: Pick<OperatorStore, "lists" | "operators">;
   readonly namespaces: Namespaces;
 }
 
@@ -31,92 +31,49 @@ export type Control =
   | "pauseWorkflow"
   | "resumeWorkflow";
 
-type QueueCalls =
-  | "listQueues"
-  | "getQueue"
+type PauseCalls =
   | "pauseQueue"
   | "resumeQueue"
-  | "setQueueLimits"
-  | "pinQueue"
-  | "unpinQueue"
   | "pauseNamespace"
   | "resumeNamespace"
   | "pauseWorkflow"
   | "resumeWorkflow";
+type QueueCalls =
+  | "listQueues"
+  | "getQueue"
+  | "setQueueLimits"
+  | "pinQueue"
+  | "unpinQueue"
+  | PauseCalls;
 
-export function createQueueCalls({
-  scheduler,
-  store: { queues, pins, operators },
-  namespaces,
-}: QueueCallDeps): Pick<Handlers<typeof OperatorService>, QueueCalls> {
-  async function refOf(request: { namespace: string; queue: string }): Promise<QueueRef> {
-    const namespace = await namespaces.find(request.namespace);
-    return { namespaceId: namespace.id, queue: request.queue };
-  }
+export interface PauseCallDeps {
+  readonly scheduler: Pick<
+    Scheduler,
+    "pauseQueue" | "resumeQueue" | "pauseWorkflow" | "resumeWorkflow"
+  >;
+  readonly namespaces: Namespaces;
+}
 
-  async function queueNow({ namespaceId, queue }: QueueRef) {
-    const found = await queues.list(namespaceId, { names: [queue], after: null, limit: 1 });
-    const [message] = await messagesOf(namespaceId, found);
-    return message ? { queue: message } : {};
-  }
+interface QueueShown {
+  readonly queue?: ReturnType<typeof queueMessage>;
+}
 
-  async function messagesOf(namespaceId: number, records: readonly QueueRecord[]) {
-    const names = records.map(({ name }) => name);
-    const looks = await operators.queueLooks(namespaceId, names);
-    return records.map((record, place) => queueMessage(record, looks[place]));
-  }
-
+/** `shown`: what the answers say of the queue. */
+export function createPauseCalls(
+  { scheduler, namespaces }: PauseCallDeps,
+  shown: (of: QueueRef) => Promise<QueueShown>,
+): Pick<Handlers<typeof OperatorService>, PauseCalls> {
+  const refOf = queueRefs(namespaces);
   return {
-    async listQueues({ namespace: name, pageSize, pageToken }) {
-      const { id } = await namespaces.find(name);
-      const list = `queues ${id}`;
-      const page = pageOf(list, pageSize);
-      const after = parsePageToken(list, pageToken, (item) => item !== "");
-      const rows = await queues.list(id, { names: null, after, limit: page.limit + 1 });
-      const pause = await queues.namespacePause(id);
-      return {
-        queues: await messagesOf(id, rows.slice(0, page.limit)),
-        nextPageToken: page.nextToken(rows, (row) => row.name),
-        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
-      };
-    },
-    async getQueue(request) {
-      const { namespaceId, queue } = await refOf(request);
-      const pause = await queues.namespacePause(namespaceId);
-      return {
-        ...(await queueNow({ namespaceId, queue })),
-        tasks: (await operators.queueTasks(namespaceId, queue)).map(taskMessage),
-        pins: (await pins.list(namespaceId, queue)).map(pinMessage),
-        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
-      };
-    },
     async pauseQueue(request) {
       const of = await refOf(request);
       await scheduler.pauseQueue(of, request.reason);
-      return await queueNow(of);
+      return await shown(of);
     },
     async resumeQueue(request) {
       const of = await refOf(request);
       await scheduler.resumeQueue(of);
-      return await queueNow(of);
-    },
-    async setQueueLimits(request) {
-      const of = await refOf(request);
-      await scheduler.limitQueue(of, limitsFrom(request.limits));
-      return await queueNow(of);
-    },
-    async pinQueue({ namespace: of, queue, workflow, version, agentVersion }) {
-      const namespace = await namespaces.find(of);
-      const pin = { namespaceId: namespace.id, queue, workflow, version };
-      if (!(await scheduler.pinQueue(pin, agentVersion)))
-        throw noSuchWorkflow(namespace.name, workflow, version);
-      return { pins: (await pins.list(namespace.id, queue)).map(pinMessage) };
-    },
-    async unpinQueue(request) {
-      const { namespaceId, queue } = await refOf(request);
-      const { workflow, version } = request;
-      await scheduler.unpinQueue({ namespaceId, queue, workflow, version });
-      return { pins: (await pins.list(namespaceId, queue)).map(pinMessage) };
+      return await shown(of);
     },
     async pauseNamespace({ namespace, reason }) {
       const { id: namespaceId } = await namespaces.find(namespace);
@@ -138,6 +95,79 @@ export function createQueueCalls({
       const { id: namespaceId } = await namespaces.find(namespace);
       await scheduler.resumeWorkflow({ namespaceId, workflow });
       return {};
+    },
+  };
+}
+
+/** The queue that a request names. */
+function queueRefs(namespaces: Namespaces) {
+  return async (request: { readonly namespace: string; readonly queue: string }) => {
+    const { id: namespaceId } = await namespaces.find(request.namespace);
+    return { namespaceId, queue: request.queue };
+  };
+}
+
+export function createQueueCalls({
+  scheduler,
+  store: { lists, operators },
+  namespaces,
+}: QueueCallDeps): Pick<Handlers<typeof OperatorService>, QueueCalls> {
+  const refOf = queueRefs(namespaces);
+
+  async function queueNow({ namespaceId, queue }: QueueRef) {
+    const found = await lists.queues(namespaceId, { names: [queue], after: null, limit: 1 });
+    const [message] = await messagesOf(namespaceId, found);
+    return message ? { queue: message } : {};
+  }
+
+  async function messagesOf(namespaceId: number, records: readonly QueueRecord[]) {
+    const names = records.map(({ name }) => name);
+    const looks = await operators.queueLooks(namespaceId, names);
+    return records.map((record, place) => queueMessage(record, looks[place]));
+  }
+
+  return {
+    ...createPauseCalls({ scheduler, namespaces }, queueNow),
+    async listQueues({ namespace: name, pageSize, pageToken }) {
+      const { id } = await namespaces.find(name);
+      const list = `queues ${id}`;
+      const page = pageOf(list, pageSize);
+      const after = parsePageToken(list, pageToken, (item) => item !== "");
+      const rows = await lists.queues(id, { names: null, after, limit: page.limit + 1 });
+      const pause = await lists.namespacePause(id);
+      return {
+        queues: await messagesOf(id, rows.slice(0, page.limit)),
+        nextPageToken: page.nextToken(rows, (row) => row.name),
+        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+      };
+    },
+    async getQueue(request) {
+      const { namespaceId, queue } = await refOf(request);
+      const pause = await lists.namespacePause(namespaceId);
+      return {
+        ...(await queueNow({ namespaceId, queue })),
+        tasks: (await operators.queueTasks(namespaceId, queue)).map(taskMessage),
+        pins: (await lists.pins(namespaceId, queue)).map(pinMessage),
+        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+      };
+    },
+    async setQueueLimits(request) {
+      const of = await refOf(request);
+      await scheduler.limitQueue(of, limitsFrom(request.limits));
+      return await queueNow(of);
+    },
+    async pinQueue({ namespace: of, queue, workflow, version, agentVersion }) {
+      const namespace = await namespaces.find(of);
+      const pin = { namespaceId: namespace.id, queue, workflow, version };
+      if (!(await scheduler.pinQueue(pin, agentVersion)))
+        throw noSuchWorkflow(namespace.name, workflow, version);
+      return { pins: (await lists.pins(namespace.id, queue)).map(pinMessage) };
+    },
+    async unpinQueue(request) {
+      const { namespaceId, queue } = await refOf(request);
+      const { workflow, version } = request;
+      await scheduler.unpinQueue({ namespaceId, queue, workflow, version });
+      return { pins: (await lists.pins(namespaceId, queue)).map(pinMessage) };
     },
   };
 }

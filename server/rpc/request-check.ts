@@ -14,6 +14,7 @@ import { createFinder } from "./message-walk.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import { payloadProblem } from "./payload.ts";
 import { withoutPlainItems } from "./plain-items.ts";
+import { matchesProtoPattern } from "./proto-pattern.ts";
 import { itemOf, problemOf } from "./violation.ts";
 
 /** By index in the batch. */
@@ -33,7 +34,7 @@ export function createRequestCheck(
   limits: { readonly payloadBytesMax: number },
   ofNamespace: (name: string) => number | null = () => null,
 ): RequestCheck {
-  const validator = createValidator();
+  const validator = createValidator({ regexMatch: matchesProtoPattern });
   const payloads = createFinder(PayloadSchema);
   const definitions = createFinder(WorkflowDefinitionSchema);
   const everything = createFinder("every");

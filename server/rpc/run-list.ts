@@ -11,7 +11,7 @@ import {
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { RunState as CoreRunState } from "../core/model.ts";
-import type { EscalationPage, RunFilter, RunPage } from "../store/reads.ts";
+import type { EscalationPage, RunFilter, RunPage } from "../store/lists.ts";
 import type { Namespace } from "../store/store.ts";
 import { isUuid } from "../uuid.ts";
 import { RUN_STATES } from "./convert-run.ts";

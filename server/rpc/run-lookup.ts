@@ -5,7 +5,7 @@ import { type Plan, planOf } from "../core/plan.ts";
 import { DroverError } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { DetailWanted, RunDetail, RunRecord } from "../store/reads.ts";
-import type { Namespace, RunRef, Store } from "../store/store.ts";
+import type { EngineStore, Namespace, RunRef } from "../store/store.ts";
 import { isUuid } from "../uuid.ts";
 import type { Namespaces } from "./namespaces.ts";
 
@@ -27,7 +27,7 @@ export interface RunLookup {
 }
 
 export function createRunLookup(
-  store: Pick<Store, "reads" | "definition">,
+  store: Pick<EngineStore, "reads" | "definition">,
   namespaces: Namespaces,
 ): RunLookup {
   async function recordOf(namespace: Namespace, run: RunRefMessage | undefined) {

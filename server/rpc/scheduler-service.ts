@@ -11,7 +11,9 @@ import type {
 import type { Clock } from "../clock.ts";
 import { planOf } from "../core/plan.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
-import type { Store } from "../store/store.ts";
+import type { Lists } from "../store/lists.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
+import type { EngineStore } from "../store/store.ts";
 import { createBulkCalls } from "./bulk-calls.ts";
 import { attemptMessages } from "./convert-attempt.ts";
 import { definitionMessage } from "./convert-definition.ts";
@@ -37,13 +39,14 @@ import { runPageFrom } from "./run-list.ts";
 import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts";
 import { waitRun, watchRun } from "./run-watch.ts";
 import { createScheduleCalls as createRunCalls } from "./schedule-calls.ts";
-import { createScheduleCalls } from "./schedules.ts";
+import { createScheduleCalls, listSchedules } from "./schedules.ts";
 import { waitMs } from "./waits.ts";
-import { createWorkflowCalls } from "./workflow-calls.ts";
+import { createRegisterCalls, createWorkflowLists } from "./workflow-calls.ts";
 
-export interface SchedulerServiceDeps {
+/** What calls about one run, workflow or schedule need: the engine's half of the store. */
+export interface RunServiceDeps {
   readonly scheduler: Scheduler;
-  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues" | "schedules">;
+  readonly store: Pick<EngineStore, "reads" | "definition" | "workflowVersion" | "schedules">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
@@ -51,6 +54,12 @@ export interface SchedulerServiceDeps {
   readonly drain: Drain;
   readonly clock: Clock;
 }
+
+export interface SchedulerServiceDeps extends RunServiceDeps {
+  readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists">;
+}
+
+type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" | "bulkAction";
 
 /** The newest rows of each kind that GetRun shows. */
 const HISTORY_MAX = 1_000;
@@ -61,13 +70,26 @@ const WITHOUT_BODIES = { bodies: false };
 export function createSchedulerService(
   deps: SchedulerServiceDeps,
 ): Handlers<typeof SchedulerService> {
+  return Object.freeze({
+    ...createRunService(deps),
+    ...createWorkflowLists(deps),
+    listSchedules: (request) => listSchedules(deps, request),
+    listRuns: (request) => listRuns(deps, request),
+    ...createBulkCalls(deps),
+  }) satisfies Handlers<typeof SchedulerService>;
+}
+
+/** All of the service that lists nothing. */
+export function createRunService(
+  deps: RunServiceDeps,
+): Omit<Handlers<typeof SchedulerService>, ListCalls> {
   const { scheduler, namespaces } = deps;
   const runs = createRunLookup(deps.store, namespaces);
   const commands = createRunCommands({ scheduler, namespaces, runs });
   const watching = { scheduler, runs, drain: deps.drain, clock: deps.clock };
 
   return Object.freeze({
-    ...createWorkflowCalls(deps),
+    ...createRegisterCalls(deps),
 
     ...createRunCalls(deps),
 
@@ -87,8 +109,6 @@ export function createSchedulerService(
 
     listItems: (request) => listItems({ store: deps.store, runs }, request),
 
-    listRuns: (request) => listRuns(deps, request),
-
     async *watchRun(request, { signal }) {
       const found = await runs.find(request.namespace, request.run);
       yield* watchRun(watching, found, request, signal);
@@ -104,17 +124,21 @@ export function createSchedulerService(
       };
     },
 
-    ...createBulkCalls(deps),
     ...createRerunCalls({ scheduler, runs }),
     ...commands,
-  }) satisfies Handlers<typeof SchedulerService>;
+  }) satisfies Omit<Handlers<typeof SchedulerService>, ListCalls>;
 }
 
-async function listRuns({ store, namespaces }: SchedulerServiceDeps, request: ListRunsRequest) {
+export interface RunListDeps {
+  readonly store: { readonly lists: Pick<Lists, "runs"> };
+  readonly namespaces: Namespaces;
+}
+
+export async function listRuns({ store, namespaces }: RunListDeps, request: ListRunsRequest) {
   const namespace = await namespaces.find(request.namespace);
   const page = runPageFrom(request, namespace);
   const query = { ...page.query, limit: page.limit + 1 };
-  const rows = await store.reads.listRuns(namespace.id, query);
+  const rows = await store.lists.runs(namespace.id, query);
   return {
     runs: rows
       .slice(0, page.limit)

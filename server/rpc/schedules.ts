@@ -22,7 +22,7 @@ import type {
   FireCause as StoreCause,
   FireOutcome as StoreOutcome,
 } from "../store/schedules.ts";
-import type { Namespace, Store } from "../store/store.ts";
+import type { EngineStore, Namespace, Store } from "../store/store.ts";
 import { concurrencyFrom, concurrencyMessage } from "./convert-concurrency.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import { refusal } from "./errors.ts";
@@ -35,14 +35,17 @@ import { momentFrom, timeField } from "./time-field.ts";
 
 export interface ScheduleDeps {
   readonly scheduler: Scheduler;
-  readonly store: Pick<Store, "schedules">;
+  readonly store: Pick<EngineStore, "schedules">;
   readonly namespaces: Namespaces;
+}
+
+interface ScheduleListDeps extends ScheduleDeps {
+  readonly store: Pick<Store, "schedules" | "lists">;
 }
 
 type ScheduleCalls =
   | "createSchedule"
   | "getSchedule"
-  | "listSchedules"
   | "updateSchedule"
   | "pauseSchedule"
   | "resumeSchedule"
@@ -83,7 +86,6 @@ export function createScheduleCalls(
       return { created, ...(await shown(of)) };
     },
     getSchedule: async (request) => shown(await named(request)),
-    listSchedules: (request) => listSchedules(deps, request),
     async updateSchedule(request) {
       const of = await named(request);
       await scheduler.updateSchedule(of, specFrom(request.spec));
@@ -113,13 +115,13 @@ function notFound(namespace: Namespace, name: string) {
   return refusal("SCHEDULE_NOT_FOUND", [{ path: "name", message }], { name });
 }
 
-async function listSchedules(deps: ScheduleDeps, request: ListSchedulesRequest) {
+export async function listSchedules(deps: ScheduleListDeps, request: ListSchedulesRequest) {
   const namespace = await deps.namespaces.find(request.namespace);
   const list = `schedules ${namespace.id}`;
   const page = pageOf(list, request.pageSize);
   const after = parsePageToken(list, request.pageToken, isName);
   const limit = page.limit + 1;
-  const records = await deps.store.schedules.list(namespace.id, { after, limit });
+  const records = await deps.store.lists.schedules(namespace.id, { after, limit });
   return {
     schedules: await messagesOf(deps, records.slice(0, page.limit), LISTED),
     nextPageToken: page.nextToken(records, ({ name }) => name),

@@ -19,7 +19,8 @@ import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
-import type { Store } from "../store/store.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
+import type { EngineStore } from "../store/store.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { type ConnectTransport, createConnectTransport } from "./connect.ts";
 import { createDashboard } from "./dashboard.ts";
@@ -46,26 +47,22 @@ export interface RpcServerDeps {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
   readonly store: Pick<
-    Store,
+    EngineStore,
     | "namespace"
     | "createNamespace"
     | "namespaces"
     | "reads"
     | "outbox"
     | "schedules"
-    | "queues"
-    | "pins"
     | "triggers"
-    | "circuits"
-    | "operators"
-    | "tokens"
-    | "claimEscalation"
-    | "releaseEscalation"
     | "definition"
     | "workflowVersion"
+    | "claimEscalation"
+    | "releaseEscalation"
     | "onIncarnation"
     | "ready"
-  >;
+  > &
+    Omit<OperatorStore, "inbox">;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
   readonly triggers: TriggerWork;

@@ -11,7 +11,7 @@ import {
 import { newApiToken } from "../api-token.ts";
 import type { Random } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import type { Store } from "../store/store.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
 import { ROLE_NAMES, type Role, type TokenRecord } from "../store/tokens.ts";
 import { refusal } from "./errors.ts";
 import { type Caller, everyNamespace, type Identity } from "./identity.ts";
@@ -22,7 +22,7 @@ import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
 export interface TokenCallDeps {
-  readonly store: Pick<Store, "tokens">;
+  readonly store: Pick<OperatorStore, "tokens">;
   readonly namespaces: Namespaces;
   readonly random: Random;
   readonly log: Log;

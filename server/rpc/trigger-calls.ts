@@ -23,7 +23,7 @@ import type { RunLookup } from "./run-lookup.ts";
 import { type SoundTrigger, triggerOfMessage, triggerOfText } from "./trigger-definition.ts";
 
 export interface TriggerCallDeps {
-  readonly store: Pick<Store, "triggers">;
+  readonly store: Pick<Store, "triggers" | "lists">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: TriggerWork;
@@ -68,7 +68,7 @@ export function createTriggerCalls(
     },
     async listTriggers(request) {
       const namespace = await namespaces.find(request.namespace);
-      const triggers = await store.triggers.list(namespace.id);
+      const triggers = await store.lists.triggers(namespace.id);
       return { triggers: triggers.map((one) => triggerMessage(one, namespace.name)) };
     },
     async deleteTrigger(request) {
@@ -80,7 +80,7 @@ export function createTriggerCalls(
       const limit = pageSize === 0 ? PAGE_SIZE_DEFAULT : pageSize;
       const of = trigger === "" ? null : trigger;
       return {
-        refusals: (await store.triggers.refusals(namespace.id, of, limit)).map(refusalMessage),
+        refusals: (await store.lists.refusals(namespace.id, of, limit)).map(refusalMessage),
       };
     },
     async tryTrigger(request) {

@@ -8,7 +8,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { DroverError, type Reason } from "../errors.ts";
 import type { TriggerFacts } from "../expressions/trigger-mapping.ts";
-import type { Namespace, Store } from "../store/store.ts";
+import type { EngineStore, Namespace } from "../store/store.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
 import type { TriggerWork } from "../triggers/trigger-work.ts";
 import type { Drain } from "./drain.ts";
@@ -21,7 +21,7 @@ import type { TriggerActions } from "./trigger-actions.ts";
 import { authNothing, authProblem } from "./trigger-signature.ts";
 
 export interface TriggerRouteDeps {
-  readonly store: Pick<Store, "triggers">;
+  readonly store: Pick<EngineStore, "triggers">;
   readonly namespaces: Namespaces;
   readonly triggers: TriggerWork;
   readonly actions: TriggerActions;

@@ -18,8 +18,8 @@ import type { Definition } from "../core/definition.ts";
 import { itemOf, numberOf } from "../core/place.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
-import type { VersionRecord } from "../store/reads.ts";
-import type { Namespace, Store } from "../store/store.ts";
+import type { VersionRecord } from "../store/lists.ts";
+import type { EngineStore, Namespace, Store } from "../store/store.ts";
 import { definitionMessage } from "./convert-definition.ts";
 import {
   type DefinitionCheck,
@@ -32,23 +32,26 @@ import { pauseMessage } from "./queues.ts";
 import type { RequestCheck } from "./request-check.ts";
 import { workflowPageFrom } from "./run-list.ts";
 
-export interface WorkflowCallDeps {
-  readonly scheduler: Pick<
-    Scheduler,
-    "registerWorkflow" | "setDefaultVersion" | "learnedDurations"
-  >;
-  readonly store: Pick<Store, "reads" | "definition" | "workflowVersion" | "queues">;
+export interface RegisterCallDeps {
+  readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
+  readonly store: Pick<EngineStore, "workflowVersion">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
   /** What is checked of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
 }
 
+export interface WorkflowListDeps {
+  readonly scheduler: Pick<Scheduler, "learnedDurations">;
+  readonly store: Pick<Store, "lists" | "definition" | "workflowVersion">;
+  readonly namespaces: Namespaces;
+}
+
 /** Versions that are shown of one workflow, and of each in a list. */
 const VERSIONS_MAX = 1_000;
 const VERSIONS_LISTED_MAX = 10;
 
-export function createWorkflowCalls(deps: WorkflowCallDeps) {
+export function createRegisterCalls(deps: RegisterCallDeps) {
   const { scheduler, namespaces } = deps;
   return Object.freeze({
     async registerWorkflow(request: RegisterWorkflowRequest) {
@@ -73,7 +76,11 @@ export function createWorkflowCalls(deps: WorkflowCallDeps) {
         throw notFound(`version ${version} of workflow "${name}"`, name, namespace);
       return { previousVersion: previous, version };
     },
+  });
+}
 
+export function createWorkflowLists(deps: WorkflowListDeps) {
+  return Object.freeze({
     getWorkflow: (request: GetWorkflowRequest) => getWorkflow(deps, request),
     listWorkflows: (request: ListWorkflowsRequest) => listWorkflows(deps, request),
   });
@@ -81,7 +88,7 @@ export function createWorkflowCalls(deps: WorkflowCallDeps) {
 
 function registeredDefinition(
   { source }: RegisterWorkflowRequest,
-  { check, definitionCheck }: Pick<WorkflowCallDeps, "check" | "definitionCheck">,
+  { check, definitionCheck }: Pick<RegisterCallDeps, "check" | "definitionCheck">,
 ): Definition {
   switch (source.case) {
     case "definition":
@@ -94,14 +101,14 @@ function registeredDefinition(
 }
 
 async function getWorkflow(
-  { store, scheduler, namespaces }: WorkflowCallDeps,
+  { store, scheduler, namespaces }: WorkflowListDeps,
   { namespace: of, name, version: wanted, includeVersions, includeDurations }: GetWorkflowRequest,
 ): Promise<MessageInitShape<typeof GetWorkflowResponseSchema>> {
   const namespace = await namespaces.find(of);
   const [found, byDefault, pause] = await Promise.all([
     store.workflowVersion(namespace.id, name, wanted),
     store.workflowVersion(namespace.id, name, 0),
-    store.queues.workflowPause({ namespaceId: namespace.id, workflow: name }),
+    store.lists.workflowPause({ namespaceId: namespace.id, workflow: name }),
   ]);
   if (found === null)
     throw notFound(
@@ -110,7 +117,7 @@ async function getWorkflow(
       namespace,
     );
   const versions = includeVersions
-    ? await store.reads.listVersions(namespace.id, [name], VERSIONS_MAX)
+    ? await store.lists.versions(namespace.id, [name], VERSIONS_MAX)
     : [];
   const definition = await store.definition(found.definitionId);
   const durations = includeDurations ? await scheduler.learnedDurations(found.definitionId) : [];
@@ -147,18 +154,16 @@ function durationsMessage(
 }
 
 async function listWorkflows(
-  { store, namespaces }: WorkflowCallDeps,
+  { store, namespaces }: WorkflowListDeps,
   request: ListWorkflowsRequest,
 ): Promise<MessageInitShape<typeof ListWorkflowsResponseSchema>> {
   const namespace = await namespaces.find(request.namespace);
   const page = workflowPageFrom(request, namespace);
-  const rows = await store.reads.listWorkflows(namespace.id, page.after, page.limit + 1);
+  const rows = await store.lists.workflows(namespace.id, page.after, page.limit + 1);
   const shown = rows.slice(0, page.limit);
   const names = request.includeVersions ? shown.map(({ name }) => name) : [];
   const versions =
-    names.length === 0
-      ? []
-      : await store.reads.listVersions(namespace.id, names, VERSIONS_LISTED_MAX);
+    names.length === 0 ? [] : await store.lists.versions(namespace.id, names, VERSIONS_LISTED_MAX);
   const workflows = shown.map((row) => ({
     name: row.name,
     defaultVersion: row.defaultVersion,

@@ -4,10 +4,10 @@
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
-import { createFlights, type Landing, type OnFlown } from "../flights.ts";
-import type { Actor, PassRecord } from "../store/changes.ts";
+import { createFlights, FLUSH_BUCKET, type Landing, type OnFlown } from "../flights.ts";
+import type { Actor, PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
-import type { NewRun, RunHead, RunRef, Store, TransactOptions, Tx } from "../store/store.ts";
+import type { EngineStore, NewRun, RunHead, RunRef, TransactOptions, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { beginChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
@@ -15,15 +15,13 @@ import { flightSize } from "./flight-size.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type Loaded, loadViews, type Submitted } from "./load.ts";
-import { type MendDeps, mend } from "./mend.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
 import type { Stood } from "./stood.ts";
 import { type Told, told, type Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
-const SPACING_MS = 4;
-const FULL_AT = 200;
+const FULL_AT = 500;
 const ITEMS_MAX = 500;
 /** With reports of one namespace; of all together twice as many. */
 const FLIGHTS_OUT_MAX = 2;
@@ -72,7 +70,7 @@ export interface Claim {
 }
 
 export interface AdvanceOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly plans: Plans;
   readonly clock: Clock;
   readonly random: Random;
@@ -84,7 +82,6 @@ export interface AdvanceOptions {
   readonly onError: (error: unknown) => void;
   readonly stood: Stood;
   readonly onFlown?: OnFlown | undefined;
-  readonly onUnmended: MendDeps["onUnmended"];
   /** Left out: children are part of no trace. */
   readonly traces?: RunTraces | undefined;
   /** Events that may wait before callers are refused; left out: 20,000. */
@@ -100,8 +97,11 @@ export interface Caller {
 }
 
 export interface Advance {
-  /** Throws OVERLOADED where so many more events have no room; see Flights. */
-  admit(count: number): void;
+  /**
+   * What one call asks for goes in one batch; throws OVERLOADED where so many more events have no
+   * room. See Flights.
+   */
+  admit<T>(count: number, submit: () => T): T;
   /** What the server does of its own accord: never refused, as its queue is bounded for callers. */
   submit(run: RunRef, event: RunEvent, actor?: SupervisorActor | null): Promise<Advanced>;
   /** What a caller asks for. Rejects with OVERLOADED where it has no room to wait. */
@@ -121,7 +121,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
   const flights = createFlights<Item, Advanced>({
     name: "advance",
     clock,
-    spacingMs: SPACING_MS,
+    bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
     outMax: FLIGHTS_OUT_MAX,
@@ -170,19 +170,14 @@ async function pass(
   { wait, slot }: { wait: boolean; slot: number },
 ): Promise<Flown> {
   const fenced = await fencedOf(tx, items, slot, ({ run }) => run.partition);
-  const free = items.filter((item) => !fenced.has(item));
-  const doubted = free.filter(({ event }) => event.kind === "integrity");
-  const mended = await mend(options, tx, oncePerRun(doubted));
-  // Whoever else is on board sees it put right, with the next flight.
-  const live = doubted.length > 0 ? [] : free;
+  const live = items.filter((item) => !fenced.has(item));
   const heads = await findRuns(tx, live, wait);
   const loaded = await loadViews(options, tx, heads, live);
   const { failed } = loaded;
   const views = await withQuestions(tx, loaded.views);
   const answers = new Map<Submitted, Advanced>();
-  const postponed = new Set<Submitted>(doubted.length > 0 ? free : []);
-  for (const item of doubted) answers.set(item, { kind: "done" });
-  const records: PassRecord[] = [...mended.records];
+  const postponed = new Set<Submitted>();
+  const records: PassRecord[] = [];
   const size = flightSize();
   for (const { head, view, laned, events } of views) {
     if (size.isFull()) {
@@ -200,10 +195,8 @@ async function pass(
     const slowAfter = slowAfterOf(options.usual, head);
     records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
-  const passed = await passSlotsOn(tx, records, mended.slots);
+  const passed = await passSlotsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
-  if (mended.strays.length > 0) await tx.removeStrays(mended.strays);
-  if (mended.reopened.length > 0) await tx.reopenRuns(mended.reopened);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
   const written = records.length > 0 ? await tx.write(children.records) : NOTHING_WRITTEN;
   if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
@@ -237,11 +230,6 @@ export function slowAfterOf(
   { definitionId }: Pick<RunHead, "definitionId">,
 ): NonNullable<PassRecord["slowAfter"]> {
   return (step) => usual.of(definitionId, step)?.slowAfterMs ?? null;
-}
-
-/** A run is examined once for all who doubt it. */
-function oncePerRun(items: readonly Item[]): readonly Item[] {
-  return [...new Map(items.map((item) => [item.run.runId, item])).values()];
 }
 
 interface Landed {

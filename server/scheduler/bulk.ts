@@ -4,13 +4,13 @@
 import type { Random } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import { newRunId } from "./run-id.ts";
 import { KEY_KEPT_MS } from "./schedule.ts";
 import { BULK_RUNS_MAX, type BulkRequest } from "./scheduler.ts";
 
 export async function openBulk(
-  { store, random }: { readonly store: Store; readonly random: Random },
+  { store, random }: { readonly store: EngineStore; readonly random: Random },
   { namespace, requestId, digest, looked, expected, refusal }: BulkRequest,
 ): Promise<{ readonly until: Moment; readonly repeated: boolean }> {
   // An id that no run has: it keeps the moment, which is after all that was counted.

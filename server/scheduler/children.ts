@@ -12,16 +12,16 @@ import { emptyView, isEnded, type View } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
-import type { PassRecord } from "../store/changes.ts";
 import { childRef } from "../store/child-run.ts";
+import type { PassRecord } from "../store/pass-record.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
-import type { NewRun, RunHead, RunId, RunRef, Store, Tx } from "../store/store.ts";
+import type { EngineStore, NewRun, RunHead, RunId, RunRef, Tx } from "../store/store.ts";
 import type { RunTraces } from "./run-traces.ts";
 
 type Began = Extract<Effect, { kind: "child-began" }>;
 
 export interface ChildDeps {
-  readonly store: Pick<Store, "workflowVersion">;
+  readonly store: Pick<EngineStore, "workflowVersion">;
   readonly plans: Plans;
   readonly traces?: RunTraces | undefined;
 }

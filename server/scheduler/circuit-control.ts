@@ -1,11 +1,11 @@
 // What people say about circuits and agents: the store keeps it, this server knows it at once and
 // the others within a second.
 import type { CircuitSaid, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
-import type { LaneKey, Store } from "../store/store.ts";
+import type { EngineStore, LaneKey } from "../store/store.ts";
 import type { CircuitCalls, Scheduler } from "./scheduler.ts";
 
 export interface CircuitControlOptions {
-  readonly store: Pick<Store, "lanes">;
+  readonly store: Pick<EngineStore, "lanes">;
   readonly circuits: Circuits;
   /** Learns anew what may be handed out. */
   readonly refresh: () => Promise<void>;

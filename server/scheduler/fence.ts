@@ -1,7 +1,8 @@
 // Whose word counts no more. A flight that acts for supervisors locks the writer row of each first,
 // and asks in the same statement what its node owns still (docs/ARCHITECTURE.md, "Three layers").
-import type { Actor } from "../store/changes.ts";
+
 import type { TakenPartition } from "../store/partition-session.ts";
+import type { Actor } from "../store/pass-record.ts";
 import type { Tx } from "../store/store.ts";
 
 interface Acting {

@@ -12,7 +12,7 @@ import type { Moment } from "../core/attempt.ts";
 import { type DueMoments, dueMoments } from "../core/calendar.ts";
 import type { Concurrency } from "../core/slots.ts";
 import { DroverError } from "../errors.ts";
-import { createFlights, type Landing } from "../flights.ts";
+import { createFlights, FLUSH_BUCKET, type Landing } from "../flights.ts";
 import {
   type FireCause,
   type FireKey,
@@ -32,7 +32,6 @@ import type { ScheduleItem } from "./new-run.ts";
 import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
 import type { Worked } from "./told.ts";
 
-const SPACING_MS = 4;
 const FULL_AT = 100;
 const ITEMS_MAX = 100;
 const LOCK_WAIT_MS = 1_000;
@@ -62,22 +61,11 @@ export interface FireOptions extends ScheduleOptions {
   readonly announce: (moment: Moment) => void;
 }
 
-export interface FireDeps extends FireOptions {
-  /** Schedules that nothing would ever have woken were put right: each is a defect. */
-  readonly onAwoken: (schedules: readonly Awoken[]) => void;
-}
-
-export interface Awoken {
-  readonly schedule: ScheduleRecord;
-  /** null: its calendar ended with what it has just fired. */
-  readonly nextAt: Moment | null;
-}
-
-export function createFire(options: FireDeps): Fire {
+export function createFire(options: FireOptions): Fire {
   const flights = createFlights<Item, FireAnswer>({
     name: "fire",
     clock: options.clock,
-    spacingMs: SPACING_MS,
+    bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
     outMax: 1,
@@ -91,7 +79,6 @@ export function createFire(options: FireDeps): Fire {
         fireDue({ options, templates, wait }, tx, items),
       );
       if (flown.nextAt !== null) options.announce(flown.nextAt);
-      if (flown.awoken.length > 0) options.onAwoken(flown.awoken);
       return flown.landings;
     },
   });
@@ -146,7 +133,6 @@ interface Flown extends Worked {
   readonly landings: readonly Landing<FireAnswer>[];
   /** The earliest of the next moments. */
   readonly nextAt: Moment | null;
-  readonly awoken: readonly Awoken[];
 }
 
 async function fireDue(
@@ -172,9 +158,6 @@ async function fireDue(
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
-    awoken: ready.flatMap(({ record, due }): Awoken[] =>
-      due && record.asleep ? [{ schedule: record, nextAt: due.next?.at ?? null }] : [],
-    ),
     landings: items.map((item): Landing<FireAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
       const count = fired.get(item.schedule.id);
@@ -193,14 +176,10 @@ interface Ready {
   readonly due: DueMoments | null;
 }
 
-/** Of one that is asleep, what came meanwhile; where its row names no moment, the one to come. */
-function dueOf(record: ScheduleRecord, now: Moment): DueMoments | null {
-  const { id, spec, pause, asleep } = record;
-  if (pause || (!asleep && record.next && record.next.wakeAt > now)) return null;
+function dueOf({ id, spec, pause, next }: ScheduleRecord, now: Moment): DueMoments | null {
+  if (pause || !next || next.wakeAt > now) return null;
   const { calendar, catchUpMs, jitterMs } = spec;
-  const moments = momentsOf(calendar);
-  const next = record.next ?? moments.firstAfter(now);
-  return next && dueMoments({ moments, next, now, catchUpMs, jitterMs, seed: id });
+  return dueMoments({ moments: momentsOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
 }
 
 async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {

@@ -5,9 +5,9 @@ import { movingSide, type View } from "../core/model.ts";
 import { planStep, planTaskOf } from "../core/pass.ts";
 import type { PlanTask } from "../core/plan.ts";
 import { plannedOf } from "../core/strategy.ts";
-import type { LaneOf } from "../store/changes.ts";
+import type { LaneOf } from "../store/pass-record.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 
 /** What a pass has decided. */
 interface Decided {
@@ -17,7 +17,7 @@ interface Decided {
 
 /** The lanes of what the pass has made ready. */
 export async function laneOfPass(
-  store: Pick<Store, "lanes">,
+  store: Pick<EngineStore, "lanes">,
   namespaceId: number,
   laned: LanedPlan,
   { view, effects }: Decided,

@@ -5,7 +5,7 @@ import type { RunEvent } from "../core/event.ts";
 import { movingSide, type View } from "../core/model.ts";
 import { plannedTask, planStepAt } from "../core/plan-at.ts";
 import { plannedOf } from "../core/strategy.ts";
-import type { PassRecord } from "../store/changes.ts";
+import type { PassRecord } from "../store/pass-record.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 import type { LaneQuestion } from "../store/queues.ts";
 import type { RunHead, Tx } from "../store/store.ts";

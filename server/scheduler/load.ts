@@ -3,7 +3,7 @@
 import { type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
-import type { Actor } from "../store/changes.ts";
+import type { Actor } from "../store/pass-record.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Tx } from "../store/store.ts";
 import { withEndedChildren } from "./children.ts";
@@ -131,7 +131,7 @@ function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
   }));
 }
 
-/** A beat may have come between the supervisor's look and the lock on the lease. */
+/** A beat may have come between the supervisor's look and the lock of the run. */
 async function withBeats(
   tx: Tx,
   usual: UsualDurations,

@@ -1,11 +1,11 @@
 // Registers workflows and moves their defaults. What cannot be planned was refused where the
 // definition entered (rpc/definition-source.ts), with the paths and lines of the form in which it
 // came.
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export function createRegister(
-  store: Store,
+  store: EngineStore,
 ): Pick<Scheduler, "registerWorkflow" | "setDefaultVersion"> {
   return {
     async registerWorkflow(namespace, definition, keepDefault) {

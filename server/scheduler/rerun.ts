@@ -10,14 +10,14 @@ import { leavesEffect } from "../core/strategy.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";
-import type { RunId, Store } from "../store/store.ts";
+import type { EngineStore, RunId } from "../store/store.ts";
 import type { Enter } from "./intake.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { inputRefusal, type Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";
 
 export interface RerunOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly plans: Plans;
   readonly submit: (item: ScheduleItem) => Promise<Scheduled>;
   readonly enter: Enter;
@@ -164,8 +164,7 @@ async function targetOf(
 ): Promise<Pick<ScheduleItem, "laned" | "workflow" | "version">> {
   if (wanted === "same")
     return { laned: await plans.get(namespace.id, definitionId), workflow, version };
-  const [newest] = await store.reads.listVersions(namespace.id, [workflow], 1);
-  const found = newest && (await store.workflowVersion(namespace.id, workflow, newest.version));
+  const found = await store.workflowVersion(namespace.id, workflow, "newest");
   if (!found)
     throw new DroverError(
       "WORKFLOW_NOT_FOUND",
@@ -197,7 +196,7 @@ interface Both {
 }
 
 async function keptSteps(
-  store: Store,
+  store: EngineStore,
   { detail, old, laned, from }: Both,
 ): Promise<readonly KeptStep[]> {
   const { runId } = detail.run;

@@ -4,10 +4,10 @@ import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import { DroverError, failedOver, type Reason } from "../errors.ts";
-import { createFlights, type Landing, type OnFlown } from "../flights.ts";
+import { createFlights, FLUSH_BUCKET, type Landing, type OnFlown } from "../flights.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";
-import type { KeyHolder, Store, Tx } from "../store/store.ts";
+import type { EngineStore, KeyHolder, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
 import { beginChildren } from "./children.ts";
@@ -22,8 +22,7 @@ import { type KeyedRun, noSlot, openSlots } from "./slots.ts";
 import type { Told, Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
-const SPACING_MS = 4;
-const FULL_AT = 200;
+const FULL_AT = 500;
 const ITEMS_MAX = 500;
 const WAITING_MAX = 20_000;
 const BATCHES_WAITING_MAX = 100;
@@ -32,7 +31,7 @@ const RETRY_MS = 250;
 export const KEY_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
 
 export interface ScheduleOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly plans: Plans & Pick<KnownPlans, "isCurrent">;
   readonly clock: Clock;
   readonly random: Random;
@@ -63,7 +62,7 @@ export function createSchedule(options: ScheduleOptions) {
   const flights = createFlights<Item, Scheduled>({
     name: "schedule",
     clock,
-    spacingMs: SPACING_MS,
+    bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
     outMax: 1,
@@ -82,7 +81,7 @@ export function createSchedule(options: ScheduleOptions) {
   const batches = createFlights<readonly Item[], readonly Landing<Scheduled>[]>({
     name: "schedule-batch",
     clock,
-    spacingMs: 0,
+    bucket: { everyMs: 0, capacity: 1 },
     fullAt: 1,
     itemsMax: 1,
     outMax: 1,

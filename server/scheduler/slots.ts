@@ -2,12 +2,10 @@
 // (core/slots.ts), and what has changed is written with the passes that caused it.
 
 import type { Moment } from "../core/attempt.ts";
-import type { SlotRepair } from "../core/examine.ts";
 import type { Message } from "../core/message.ts";
 import { isEnded, type Run } from "../core/model.ts";
 import {
   type Concurrency,
-  hold,
   type Joined,
   join,
   leave,
@@ -15,13 +13,12 @@ import {
   type Slots,
 } from "../core/slots.ts";
 import { DroverError } from "../errors.ts";
-import type { PassRecord } from "../store/changes.ts";
+import type { PassRecord } from "../store/pass-record.ts";
 import type { ConcurrencyKey, RunHead, RunId, SlotChange, Tx } from "../store/store.ts";
 
 /** The slots of the keys of a flight, while their locks are held. */
 export interface SlotBook {
   join(of: KeyedRun, since: number): Joined;
-  hold(of: KeyedRun, since: number): void;
   /** The runs that get a slot now. */
   leave(of: KeyedRun): readonly RunId[];
   changes(): readonly SlotChange[];
@@ -51,11 +48,6 @@ export async function openSlots(tx: Tx, runs: readonly KeyedRun[]): Promise<Slot
       now.set(of(run), joined.slots);
       return joined;
     },
-    hold(run: KeyedRun, since: number): void {
-      const { runId, priority, concurrency } = run;
-      const asks = { runId, limit: concurrency.limit, priority, since };
-      now.set(of(run), hold(now.get(of(run)) ?? [], asks));
-    },
     leave(run: KeyedRun): readonly RunId[] {
       const { slots, granted } = leave(now.get(of(run)) ?? [], run.runId);
       now.set(of(run), slots);
@@ -83,13 +75,9 @@ function changesOf(key: ConcurrencyKey, before: Slots, after: Slots): readonly S
 }
 
 /** What becomes of the slot of a run, by the pass of the record. */
-export interface SlotMove {
+interface SlotMove {
   readonly record: PassRecord;
-  readonly does: Exclude<SlotRepair, "tell">;
-  /** When it asked for one. */
-  readonly since: Moment;
-  /** The slot that it leaves; null: that of its own key. */
-  readonly slotOf: ConcurrencyKey | null;
+  readonly does: "join" | "leave";
 }
 
 /** What passes mean for slots: with the messages that follow, and what is to be written. */
@@ -98,28 +86,20 @@ export interface SlotsPassedOn {
   readonly changes: readonly SlotChange[];
 }
 
-/**
- * A run that ends gives its slot to who waits; one whose start has come asks for one. What the
- * sweep has found is put right with them.
- */
-export async function passSlotsOn(
-  tx: Tx,
-  records: readonly PassRecord[],
-  found: readonly SlotMove[] = [],
-): Promise<SlotsPassedOn> {
-  const moves = [...records.flatMap((record) => moveOf(record, tx.now)), ...found].filter(
-    (move, at, all) => all.findIndex(({ record }) => record === move.record) === at,
-  );
+/** A run that ends gives its slot to who waits; one whose start has come asks for one. */
+export async function passSlotsOn(tx: Tx, records: readonly PassRecord[]): Promise<SlotsPassedOn> {
+  const moves = records.flatMap(moveOf);
   if (moves.length === 0) return { records, changes: [] };
   const concurrency = await tx.concurrencyOf(moves.map(({ record }) => record.head.runId));
-  const keyed = ({ record: { head }, slotOf }: SlotMove): KeyedRun => {
-    if (slotOf) return { ...head, ...slotOf, concurrency: { ...slotOf, ...ANY } };
+  const keyed = ({ record: { head } }: SlotMove): KeyedRun => {
     const its = concurrency.get(head.runId);
     if (!its) throw new Error(`run ${head.runId} needs a slot, and has no concurrency key`);
     return { ...head, concurrency: its };
   };
   const book = await openSlots(tx, moves.map(keyed));
-  const messages = new Map(moves.map((move) => [move.record, moved(book, keyed(move), move)]));
+  const messages = new Map(
+    moves.map((move) => [move.record, moved(book, keyed(move), move, tx.now)]),
+  );
   return {
     records: records.map((record) => {
       const more = messages.get(record) ?? [];
@@ -129,32 +109,25 @@ export async function passSlotsOn(
   };
 }
 
-/** Of a slot that is left only its key is needed. */
-const ANY = Object.freeze({ limit: 1, policy: "queue" } as const);
-
-function moveOf(record: PassRecord, now: Moment): readonly SlotMove[] {
+function moveOf(record: PassRecord): readonly SlotMove[] {
   const { before, after } = record;
-  const more = { record, since: now, slotOf: null };
-  if (endsIn(before.run, after.run)) return [{ ...more, does: "leave" }];
-  return asksIn(before.run, after.run) ? [{ ...more, does: "join" }] : [];
+  if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];
+  return asksIn(before.run, after.run) ? [{ record, does: "join" }] : [];
 }
 
-function moved(book: SlotBook, run: KeyedRun, { does, since }: SlotMove): PassRecord["effects"] {
-  switch (does) {
-    case "leave":
-      return book.leave(run).map((runId) => sent(runId, { kind: "slot" }));
-    case "hold":
-      book.hold(run, since);
-      return [];
-    case "join": {
-      const { answer, cancelled } = book.join(run, since);
-      return [
-        ...(answer === "holds" ? [sent(run.runId, { kind: "slot" })] : []),
-        ...(answer === "refused" ? [sent(run.runId, { kind: "no-slot" })] : []),
-        ...makeRoom(cancelled),
-      ];
-    }
-  }
+function moved(
+  book: SlotBook,
+  run: KeyedRun,
+  { does }: SlotMove,
+  now: Moment,
+): PassRecord["effects"] {
+  if (does === "leave") return book.leave(run).map((runId) => sent(runId, { kind: "slot" }));
+  const { answer, cancelled } = book.join(run, now);
+  return [
+    ...(answer === "holds" ? [sent(run.runId, { kind: "slot" })] : []),
+    ...(answer === "refused" ? [sent(run.runId, { kind: "no-slot" })] : []),
+    ...makeRoom(cancelled),
+  ];
 }
 
 function endsIn(before: Run, after: Run): boolean {

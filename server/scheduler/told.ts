@@ -2,9 +2,10 @@
 // moments that were set.
 import type { Moment } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
-import { type PassRecord, runsToLookAt } from "../store/changes.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 import type { SilentSession } from "../store/operators.ts";
+import type { PassRecord } from "../store/pass-record.ts";
+import { runsToLookAt } from "../store/rows-of-effects.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
 import type { Ended, Written } from "../store/written.ts";
 

@@ -3,8 +3,8 @@
 // attempt slow.
 import { itemOf, numberOf, placeOf } from "../core/place.ts";
 import { type SlowLimits, type Usual, usualOf } from "../core/usual.ts";
-import type { PassRecord } from "../store/changes.ts";
 import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
+import type { PassRecord } from "../store/pass-record.ts";
 import { createSketch } from "../store/sketch.ts";
 
 /** Steps of which durations are gathered until they are told; those of others are not counted. */

@@ -2,7 +2,7 @@
 // circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
 import type { Moment } from "../core/attempt.ts";
 import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
-import type { Actor } from "./changes.ts";
+import type { Actor } from "./pass-record.ts";
 import type { Pinned } from "./pins.ts";
 import type { RunId } from "./run-head.ts";
 
@@ -150,12 +150,8 @@ export interface Circuits {
    * back, and the circuit begins closed. Idempotent: said again it stays with who said it first.
    */
   say(of: CircuitRef, said: CircuitSaid | null): Promise<Circuit>;
-  /** Those of a namespace that are not plainly closed, by lane and agent. */
-  list(namespaceId: number, page: CircuitPage): Promise<readonly CircuitRecord[]>;
   /** Idempotent: the first stays. Other servers know within a second. */
   cordon(cordon: Omit<Cordon, "at">): Promise<Cordon>;
   /** false: it was not. */
   uncordon(of: CordonRef): Promise<boolean>;
-  /** By kind and name. */
-  cordons(namespaceId: number): Promise<readonly Cordon[]>;
 }

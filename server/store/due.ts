@@ -1,4 +1,4 @@
-// Due rows, and what a look at them comes to once leases that need no judgement have been moved.
+// Timers of runs that have come, and leases whose session is silent for longer than they allow.
 import type { Moment } from "../core/attempt.ts";
 import type { WaitingFor } from "../core/model.ts";
 import type { RunId, RunRef } from "./run-head.ts";
@@ -53,6 +53,11 @@ export interface DueRange {
   readonly aheadMs: number | null;
   /** Rows that rest after a failure: they take the place of no other. Left out: none does. */
   readonly without?: readonly DueRef[];
+  /**
+   * By partition: since when somebody could have heard the sessions that hold its leases; those of
+   * others are not looked at. Left out: none is.
+   */
+  readonly heardSince?: ReadonlyMap<number, Moment>;
 }
 
 export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });
@@ -69,31 +74,13 @@ export interface DueLook {
   readonly foundTo: Moment;
 }
 
-export interface Looked extends Pick<DueLook, "now" | "outside" | "foundTo"> {
-  /** What is due, earliest first. */
-  readonly rows: readonly DueRow[];
-  readonly schedules: DueLook["schedules"];
+export interface Looked extends Pick<DueLook, "now" | "outside" | "foundTo" | "due" | "schedules"> {
   /** There may be more that is due. */
   readonly isMore: boolean;
-  /** By `leaseOf`: leases that now wait for a later moment. */
-  readonly moved: ReadonlyMap<string, Moment>;
   /** The earliest moment that was still to come. */
   readonly nextAt: Moment | null;
 }
 
-export function leaseOf({ runId, step }: { readonly runId: RunId; readonly step: number }): string {
-  return `${runId}/${step}`;
-}
-
-export function dueLook(looked: Looked): DueLook {
-  const { now, outside, rows, schedules, isMore, moved, nextAt, foundTo } = looked;
-  const later = [...moved.values(), ...(nextAt === null ? [] : [nextAt])];
-  const next = isMore ? now : later.length === 0 ? null : Math.min(...later);
-  return {
-    now,
-    outside,
-    nextAt: next,
-    ...{ schedules, foundTo },
-    due: rows.filter((row) => row.kind !== "lease" || !moved.has(leaseOf(row))),
-  };
+export function dueLook({ isMore, ...looked }: Looked): DueLook {
+  return isMore ? { ...looked, nextAt: looked.now } : looked;
 }

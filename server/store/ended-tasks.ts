@@ -1,6 +1,7 @@
 // Tasks of agents that have ended, as the circuits of their lanes count them.
 import { type EndKind, endKindOf } from "../core/circuit.ts";
-import type { RowChanges } from "./changes.ts";
+import type { DerivedLease } from "../core/page/derived-rows.ts";
+import type { PassRecord } from "./pass-record.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface EndedTask {
@@ -10,22 +11,21 @@ export interface EndedTask {
   readonly end: EndKind;
 }
 
-/** `lanes`: of the leases that have gone, in their order. */
+/** `leases`: those that have gone with the pass. */
 export function endedTasks(
-  changes: readonly RowChanges[],
-  lanes: readonly number[],
+  { head: { runId }, effects }: PassRecord,
+  leases: readonly DerivedLease[],
 ): readonly EndedTask[] {
-  let place = 0;
-  return changes.flatMap(({ head: { runId }, leaseGone, attempts }) => {
-    const bySecret = new Map(attempts.map(({ attempt }) => [attempt.secret, attempt]));
-    return leaseGone.flatMap(({ lease: { secret, agentId } }): readonly EndedTask[] => {
-      const lane = lanes[place++];
-      const ended = bySecret.get(secret);
-      if (lane === undefined || !ended) return [];
-      const { outcome } = ended;
-      const transient = outcome.kind === "failure" && outcome.class === "transient";
-      const end = endKindOf({ kind: outcome.kind, transient });
-      return [{ lane, agentId, runId, end }];
-    });
+  if (leases.length === 0) return [];
+  const bySecret = new Map(
+    effects.flatMap((effect) =>
+      effect.kind === "task-ended" ? [[effect.attempt.secret, effect.attempt] as const] : [],
+    ),
+  );
+  return leases.flatMap(({ terms: { lane }, lease: { secret, agentId } }): readonly EndedTask[] => {
+    const outcome = bySecret.get(secret)?.outcome;
+    if (!outcome) return [];
+    const transient = outcome.kind === "failure" && outcome.class === "transient";
+    return [{ lane, agentId, runId, end: endKindOf({ kind: outcome.kind, transient }) }];
   });
 }

@@ -9,7 +9,7 @@ import type { RunId } from "./run-head.ts";
 import type { Granted } from "./store.ts";
 import type { TraceContext } from "./trace.ts";
 
-/** What a granted task carries besides its lease row, read after the claim's commit. */
+/** What a granted task carries besides its lease, read after the claim's commit. */
 export interface TaskFacts {
   readonly runId: RunId;
   readonly step: number;
@@ -61,7 +61,7 @@ export function strategyOfTask(task: TaskKind, strategies: readonly Strategy[]):
  * one, or one before whose success came late, when its successor had not been handed out.
  */
 export function madeOutput(
-  forward: Forward["kind"] | "OPEN",
+  forward: Forward["kind"],
   strategies: readonly Strategy[],
   place: number,
 ): boolean {

@@ -26,3 +26,10 @@ export interface InboxAnswer {
    */
   readonly began: RunId | null;
 }
+
+export interface InboxRows {
+  /** Takes up to so many rows, oldest first, for half a minute. */
+  take(limit: number): Promise<readonly InboxRow[]>;
+  /** Rows that were scheduled go; those that were refused are kept with the reason. */
+  settle(answers: readonly InboxAnswer[]): Promise<void>;
+}

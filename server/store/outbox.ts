@@ -147,6 +147,4 @@ export interface Outbox {
    */
   due(partitions: readonly number[], limit: number): Promise<readonly DueDelivery[]>;
   settle(tried: readonly Tried[]): Promise<void>;
-  /** Newest first. */
-  deliveries(namespaceId: number, page: DeliveryPage): Promise<readonly DeliveryRecord[]>;
 }

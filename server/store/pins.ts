@@ -51,6 +51,4 @@ export interface Pins {
   pin(of: PinRef, agentVersion: string): Promise<readonly number[] | null>;
   /** The same backwards: what another pin does not keep goes to any agent. */
   unpin(of: PinRef): Promise<readonly number[]>;
-  /** Of a queue, by workflow and version. */
-  list(namespaceId: number, queue: string): Promise<readonly Pin[]>;
 }

@@ -7,8 +7,8 @@ import type { Definition } from "../core/definition.ts";
 import type { Judge } from "../core/judge.ts";
 import { itemOf, numberOf, placeOf } from "../core/place.ts";
 import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan.ts";
-import type { LaneOf } from "./changes.ts";
-import type { Store } from "./store.ts";
+import type { LaneOf } from "./pass-record.ts";
+import type { EngineStore } from "./store.ts";
 
 const PLANS_MAX = 2_000;
 
@@ -33,7 +33,7 @@ export interface KnownPlans extends Plans {
 /** Compiles what a plan asks of expressions and schemas. */
 export type JudgeOf = (definition: Definition, plan: Plan) => Judge;
 
-export function createPlans(store: Store, judgeOf: JudgeOf): KnownPlans {
+export function createPlans(store: EngineStore, judgeOf: JudgeOf): KnownPlans {
   const known = new Map<number, Promise<LanedPlan>>();
   let current = new WeakSet<LanedPlan>();
   return Object.freeze({
@@ -62,7 +62,7 @@ export function createPlans(store: Store, judgeOf: JudgeOf): KnownPlans {
 }
 
 async function load(
-  store: Store,
+  store: EngineStore,
   judgeOf: JudgeOf,
   namespaceId: number,
   definitionId: number,

@@ -77,9 +77,4 @@ export interface Queues {
   pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
   /** Returns the lanes that have got ready rows by it. */
   resumeWorkflow(of: WorkflowRef): Promise<readonly number[]>;
-  workflowPause(of: WorkflowRef): Promise<Pause | null>;
-  /** Of the namespace as a whole. */
-  namespacePause(namespaceId: number): Promise<Pause | null>;
-  /** By name. */
-  list(namespaceId: number, page: QueuePage): Promise<readonly QueueRecord[]>;
 }

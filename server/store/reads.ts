@@ -1,5 +1,5 @@
-// What people and their tools read: whole runs with their history, and lists. Plain reads, no
-// locks.
+// One run with all of its history, as people, their tools and the engine read it. Plain reads, no
+// locks. Lists of runs are in lists.ts.
 
 import type { AttemptKind, Moment, Outcome } from "../core/attempt.ts";
 import type { Signs } from "../core/explanation.ts";
@@ -7,7 +7,6 @@ import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
 import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
-import type { NamespaceSettings } from "./namespaces.ts";
 import type { RunId } from "./run-head.ts";
 import type { TracedRun } from "./trace.ts";
 
@@ -108,20 +107,6 @@ export interface EscalationRecord {
   } | null;
 }
 
-/** An escalation in a list over runs. */
-export interface EscalationOfRun extends EscalationRecord {
-  readonly runId: RunId;
-  readonly workflow: string;
-  readonly definitionId: number;
-}
-
-export interface EscalationPage {
-  readonly openOnly: boolean;
-  readonly limit: number;
-  /** The last one of the page before. */
-  readonly after: { readonly runId: RunId; readonly n: number } | null;
-}
-
 /** A signal as people see it. */
 export interface SignalRecord {
   readonly seq: number;
@@ -190,64 +175,7 @@ export interface DetailWanted {
   readonly escalations: boolean;
 }
 
-export interface RunFilter {
-  /** Children of this run; null: any run. */
-  readonly parent: RunId | null;
-  readonly states: readonly RunState["kind"][];
-  readonly workflow: string | null;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly createdAfter: Moment | null;
-  readonly createdBefore: Moment | null;
-}
-
-export interface RunPage {
-  readonly filter: RunFilter;
-  readonly order: "created-desc" | "created-asc";
-  readonly limit: number;
-  /** The last run of the page before. */
-  readonly after: RunId | null;
-}
-
-export interface WorkflowRecord {
-  readonly name: string;
-  readonly defaultVersion: number;
-  readonly latestVersion: number;
-  readonly createdAt: Moment;
-}
-
-/** A version, and how many open runs have its content; counted up to `OPEN_RUNS_MAX`. */
-export interface VersionRecord {
-  readonly name: string;
-  readonly version: number;
-  readonly createdAt: Moment;
-  readonly openRuns: number;
-}
-
-export const OPEN_RUNS_MAX = 10_000;
-
-export interface NamespaceRecord extends NamespaceSettings {
-  readonly id: number;
-  readonly name: string;
-  /** Name of its region. */
-  readonly region: string;
-  readonly createdAt: Moment;
-}
-
-export interface RegionRecord {
-  readonly id: number;
-  readonly name: string;
-  /** How many of its partitions are watched by somebody now. */
-  readonly watched: number;
-}
-
 export interface Reads {
-  /** By name, those after `after`; `names`: only these, null: all. */
-  listNamespaces(
-    of: { readonly names: readonly string[] | null; readonly after: string | null },
-    limit: number,
-  ): Promise<readonly NamespaceRecord[]>;
-  /** All, in the order in which they came. */
-  listRegions(): Promise<readonly RegionRecord[]>;
   findRun(
     namespaceId: number,
     by: { readonly runId: RunId } | { readonly key: string },
@@ -261,36 +189,6 @@ export interface Reads {
   tracedRuns(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, TracedRun>>;
   /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */
   runSigns(runId: RunId): Promise<RunSigns>;
-  /** Runs by creation; `after` and the order make pages. */
-  listRuns(namespaceId: number, page: RunPage): Promise<readonly RunRecord[]>;
-  /** How many runs pass the filter, counted up to `most`, and the moment of that look. */
-  countRuns(
-    namespaceId: number,
-    filter: RunFilter,
-    most: number,
-  ): Promise<{ readonly count: number; readonly now: Moment }>;
-  /**
-   * What the oldest `runs` that pass the filter are runs of: the first `definitions` by name and
-   * version.
-   */
-  listDefinitions(
-    namespaceId: number,
-    filter: RunFilter,
-    most: { readonly runs: number; readonly definitions: number },
-  ): Promise<readonly RunDefinition[]>;
-  /** Escalations of the namespace by run and number, newest runs first. */
-  listEscalations(namespaceId: number, page: EscalationPage): Promise<readonly EscalationOfRun[]>;
-  listWorkflows(
-    namespaceId: number,
-    after: string | null,
-    limit: number,
-  ): Promise<readonly WorkflowRecord[]>;
-  /** The newest `limit` versions of each of these workflows, newest first. */
-  listVersions(
-    namespaceId: number,
-    names: readonly string[],
-    limit: number,
-  ): Promise<readonly VersionRecord[]>;
 }
 
 export type { EndKind };

@@ -17,8 +17,12 @@ export interface RunHead extends RunRef {
   readonly run: Run;
 }
 
-/** What is kept of a run that has ended: its counters have gone with its open row. */
-export function endedRun(state: End, kept: Pick<Run, "version" | "warnings" | "escalations">): Run {
+/** A run that has ended, as the rules see it: they ask for nothing that it had counted. */
+export function endedRun(
+  state: End,
+  { version, warnings, escalations }: Pick<Run, "version" | "warnings" | "escalations">,
+): Run {
   const gone = { stepsLeft: 0, finallyLeft: 0, moving: 0, asking: 0, undosLeft: 0, undone: 0 };
-  return { state, ...gone, pivoted: false, keyed: false, parent: null, ...kept };
+  const nothing = { ...gone, pivoted: false, keyed: false, parent: null };
+  return { ...nothing, state, version, warnings, escalations };
 }

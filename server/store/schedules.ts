@@ -13,7 +13,7 @@ import type { Notify } from "./outbox.ts";
 import type { Pause } from "./queues.ts";
 import type { RunId } from "./run-head.ts";
 
-export type ScheduleId = string;
+type ScheduleId = string;
 
 /** What a person says about it. */
 export interface ScheduleSpec {
@@ -50,18 +50,8 @@ export interface ScheduleRecord extends ScheduleRef {
   /** null: none comes any more. While it is paused, the one that was next then. */
   readonly next: PlacedMoment | null;
   readonly pause: Pause | null;
-  /**
-   * Nothing wakes it in time, though it is not paused: its calendar has ended, or its row is
-   * broken.
-   */
-  readonly asleep: boolean;
   readonly createdAt: Moment;
   readonly changedAt: Moment;
-}
-
-/** Of one that is not paused: its moment and the jitter of it pass, and nothing wakes it. */
-export function isAsleep({ next, spec }: Pick<ScheduleRecord, "next" | "spec">): boolean {
-  return next === null || next.wakeAt > next.at + spec.jitterMs;
 }
 
 export interface NewSchedule extends ScheduleRef {
@@ -130,23 +120,13 @@ export interface SchedulePage {
   readonly limit: number;
 }
 
-export interface AsleepSchedules {
-  readonly schedules: readonly ScheduleRef[];
-  /** Where the next look begins; null: there are none any more. */
-  readonly last: ScheduleId | null;
-}
-
 /** Plain reads, and what needs no lock. */
 export interface Schedules {
   find(namespaceId: number, name: string): Promise<ScheduleRecord | null>;
   /** Those of them that there are. */
   byId(ids: readonly ScheduleId[]): Promise<readonly ScheduleRecord[]>;
-  /** By name. */
-  list(namespaceId: number, page: SchedulePage): Promise<readonly ScheduleRecord[]>;
   /** The last fires of each of these, up to `limit`, the newest moment first. */
   lastFires(ids: readonly ScheduleId[], limit: number): Promise<readonly FireRecord[]>;
-  /** Those that are asleep, of the next `limit` schedules of all, by id. */
-  asleep(after: ScheduleId | null, limit: number): Promise<AsleepSchedules>;
   /** false: there is none. Its runs go on; its moments are forgotten. */
   delete(namespaceId: number, name: string): Promise<boolean>;
 }

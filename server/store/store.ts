@@ -1,10 +1,13 @@
-// The state store's contract. PostgreSQL and memory keep it, and one suite (test/contract) holds
-// both to it. SQL picks and writes rows; it judges nothing: every rule is in `core`.
+// The state store's contract, in two halves. SQL picks and writes rows; it judges nothing: every
+// rule is in `core`.
 //
-//   Tx       one transaction of a flight. Phase 1 may wait, in this order: writer, schedules, keys,
-//            runs, then ready and lease rows of those runs, then concurrency keys. Phase 2 (write,
-//            lockReady, grant) waits for nothing of phase 1 again, and for queues by one call alone
-//   Store    what needs no transaction: definitions, lanes, reads, beats, due rows, partitions
+//   EngineStore     what scheduler, dispatch, supervisor, triggers and webhooks need, and reads of
+//                   one run. PostgreSQL and memory keep it, see test/contract
+//   OperatorStore   what people list and administer (operator-store.ts): PostgreSQL alone
+//   Tx              one transaction of a flight. Phase 1 may wait, in this order: writer,
+//                   schedules, keys, first pages of runs, then their further pages, sessions whose
+//                   silence is judged, concurrency keys. Phase 2 (write, lockReady, grant) waits
+//                   for nothing of phase 1 again, and for queues by one call alone
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
 
@@ -19,27 +22,26 @@ import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
 import type { BeatAnswer, BeatReport, Beats, SessionBeat, SessionLease } from "./beats.ts";
-import type { Actor, PassRecord } from "./changes.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
+import type { Consistency, ConsistencyTx } from "./consistency.ts";
 import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
-import type { InboxAnswer, InboxRow } from "./inbox.ts";
 import type { Failures, KeptFor } from "./kept-for.ts";
 import type { Mark } from "./marks.ts";
 import type { Namespaces } from "./namespaces.ts";
-import type { AgentSeen, Operators, SilentSession } from "./operators.ts";
+import type { OperatorStore } from "./operator-store.ts";
+import type { AgentSeen, SilentSession } from "./operators.ts";
 import type { Notify, Outbox } from "./outbox.ts";
 import type { Overdue } from "./overdue.ts";
 import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
+import type { Actor, PassRecord } from "./pass-record.ts";
 import type { Pins } from "./pins.ts";
 import type { Pulse, PulseQuestion } from "./pulse.ts";
 import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { Schedules, ScheduleTx } from "./schedules.ts";
-import type { SweepTx, SweptRows } from "./stored-runs.ts";
-import type { Tokens } from "./tokens.ts";
 import type { TraceContext } from "./trace.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
 import type { Written } from "./written.ts";
@@ -189,7 +191,7 @@ export interface Granted extends Grant {
   readonly attemptBy: Moment;
 }
 
-export interface Tx extends ScheduleTx, SweepTx {
+export interface Tx extends ScheduleTx, ConsistencyTx {
   /** The transaction's time. */
   readonly now: Moment;
   /**
@@ -203,9 +205,9 @@ export interface Tx extends ScheduleTx, SweepTx {
   lockRuns(runs: readonly RunRef[], wait: boolean): Promise<readonly RunHead[]>;
   /** Heads of runs that have ended, for reports that come too late. Open ones are left out. */
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
-  /** Steps of locked runs with their ready, lease and due rows, locked. */
+  /** Steps of locked runs; the pages that they are in are locked, too. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
-  /** Last beats of sessions, as they are now: read after their leases were locked. */
+  /** Last beats of sessions, as they are now: a heartbeat that comes waits for this transaction. */
   lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
   /** Tasks that ended: those of a step and fence, of every kind. */
   loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;
@@ -266,7 +268,7 @@ export interface Tx extends ScheduleTx, SweepTx {
    * let them: open, their time over, and nobody else tries. Waits for nobody.
    */
   takeTrials(trials: readonly Trial[]): Promise<readonly CircuitRef[]>;
-  /** Moves locked ready rows to `lease`. */
+  /** Hands out the tasks of locked ready rows: their pages say LEASED from now on. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
   /**
    * The end of what is claimed in this transaction. Returns, by its commit at the latest, the lanes
@@ -307,7 +309,11 @@ export interface WatchedRun {
   readonly version: number;
 }
 
-export interface Store extends Beats, SweptRows {
+/** Both halves: what a server is given. PostgreSQL alone keeps it. */
+export interface Store extends EngineStore, OperatorStore {}
+
+/** What the engine needs. PostgreSQL and memory keep it. */
+export interface EngineStore extends Beats, Consistency {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;
@@ -318,8 +324,6 @@ export interface Store extends Beats, SweptRows {
   readonly circuits: Circuits;
   readonly durations: Durations;
   readonly namespaces: Namespaces;
-  readonly operators: Operators;
-  readonly tokens: Tokens;
   transact<T>(options: TransactOptions, work: (tx: Tx) => Promise<T>): Promise<T>;
 
   namespace(name: string): Promise<Namespace | null>;
@@ -344,7 +348,7 @@ export interface Store extends Beats, SweptRows {
   workflowVersion(
     namespaceId: number,
     name: string,
-    version: number,
+    version: number | "newest",
   ): Promise<WorkflowVersion | null>;
   /** Ids of lanes for all agents, in the order of the keys; unknown ones are made. */
   lanes(keys: readonly LaneKey[]): Promise<readonly number[]>;
@@ -377,16 +381,12 @@ export interface Store extends Beats, SweptRows {
    * behind runs that ended long ago (kept-for.ts). true: of one of them there may be more.
    */
   forgetOld(rowsMax: number, kept?: Partial<KeptFor>, failures?: Failures): Promise<boolean>;
-  /** Takes up to so many rows of the inbox, oldest first, for half a minute. */
-  takeInbox(limit: number): Promise<readonly InboxRow[]>;
-  /** Rows that were scheduled go; those that were refused are kept with the reason. */
-  settleInbox(answers: readonly InboxAnswer[]): Promise<void>;
   /** One statement for everything that waits in this process. */
   pulse(asked: PulseQuestion): Promise<Pulse>;
   /**
    * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
-   * where there are more. A lease whose session has beaten since, and of which nothing else is due,
-   * moves to its next moment instead. `range`: left out, all of them.
+   * where there are more; and leases whose sessions are silent. A page that was looked at too early
+   * is moved on to its next timer. `range`: left out, all of them.
    */
   dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueLook>;
   /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */

@@ -88,18 +88,10 @@ export interface Triggers {
   /** Makes the trigger or changes it. null: it needs a secret, and has none. */
   put(trigger: NewTrigger): Promise<{ readonly created: boolean } | null>;
   find(namespaceId: number, name: string): Promise<KnownTrigger | null>;
-  /** By name. */
-  list(namespaceId: number): Promise<readonly TriggerRecord[]>;
   /** false: there is none. Its refusals go with it. */
   delete(namespaceId: number, name: string): Promise<boolean>;
   /** Those of triggers that are not there are dropped. */
   refuse(refused: readonly Refused[]): Promise<void>;
-  /** The last first; of one trigger, or of all. */
-  refusals(
-    namespaceId: number,
-    trigger: string | null,
-    limit: number,
-  ): Promise<readonly RefusalRecord[]>;
   /** What is to be set off in these partitions now, the oldest first. */
   ended(partitions: readonly number[], limit: number): Promise<readonly EndedFor[]>;
   settle(settled: readonly SettledEnd[]): Promise<void>;

@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import type { SupervisorActor } from "../scheduler/advance.ts";
-import type { RunRef, Store } from "../store/store.ts";
+import type { EngineStore, RunRef } from "../store/store.ts";
 import type { Rest } from "./resting.ts";
 
 /** A due row of a run, whose event failed. */
@@ -16,7 +16,7 @@ export interface Failed {
 }
 
 export interface FailingOptions {
-  readonly store: Pick<Store, "recordIntervention">;
+  readonly store: Pick<EngineStore, "recordIntervention">;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -7,7 +7,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import { type Failures, KEPT_FOR_DEFAULT, type KeptFor } from "../store/kept-for.ts";
-import type { RunId, Store } from "../store/store.ts";
+import type { EngineStore, RunId } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
@@ -21,7 +21,7 @@ const DEFINITIONS_MAX = 500;
 const DEFINITION_PAGES_MAX = 20;
 
 export function createHousekeeping(
-  store: Pick<Store, "forgetOld" | "namespaces">,
+  store: Pick<EngineStore, "forgetOld" | "namespaces">,
   clock: Clock,
   log: Logger,
   kept: Partial<KeptFor>,

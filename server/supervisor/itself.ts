@@ -3,7 +3,7 @@
 // where the last one found nothing, and once a minute at all, whether or not that could be done.
 //
 //   ok ─→ degraded    work is overdue beyond the goal, partitions have had no owner for 2 s, or the
-//                     integrity sweep of this server has not come round for an hour
+//                     last whole round of this server's consistency check is an hour ago
 //   degraded ─→ ok    none of it is so any more
 //
 // The beginning and the end of it are a line in the log, each with its reasons.
@@ -12,21 +12,21 @@ import type { Clock } from "../clock.ts";
 import type { HealthConfig } from "../config.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import { OVERDUE_OF, type Overdue, unownedCount } from "../store/overdue.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 
 /** How long a moment may have come before its transaction commits. */
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
 
 export interface ItselfOptions {
-  readonly store: Pick<Store, "overdue">;
+  readonly store: Pick<EngineStore, "overdue">;
   readonly clock: Clock;
   readonly log: Logger;
   readonly onFailed?: (() => void) | undefined;
   /** All that there are. */
   readonly partitions: () => readonly number[];
-  /** How long ago the last whole round of this server's integrity sweep began. */
-  readonly sweepAgeMs: () => number;
+  /** How long ago the last whole round of this server's consistency check began. */
+  readonly consistencyAgeMs: () => number;
   readonly config: HealthConfig;
 }
 
@@ -61,7 +61,8 @@ export function createItself(options: ItselfOptions): Itself {
     unownedSinceMs = unownedCount(seen) === 0 ? null : (unownedSinceMs ?? lookedAtMs);
     const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
     const before = health.status;
-    health = healthOf(seen, { unownedMs, sweepAgeMs: options.sweepAgeMs() }, config);
+    const consistencyAgeMs = options.consistencyAgeMs();
+    health = healthOf(seen, { unownedMs, consistencyAgeMs }, config);
     if (before === health.status) return;
     const { status, reasons } = health;
     if (status === "degraded")
@@ -84,14 +85,14 @@ export function createItself(options: ItselfOptions): Itself {
 export interface Since {
   /** For how long partitions have been seen without an owner. */
   readonly unownedMs: number;
-  /** How long ago the last whole round of this server's integrity sweep began. */
-  readonly sweepAgeMs: number;
+  /** How long ago the last whole round of this server's consistency check began. */
+  readonly consistencyAgeMs: number;
 }
 
 export function healthOf(
   { now, rows, oldestAt, unowned }: Overdue,
-  { unownedMs, sweepAgeMs }: Since,
-  most: Pick<HealthConfig, "overdueMs" | "unownedMs" | "sweepLateMs">,
+  { unownedMs, consistencyAgeMs }: Since,
+  most: Pick<HealthConfig, "overdueMs" | "unownedMs" | "consistencyLateMs">,
 ): Health {
   const reasons: string[] = [];
   const counts = OVERDUE_OF.flatMap((of) => (rows[of] > 0 ? [`${rows[of]} of ${of}`] : []));
@@ -106,11 +107,11 @@ export function healthOf(
         `${partitions} partitions of region "${region}" are without owner: ` +
           `start drover supervisor --region ${region}, or see why its supervisor hangs`,
       );
-  if (sweepAgeMs > most.sweepLateMs) {
+  if (consistencyAgeMs > most.consistencyLateMs) {
     const minutes = (ms: number): number => Math.floor(ms / 60_000);
-    const allowed = `${minutes(most.sweepLateMs)} are allowed`;
-    const what = `the integrity sweep of this server has not come round for ${minutes(sweepAgeMs)} minutes, ${allowed}`;
-    const next = "see `sweep.failed` in its log, or start one more server to share the work";
+    const allowed = `${minutes(most.consistencyLateMs)} are allowed`;
+    const what = `the last whole round of this server's consistency check began ${minutes(consistencyAgeMs)} minutes ago, ${allowed}`;
+    const next = "see `consistency.failed` in its log, or start one more server to share the work";
     reasons.push(`${what}: ${next}`);
   }
   return { status: reasons.length === 0 ? "ok" : "degraded", reasons };

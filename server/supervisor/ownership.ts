@@ -13,7 +13,7 @@ import type { Moment } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { partitionsOf, regionOf } from "../store/partition.ts";
 import type { PartitionLook, PartitionSession } from "../store/partition-session.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { assign, movesNow } from "./assignment.ts";
 
@@ -55,7 +55,7 @@ export interface Ownership {
 }
 
 export interface OwnershipOptions {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;

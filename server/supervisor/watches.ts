@@ -1,6 +1,6 @@
-// Looks for what did *not* happen: rows of our partitions whose moment has come. It judges nothing:
-// each row becomes an event, the rules decide (core/on-moment.ts), and the one door writes the
-// intervention.
+// Looks for what did *not* happen: timers of our partitions that have come, and sessions that are
+// silent. It judges nothing: each becomes an event, the rules decide (core/on-moment.ts), and the
+// one door writes the intervention.
 //
 // It sleeps until the earliest moment that its last look saw or that was announced since, for
 // `lookEveryMs` at most. A look begins where nothing was left before: dead entries of an index,
@@ -21,7 +21,7 @@ import type { RunEvent } from "../core/event.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
-import type { DueLook, DueRow, DueSchedule, RunRef, Store } from "../store/store.ts";
+import type { DueLook, DueRow, DueSchedule, EngineStore, RunRef } from "../store/store.ts";
 import { createBacklog } from "./backlog.ts";
 import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
@@ -54,7 +54,7 @@ export interface Watches {
 }
 
 export interface WatchesOptions {
-  readonly store: Pick<Store, "dueRows">;
+  readonly store: Pick<EngineStore, "dueRows">;
   readonly advance: Pick<Advance, "submit">;
   /** Begins the runs of a schedule whose moments have come. */
   readonly fire: (
@@ -179,7 +179,8 @@ export function createWatches(options: WatchesOptions): Watches {
   ): Promise<DueLook> {
     const from = isWhole ? null : since;
     const without = resting.refs(lookedAtMs, from);
-    const range = { since: from, aheadMs: lookEveryMs, without };
+    const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));
+    const range = { since: from, aheadMs: lookEveryMs, without, heardSince };
     if (isWhole) wholeAtMs = lookedAtMs;
     try {
       const found = await options.store.dueRows(partitions, DUE_MAX, range);

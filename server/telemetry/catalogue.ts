@@ -64,6 +64,13 @@ export const CATALOGUE = Object.freeze({
     help: "What supervisors have done, by the rule of the watch.",
     wrong: "a rule rises that did not",
   },
+  drover_derived_rows_repaired_total: {
+    type: "counter",
+    unit: "rows",
+    labels: [],
+    help: "Derived rows that differed from the state of their run and were rewritten by the consistency check of this server: a defect of Drover.",
+    wrong: "above 0",
+  },
   drover_detection_seconds: {
     type: "histogram",
     unit: "seconds",
@@ -113,11 +120,11 @@ export const CATALOGUE = Object.freeze({
     help: "1 while /healthz says degraded, else 0.",
     wrong: "1",
   },
-  drover_integrity_round_age_seconds: {
+  drover_consistency_round_age_seconds: {
     type: "gauge",
     unit: "seconds",
     labels: [],
-    help: "Since when the last whole round of the integrity sweep over the partitions of this server had begun; 0 while it owns none.",
+    help: "How long ago the last whole round of the consistency check over the partitions of this server began; 0 while it owns none.",
     wrong: "above 3600",
   },
   drover_timers_resting: {

@@ -5,7 +5,7 @@ import type { Logger } from "pino";
 import type { TaskTrace } from "../dispatch/handed-task.ts";
 import type { RunTraces } from "../scheduler/run-traces.ts";
 import type { Told } from "../scheduler/told.ts";
-import type { PassRecord } from "../store/changes.ts";
+import type { PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Reads } from "../store/reads.ts";
 import type { Granted, NewRun, RunHead, RunId } from "../store/store.ts";

@@ -10,7 +10,7 @@ import {
 } from "../expressions/trigger-mapping.ts";
 import { firstFailure, lastSteps, outputOf } from "../scheduler/children.ts";
 import type { Plans } from "../store/plans.ts";
-import type { RunId, Store } from "../store/store.ts";
+import type { EngineStore, RunId } from "../store/store.ts";
 import { triggerText } from "../store/trigger-text.ts";
 
 const KEPT_MAX = 1_000;
@@ -38,7 +38,7 @@ export interface EndedRun {
 
 /** Throws where the run is not there any more. */
 export async function factsOfEnd(
-  { store, plans }: { readonly store: Pick<Store, "facts">; readonly plans: Plans },
+  { store, plans }: { readonly store: Pick<EngineStore, "facts">; readonly plans: Plans },
   { namespaceId, runId, definitionId, state, reason }: EndedRun,
 ): Promise<TriggerFacts> {
   const { plan } = await plans.get(namespaceId, definitionId);

@@ -15,7 +15,7 @@ import type { CompiledTrigger } from "../expressions/trigger-mapping.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Plans } from "../store/plans.ts";
-import type { RunId, Store } from "../store/store.ts";
+import type { EngineStore, RunId } from "../store/store.ts";
 import type { EndedFor } from "../store/triggers.ts";
 import { factsOfEnd } from "./mappings.ts";
 
@@ -30,7 +30,7 @@ const PASSING: ReadonlySet<Reason> = new Set([
 ]);
 
 export interface RunEndsOptions {
-  readonly store: Pick<Store, "triggers" | "facts">;
+  readonly store: Pick<EngineStore, "triggers" | "facts">;
   readonly plans: Plans;
   readonly schedule: Scheduler["schedule"];
   readonly compile: (definition: NonNullable<EndedFor["definition"]>) => CompiledTrigger;

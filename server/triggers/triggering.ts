@@ -4,14 +4,14 @@ import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Plans } from "../store/plans.ts";
-import type { Store } from "../store/store.ts";
+import type { EngineStore } from "../store/store.ts";
 import { createMappings, factsOfEnd } from "./mappings.ts";
 import { createRefusals } from "./refusals.ts";
 import { createRunEnds, type RunEnds, type RunEndsOptions } from "./run-ends.ts";
 import type { TriggerWork } from "./trigger-work.ts";
 
 export interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
-  readonly store: Pick<Store, "triggers" | "facts">;
+  readonly store: Pick<EngineStore, "triggers" | "facts">;
   readonly plans: Plans;
   readonly schedule: Scheduler["schedule"];
   readonly clock: Clock;

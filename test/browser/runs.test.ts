@@ -212,7 +212,7 @@ test("a list that is too much says so, and is there once it is not", async (cont
   try {
     // Longer than a statement may take, each time that the page asks.
     await hand.query("begin");
-    await hand.query("lock table run in access exclusive mode");
+    await hand.query("lock table drover.run in access exclusive mode");
     const page = await keptPage(context, shop.address);
     await visit(page, "/runs");
     await page.getByText("ask for less, as a shorter time").waitFor({ timeout: 25_000 });

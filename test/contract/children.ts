@@ -5,7 +5,7 @@ import { runWakeAt } from "../../server/core/evolve.ts";
 import type { Message } from "../../server/core/message.ts";
 import { emptyView, type Parent } from "../../server/core/model.ts";
 import { childRef, childRunId } from "../../server/store/child-run.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { newRun, type Opened, place, type Scheduled } from "./fixture.ts";
 import { beginAs, passAs } from "./hand-made.ts";
@@ -15,7 +15,7 @@ const UNTIL = 4_000_000_000_000;
 
 /** What `server/scheduler/children.ts` writes, for the step 0 and its first fence. */
 export async function childOf(
-  store: Store,
+  store: EngineStore,
   { ref: of, namespaceId: inside }: Scheduled,
   more: Partial<Parent> = {},
 ): Promise<Scheduled> {
@@ -80,41 +80,6 @@ export function describeChildren(opened: Opened): void {
     });
     const message: Message = { kind: "child-ended", step: 0, fence: 1, child: null };
     expect(messages).toMatchObject([{ from: child.ref.runId, message }]);
-  });
-
-  test("the children of a run can be listed, and no others", async () => {
-    const { store } = opened();
-    const parent = await beginAs(store, []);
-    const child = await childOf(store, parent);
-    await childOf(store, await beginAs(store, []));
-    const filter = {
-      ...{ states: [], workflow: null, parent: parent.ref.runId, labels: {} },
-      ...{ createdAfter: null, createdBefore: null },
-    };
-    const page = { filter, order: "created-asc", limit: 10, after: null } as const;
-    const listed = await store.reads.listRuns(parent.namespaceId, page);
-    expect(listed.map(({ runId }) => runId)).toEqual([child.ref.runId]);
-    expect(await store.reads.countRuns(parent.namespaceId, filter, 10)).toMatchObject({ count: 1 });
-  });
-
-  test("a child that began after a moment is listed from there on, though its parent had begun", async () => {
-    const { store } = opened();
-    const parent = await beginAs(store, [], { agoMs: 60_000 });
-    const { namespaceId } = parent;
-    const { runId } = (await childOf(store, parent)).ref;
-    const { createdAt = 0 } = (await store.reads.findRun(namespaceId, { runId })) ?? {};
-    const any = { states: [], workflow: null, parent: null, labels: {} };
-    const list = async (createdAfter: number | null, createdBefore: number | null) => {
-      const filter = { ...any, createdAfter, createdBefore };
-      const page = { filter, order: "created-desc", limit: 1_000, after: null } as const;
-      const found = await store.reads.listRuns(namespaceId, page);
-      const family = [parent.ref.runId, runId];
-      return found.map((run) => family.indexOf(run.runId)).filter((place) => place >= 0);
-    };
-    expect(await list(createdAt, null)).toEqual([1]);
-    expect(await list(createdAt, createdAt + 1)).toEqual([1]);
-    expect(await list(null, createdAt)).toEqual([0]);
-    expect(await list(createdAt + 1, null)).toEqual([]);
   });
 
   test("what a parent tells its child reaches the run whose id follows from its own", async () => {

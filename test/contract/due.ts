@@ -1,9 +1,9 @@
 /** Due rows: what has a moment that has come, in the partitions that are asked about. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Moment } from "../../server/core/attempt.ts";
 import type { Step, WaitingFor } from "../../server/core/model.ts";
 import { type DueRef, dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
-import type { Granted, Store } from "../../server/store/store.ts";
+import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   claim,
@@ -26,7 +26,7 @@ const A_MINUTE_MS = 60_000;
 const past = { agoMs: A_MINUTE_MS };
 
 /** Moves the moment of a leased step into the past. */
-async function moveWake(store: Store, run: Scheduled, no: number): Promise<void> {
+async function moveWake(store: EngineStore, run: Scheduled, no: number): Promise<void> {
   const step = await lookAt(store, run, no);
   if (step.forward.kind !== "LEASED") throw new Error(`step ${no} is ${step.forward.kind}`);
   const { grantedAt } = step.forward;
@@ -34,7 +34,7 @@ async function moveWake(store: Store, run: Scheduled, no: number): Promise<void>
   await passAs(store, run, { steps: [{ ...step, forward }] });
 }
 
-async function beatOf(store: Store, run: Scheduled, { ready, secret, session }: Granted) {
+async function beatOf(store: EngineStore, run: Scheduled, { ready, secret, session }: Granted) {
   const { runId, step, fence } = ready;
   const report = { runId, step, fence, secret, progress: null, details: null };
   const agent = { namespaceId: run.namespaceId, session, agentId: "x", agentVersion: "1" };
@@ -91,21 +91,61 @@ export function describeDue(opened: Opened): void {
     }
   });
 
-  test("a lease whose agent has beaten since moves to its next moment, and does not come due", async () => {
-    const { store } = opened();
-    const partition = ownPartition();
-    const run = await schedule(store, workflow({ a: {} }), { ...past, partition });
-    const granted = await claimOne(store, run, { session: newSession() });
-    await moveWake(store, run, 0);
-    expect((await store.dueRows([partition], 10)).due).toMatchObject([{ kind: "lease" }]);
-    await beatOf(store, run, granted);
-    const look = await store.dueRows([partition], 10);
-    expect(look.due).toEqual([]);
-    const { forward } = await lookAt(store, run, 0);
-    if (forward.kind !== "LEASED") throw new Error(`the step is ${forward.kind}`);
-    expect(forward.wakeAt).toBeGreaterThan(look.now);
-    expect(forward.wakeAt).toBeLessThanOrEqual(look.now + forward.heartbeatMs);
-    expect(look.nextAt).toBeLessThanOrEqual(forward.wakeAt);
+  describe("silent sessions", () => {
+    const SILENT_AT_ONCE = { timeouts: { heartbeatMs: 0 } };
+    const since = (partition: number, at: Moment) => ({
+      ...WHOLE_RANGE,
+      heardSince: new Map([[partition, at]]),
+    });
+
+    async function leased(step: object, partition: number) {
+      const { store } = opened();
+      const run = await schedule(store, workflow({ a: step }), { partition });
+      return { store, run, granted: await claimOne(store, run, { session: newSession() }) };
+    }
+
+    test("a lease comes due when its session has been silent for longer than it allows", async () => {
+      const partition = ownPartition();
+      const { store, run, granted } = await leased(SILENT_AT_ONCE, partition);
+      const { due } = await store.dueRows([partition], 10, since(partition, 0));
+      expect(due).toMatchObject([
+        { kind: "lease", runId: run.ref.runId, step: 0, fence: 1, wakeAt: granted.grantedAt },
+      ]);
+    });
+
+    test("a heartbeat puts it off, and moves no page", async () => {
+      const partition = ownPartition();
+      const { store, run, granted } = await leased({}, partition);
+      const before = await lookAt(store, run, 0);
+      await beatOf(store, run, granted);
+      const { due, nextAt } = await store.dueRows([partition], 10, since(partition, 0));
+      expect(due).toEqual([]);
+      expect(nextAt).toBeGreaterThanOrEqual(granted.grantedAt + 30_000);
+      expect(await lookAt(store, run, 0)).toEqual(before);
+    });
+
+    test("silence counts only from when somebody could have heard", async () => {
+      const partition = ownPartition();
+      const { store, granted } = await leased(SILENT_AT_ONCE, partition);
+      const later = granted.grantedAt + A_MINUTE_MS;
+      const look = await store.dueRows([partition], 10, since(partition, later));
+      expect(look.due).toEqual([]);
+      expect(look.nextAt).toBe(later);
+      expect((await store.dueRows([partition], 10)).due).toEqual([]);
+    });
+
+    test("one that has heard that it should stop is ended by its grace, not by silence", async () => {
+      const partition = ownPartition();
+      const { store, run, granted } = await leased(SILENT_AT_ONCE, partition);
+      const before = await lookAt(store, run, 0);
+      if (before.forward.kind !== "LEASED") throw new Error(`it is ${before.forward.kind}`);
+      const by = granted.grantedAt + A_MINUTE_MS;
+      const cancel = { kind: "heard", cause: "run", by } as const;
+      const forward = { ...before.forward, cancel, wakeAt: by };
+      await passAs(store, run, { steps: [{ ...before, forward }] });
+      const look = await store.dueRows([partition], 10, since(partition, 0));
+      expect(look).toMatchObject({ due: [], nextAt: by });
+    });
   });
 
   test("a lease that is past its time, stands still or was told to stop comes due all the same", async () => {
@@ -153,12 +193,13 @@ export function describeDue(opened: Opened): void {
     const partition = ownPartition();
     const { now } = await store.dueRows([partition], 10);
     const soon = now + 5 * A_MINUTE_MS;
-    const steps = [
+    // Each in a run of its own: a look begins at pages.
+    for (const step of [
       waiting(0, "signal", 1_000),
       waiting(1, "timer", 2_000),
       waiting(2, "timer", soon),
-    ];
-    await beginAs(store, steps, { partition });
+    ])
+      await beginAs(store, [step], { partition });
     const look = (since: number | null, aheadMs: number | null) =>
       store.dueRows([partition], 10, { since, aheadMs });
     const found = async (since: number | null) =>

@@ -1,7 +1,7 @@
 /** What servers learn of durations is added up, in any order, for versions of workflows alone. */
 import { expect, test } from "vitest";
 import { createSketch, GENERATION_SAMPLES, type Sketch } from "../../server/store/sketch.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { newNamespace, type Opened } from "./fixture.ts";
 
@@ -14,7 +14,7 @@ function sketchOf(ms: readonly number[]): Sketch {
 const times = (count: number, ms: number): Sketch => sketchOf(Array(count).fill(ms));
 
 /** The definition of a version of its own. */
-async function version(store: Store): Promise<number> {
+async function version(store: EngineStore): Promise<number> {
   const namespaceId = await newNamespace(store);
   const definitionId = await store.internDefinition(namespaceId, workflow({ a: {}, b: {} }));
   await store.registerWorkflow({ namespaceId, name: "w", definitionId, keepDefault: false });

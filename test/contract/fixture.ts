@@ -30,29 +30,29 @@ import {
 } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
-import type { Actor, LaneOf, PassRecord } from "../../server/store/changes.ts";
+import type { Actor, LaneOf, PassRecord } from "../../server/store/pass-record.ts";
 import { laneOfPlan, tasksOf } from "../../server/store/plans.ts";
 import type {
+  EngineStore,
   Granted,
   NewRun,
   RunHead,
   RunId,
   RunRef,
-  Store,
   Tx,
 } from "../../server/store/store.ts";
 import { judgeOf } from "../property/random-run.ts";
 import { everyRow, WHOLE_RUN } from "../support/rows-to-load.ts";
 
-export interface OpenedStore {
-  readonly store: Store;
+export interface OpenedStore<S extends EngineStore = EngineStore> {
+  readonly store: S;
   /** Turns the clock of a store that has a virtual one; others have their own. */
   elapse(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The store that the tests of a suite share. */
-export type Opened = () => OpenedStore;
+export type Opened<S extends EngineStore = EngineStore> = () => OpenedStore<S>;
 
 export interface Scheduled {
   readonly ref: RunRef;
@@ -127,12 +127,12 @@ export function ownPartition(): number {
 let partitions = 0;
 export const SHARED_PARTITION = 255;
 
-export async function newNamespace(store: Store): Promise<number> {
+export async function newNamespace(store: EngineStore): Promise<number> {
   return (await store.createNamespace(`ns-${hex(6)}`)).id;
 }
 
 export async function schedule(
-  store: Store,
+  store: EngineStore,
   definition: Definition,
   options: ScheduleOptions = {},
 ): Promise<Scheduled> {
@@ -144,7 +144,7 @@ export type Placed = Omit<Scheduled, "ref" | "effects">;
 
 /** What a run needs before its transaction: its definition, and the lanes of its tasks. */
 export async function place(
-  store: Store,
+  store: EngineStore,
   definition: Definition,
   options: ScheduleOptions = {},
 ): Promise<Placed> {
@@ -231,7 +231,7 @@ export interface Passed extends Decision<PassItem> {
 
 /** A flight of the one door: lock, load, decide, write. */
 export function pass(
-  store: Store,
+  store: EngineStore,
   run: Scheduled,
   event: RunEvent,
   options: PassOptions = {},
@@ -294,7 +294,7 @@ export async function withWords(
 }
 
 /** The run and its steps as they are stored. */
-export function look(store: Store, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
+export function look(store: EngineStore, run: Scheduled): Promise<Pick<View, "run" | "steps">> {
   return store.transact({ name: "look" }, async (tx) => {
     const { head, steps } = await lockAndLoad(tx, run.ref, everyRow(run.plan));
     return { run: head.run, steps };
@@ -313,13 +313,13 @@ export async function lockAndLoad(
   return { head, steps };
 }
 
-export async function lookAt(store: Store, run: Scheduled, no: number): Promise<Step> {
+export async function lookAt(store: EngineStore, run: Scheduled, no: number): Promise<Step> {
   const step = (await look(store, run)).steps.get(no);
   if (!step) throw new Error(`step ${no} has no row`);
   return step;
 }
 
-export async function leaseOf(store: Store, run: Scheduled, no: number): Promise<Lease> {
+export async function leaseOf(store: EngineStore, run: Scheduled, no: number): Promise<Lease> {
   const moving = movingSide(await lookAt(store, run, no))?.state;
   if (moving?.kind !== "LEASED") throw new Error(`step ${no} is ${moving?.kind}, not LEASED`);
   return moving;
@@ -334,7 +334,7 @@ export interface ClaimOptions {
 
 /** Claims what is ready in the lanes of a run. */
 export function claim(
-  store: Store,
+  store: EngineStore,
   { lanes }: Pick<Scheduled, "lanes">,
   options: ClaimOptions = {},
 ): Promise<readonly Granted[]> {
@@ -353,7 +353,7 @@ export async function claimIn(
 
 /** Claims the one step that is ready. */
 export async function claimOne(
-  store: Store,
+  store: EngineStore,
   run: Scheduled,
   options: ClaimOptions = {},
 ): Promise<Granted> {

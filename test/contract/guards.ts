@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import type { RunEvent } from "../../server/core/event.ts";
 import type { Step, WaitingFor } from "../../server/core/model.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   cancel,
@@ -29,7 +29,7 @@ import { beginAs, blankStep, endOf, passAs, readyFor, type Said, taskEnded } fro
 
 /** Decides a pass and writes it later, when nothing it had looked at is locked any more. */
 async function decideOnly(
-  store: Store,
+  store: EngineStore,
   run: Scheduled,
   event: RunEvent,
   options: PassOptions = {},
@@ -37,7 +37,7 @@ async function decideOnly(
   return store.transact({ name: "decide" }, (tx) => prepare(tx, run, [event], options));
 }
 
-function writeLate(store: Store, run: Scheduled, { record }: Passed): Promise<void> {
+function writeLate(store: EngineStore, run: Scheduled, { record }: Passed): Promise<void> {
   return store.transact({ name: "stale" }, async (tx) => {
     await tx.lockRuns([run.ref], true);
     await tx.write([record]);

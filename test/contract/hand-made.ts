@@ -7,8 +7,8 @@ import type { Attempt, Counted, Moment, Outcome } from "../../server/core/attemp
 import type { Definition } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import type { Ready, Run, Step } from "../../server/core/model.ts";
-import type { Actor } from "../../server/store/changes.ts";
-import type { Granted, Store } from "../../server/store/store.ts";
+import type { Actor } from "../../server/store/pass-record.ts";
+import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   claim,
@@ -56,7 +56,7 @@ export const RICH: Definition = workflow({
 
 /** A RUNNING run with these steps. */
 export async function beginAs(
-  store: Store,
+  store: EngineStore,
   steps: readonly Step[],
   options: ScheduleOptions & { readonly definition?: Definition } = {},
 ): Promise<Scheduled> {
@@ -93,7 +93,7 @@ export interface Said {
 }
 
 /** A pass that makes what is said of what is stored. */
-export function passAs(store: Store, scheduled: Scheduled, said: Said): Promise<void> {
+export function passAs(store: EngineStore, scheduled: Scheduled, said: Said): Promise<void> {
   return store.transact({ name: "by hand" }, async (tx) => {
     const { head, steps } = await lockAndLoad(tx, scheduled.ref);
     const run = { ...head.run, version: head.run.version + 1, ...said.run };
@@ -150,7 +150,7 @@ export const said = (text: string): Outcome => ({ kind: "success", output: json(
 
 /** Rows of any kind: a task's one is written by the end of a lease that was made for it. */
 export async function writeRows(
-  store: Store,
+  store: EngineStore,
   run: Scheduled,
   rows: readonly Attempt[],
 ): Promise<void> {

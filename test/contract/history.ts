@@ -4,7 +4,7 @@
 import { expect, test } from "vitest";
 import type { EndedAttempt } from "../../server/core/attempt.ts";
 import type { RunDetail } from "../../server/store/reads.ts";
-import type { AttemptKey, Granted, Store } from "../../server/store/store.ts";
+import type { AttemptKey, EngineStore, Granted } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
   cancel,
@@ -26,7 +26,7 @@ import {
   success,
 } from "./fixture.ts";
 
-async function detailOf(store: Store, { ref }: Scheduled): Promise<RunDetail> {
+async function detailOf(store: EngineStore, { ref }: Scheduled): Promise<RunDetail> {
   const wanted = { attempts: true, interventions: true, escalations: true };
   const detail = await store.reads.runDetail(ref.runId, wanted);
   if (!detail) throw new Error(`run ${ref.runId} is not there`);
@@ -34,7 +34,7 @@ async function detailOf(store: Store, { ref }: Scheduled): Promise<RunDetail> {
 }
 
 async function attemptsOf(
-  store: Store,
+  store: EngineStore,
   { ready }: Granted,
   more: Partial<AttemptKey> = {},
 ): Promise<readonly EndedAttempt[]> {
@@ -215,7 +215,7 @@ export function describeHistory(opened: Opened): void {
 }
 
 /** `a` has succeeded, `b` has failed for good: the undo of `a` is ready. */
-async function undoing(store: Store): Promise<Scheduled> {
+async function undoing(store: EngineStore): Promise<Scheduled> {
   const undo = undoneBy("undo-a", { retry: [{ attempts: 1 }] });
   const run = await schedule(store, workflow({ a: { compensate: undo }, b: { needs: ["a"] } }));
   await pass(store, run, report(await claimOne(store, run), success));
@@ -223,14 +223,14 @@ async function undoing(store: Store): Promise<Scheduled> {
   return run;
 }
 
-async function failedUndo(store: Store): Promise<Scheduled> {
+async function failedUndo(store: EngineStore): Promise<Scheduled> {
   const run = await undoing(store);
   await pass(store, run, report(await claimOne(store, run), permanent));
   return run;
 }
 
 /** The undo was lost three times, and a person is asked; its last agent may still speak. */
-async function lostUndo(store: Store): Promise<{ run: Scheduled; undo: Granted }> {
+async function lostUndo(store: EngineStore): Promise<{ run: Scheduled; undo: Granted }> {
   const run = await undoing(store);
   let undo = await claimOne(store, run);
   await pass(store, run, silence(undo), LATE);

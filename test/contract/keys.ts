@@ -1,6 +1,6 @@
 /** Idempotency keys: who came first holds the key, and everybody learns who that was. */
 import { expect, test } from "vitest";
-import type { KeyHolder, Store } from "../../server/store/store.ts";
+import type { EngineStore, KeyHolder } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { cancel, hex, insert, newNamespace, newUuid, type Opened, pass, place } from "./fixture.ts";
 
@@ -12,7 +12,7 @@ interface Wish {
   readonly keepMs?: number;
 }
 
-function reserve(store: Store, wish: Wish): Promise<KeyHolder & { readonly asked: string }> {
+function reserve(store: EngineStore, wish: Wish): Promise<KeyHolder & { readonly asked: string }> {
   const { namespaceId, key = "order-1", keepMs = A_DAY_MS } = wish;
   const asked = newUuid();
   return store.transact({ name: "reserve" }, async (tx) => {

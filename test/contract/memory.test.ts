@@ -1,15 +1,26 @@
 /** The memory store keeps the contract; and what only a store with a clock to turn can show. */
 
 import { expect, test } from "vitest";
-import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
+import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { workflow } from "../support/core-world.ts";
 import { WHOLE_RUN } from "../support/rows-to-load.ts";
-import { claim, newUuid, type OpenedStore, ownPartition, prepare, schedule } from "./fixture.ts";
+import {
+  claim,
+  claimOne,
+  newUuid,
+  type OpenedStore,
+  ownPartition,
+  pass,
+  permanent,
+  prepare,
+  report,
+  schedule,
+} from "./fixture.ts";
 import { describeStore } from "./store-contract.ts";
 
 const START = 1_767_225_600_000;
 
-async function openMemory(): Promise<OpenedStore> {
+async function openMemory(): Promise<OpenedStore<MemoryStore>> {
   let now = START;
   const store = createMemoryStore({ now: () => now });
   return {
@@ -120,6 +131,23 @@ test("a transaction that is over cannot be used", async () => {
   const { store } = await openMemory();
   const tx = await store.transact({ name: "first" }, async (open) => open);
   await expect(tx.lockReady([])).rejects.toThrow('flight "first" is over');
+});
+
+test("all rows of a namespace are there to be looked at, and none of another", async () => {
+  const { store } = await openMemory();
+  const first = await schedule(store, workflow({ a: { queue: "q" } }));
+  const { namespaceId } = first;
+  const second = await schedule(store, workflow({ b: { onFailure: "escalate" } }), { namespaceId });
+  await pass(store, second, report(await claimOne(store, second), permanent));
+  await schedule(store, workflow({ c: { queue: "elsewhere" } }));
+  const runs = await store.rows.runs(namespaceId);
+  expect(runs.map(({ runId }) => runId)).toEqual([first.ref.runId, second.ref.runId]);
+  expect(await store.rows.openEscalations(namespaceId)).toMatchObject([
+    { runId: second.ref.runId, n: 1, closedAt: null },
+  ]);
+  expect(await store.rows.queues(namespaceId)).toEqual(["default", "q"]);
+  expect(await store.rows.refusals(namespaceId)).toEqual([]);
+  expect(await store.rows.deliveries(namespaceId)).toEqual([]);
 });
 
 test("a closed store refuses every call", async () => {

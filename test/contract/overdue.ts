@@ -1,8 +1,8 @@
 /** What is overdue, and who is there to act: the same whoever asks. */
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { noneOverdue } from "../../server/store/overdue.ts";
 import { workflow } from "../support/core-world.ts";
-import { newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
+import { claimOne, newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
 
 const past = { agoMs: 600_000 };
 
@@ -29,6 +29,23 @@ export function describeOverdue(opened: Opened): void {
     // What has come before is left to those who asked then.
     expect(await store.overdue([partition], 1_000, oldestAt)).toMatchObject({ oldestAt });
     expect(await store.overdue([partition], 1_000, now - 1_000)).toMatchObject({ oldestAt: null });
+  });
+
+  test("a lease is overdue whose session has been silent for longer than it allows", async () => {
+    const { store, elapse } = opened();
+    const partition = ownPartition();
+    const definition = workflow({ a: { timeouts: { heartbeatMs: 1 } } });
+    await claimOne(store, await schedule(store, definition, { partition }));
+    const seen = await vi.waitFor(async () => {
+      await elapse(1);
+      const found = await store.overdue([partition], 1);
+      expect(found.rows).toEqual({ ...noneOverdue(), lease: 1 });
+      return found;
+    });
+    expect(seen.oldestAt).toBeLessThanOrEqual(seen.now);
+    expect(await store.overdue([partition], 600_000)).toMatchObject({ oldestAt: null });
+    const later = (seen.oldestAt ?? 0) + 1;
+    expect(await store.overdue([partition], 1, later)).toMatchObject({ oldestAt: null });
   });
 
   test("no more than ten of a kind are counted in a partition", async () => {

@@ -6,18 +6,17 @@ import { describe, expect, test } from "vitest";
 import type { Effect } from "../../server/core/effect.ts";
 import type { EscalationReason } from "../../server/core/history.ts";
 import type { RunDetail } from "../../server/store/reads.ts";
-import type { Store } from "../../server/store/store.ts";
-import { json, newNamespace, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
+import type { EngineStore } from "../../server/store/store.ts";
+import { json, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
 import { beginAs, blankStep, DEADLINE, passAs } from "./hand-made.ts";
 
 export function describePeople(opened: Opened): void {
   describe("signals", () => describeSignals(opened));
   describe("decisions", () => describeDecisions(opened));
   describe("escalations", () => describeEscalations(opened));
-  describe("lists of escalations", () => describeLists(opened));
 }
 
-async function detailOf(store: Store, { ref }: Scheduled): Promise<RunDetail> {
+async function detailOf(store: EngineStore, { ref }: Scheduled): Promise<RunDetail> {
   const wanted = { attempts: false, interventions: false, escalations: true };
   const detail = await store.reads.runDetail(ref.runId, wanted);
   if (!detail) throw new Error(`run ${ref.runId} is not there`);
@@ -134,10 +133,14 @@ function describeDecisions(opened: Opened): void {
 /** Nobody is reminded within the tests. */
 const NEVER = { wakeAt: DEADLINE, deadlineAt: null };
 
-function asked(n: number, reason: EscalationReason = "poison", step = 0): Effect {
+export function asked(n: number, reason: EscalationReason = "poison", step = 0): Effect {
   return { kind: "escalated", step, n, reason, code: "broken", message: `question ${n}`, ...NEVER };
 }
-const closed = (step = 0): Effect => ({ kind: "escalation-closed", step, by: "a late report" });
+export const closed = (step = 0): Effect => ({
+  kind: "escalation-closed",
+  step,
+  by: "a late report",
+});
 
 function answered(n: number, step = 0): Effect {
   const words = { answer: "retry", by: "Maria", why: "it is back" } as const;
@@ -297,72 +300,5 @@ function describeEscalations(opened: Opened): void {
     expect((await detailOf(store, run)).run.cancelNote).toBeNull();
     await passAs(store, run, { effects: [noted("cancel")] });
     expect((await detailOf(store, run)).run.cancelNote).toBe("cancel, please");
-  });
-}
-
-function describeLists(opened: Opened): void {
-  /** Two runs with two questions each; the first of the first is closed. */
-  async function makeRuns(store: Store) {
-    const namespaceId = await newNamespace(store);
-    const runs = [
-      await beginAs(store, [], { namespaceId, agoMs: 60_000, workflow: "older" }),
-      await beginAs(store, [], { namespaceId, workflow: "newer" }),
-    ] as const;
-    for (const run of runs)
-      await passAs(store, run, { effects: [asked(1), asked(2, "expired", 1)] });
-    await passAs(store, runs[0], { effects: [closed()] });
-    return { namespaceId, older: runs[0], newer: runs[1] };
-  }
-
-  const all = { openOnly: false, limit: 10, after: null };
-
-  test("escalations of a namespace are listed by run, the newest first, and by number", async () => {
-    const { store } = opened();
-    const { namespaceId, older, newer } = await makeRuns(store);
-    const found = await store.reads.listEscalations(namespaceId, all);
-    expect(found.map(({ workflow, n }) => `${workflow} ${n}`)).toEqual([
-      ...["newer 1", "newer 2", "older 1", "older 2"],
-    ]);
-    expect(found[1]).toEqual({
-      ...{ runId: newer.ref.runId, workflow: "newer", definitionId: newer.definitionId },
-      ...{ n: 2, step: 1, reason: "expired", code: "broken", message: "question 2", answer: null },
-      ...{
-        openedAt: expect.any(Number),
-        closedAt: null,
-        closedBy: null,
-        claim: null,
-        deadlineAt: null,
-      },
-    });
-    expect(found[2]).toMatchObject({ runId: older.ref.runId, closedBy: "a late report" });
-  });
-
-  test("those that stand open are listed alone", async () => {
-    const { store } = opened();
-    const { namespaceId } = await makeRuns(store);
-    const found = await store.reads.listEscalations(namespaceId, { ...all, openOnly: true });
-    expect(found.map(({ workflow, n }) => `${workflow} ${n}`)).toEqual([
-      ...["newer 1", "newer 2", "older 2"],
-    ]);
-  });
-
-  test("a page goes on after the last escalation of the one before", async () => {
-    const { store } = opened();
-    const { namespaceId, newer, older } = await makeRuns(store);
-    const page = async (runId: string, n: number) => {
-      const found = await store.reads.listEscalations(namespaceId, {
-        ...{ openOnly: false, limit: 2, after: { runId, n } },
-      });
-      return found.map((one) => `${one.workflow} ${one.n}`);
-    };
-    expect(await page(newer.ref.runId, 1)).toEqual(["newer 2", "older 1"]);
-    expect(await page(newer.ref.runId, 2)).toEqual(["older 1", "older 2"]);
-    expect(await page(older.ref.runId, 2)).toEqual([]);
-  });
-
-  test("a namespace lists nothing of another", async () => {
-    const { store } = opened();
-    await makeRuns(store);
-    expect(await store.reads.listEscalations(await newNamespace(store), all)).toEqual([]);
   });
 }

@@ -51,6 +51,14 @@ export function describePins(opened: Opened): void {
     );
   }
 
+  /** Of the namespace, by definition. */
+  async function pinned({ namespaceId }: Of) {
+    const { pinned: known } = await opened().store.circuits.look(WINDOW_MS);
+    return known.pins
+      .filter((one) => one.namespaceId === namespaceId)
+      .map(({ definitionId, agentVersion }) => [definitionId, agentVersion]);
+  }
+
   /** The runs whose tasks any agent gets, or one of this version. */
   async function runsFor(run: Scheduled, agentVersion: string | null): Promise<readonly string[]> {
     const own = agentVersion === null ? [] : await lanesFor(run, agentVersion);
@@ -223,29 +231,9 @@ export function describePins(opened: Opened): void {
     expect(await due()).toMatchObject([{ lane: run.lanes[0], agentVersion: null }]);
   });
 
-  test("a queue shows what it keeps for a version beside the rest, while there is something", async () => {
+  test("what a person says of a circuit holds for the lanes of every version", async () => {
     const { store } = opened();
     const run = await schedule(store, ONE);
-    const { namespaceId } = run;
-    await pin(run, "2");
-    const tasks = async () =>
-      (await store.operators.queueTasks(namespaceId, "default")).map(
-        ({ task, agentVersion, ready }) => [task, agentVersion, ready],
-      );
-    expect(await tasks()).toEqual([
-      ["a", null, 0],
-      ["a", "2", 1],
-    ]);
-    const { orphans } = await store.operators.attention(namespaceId);
-    expect(orphans).toMatchObject([{ queue: "default", task: "a", agentVersion: "2" }]);
-    await unpin(run);
-    expect(await tasks()).toEqual([["a", null, 1]]);
-  });
-
-  test("what a person says of a circuit holds for the lanes of every version, and is listed once", async () => {
-    const { store } = opened();
-    const run = await schedule(store, ONE);
-    const { namespaceId } = run;
     const [base = 0] = run.lanes;
     await pin(run, "2");
     const said = { forced: "open", by: "ada", why: "" } as const;
@@ -257,42 +245,27 @@ export function describePins(opened: Opened): void {
     expect(await open()).toEqual(expect.arrayContaining([base, ...(await lanesFor(run, "2"))]));
     await pin(run, "3");
     expect(await open()).toEqual(expect.arrayContaining([...(await lanesFor(run, "3"))]));
-    expect(await store.circuits.list(namespaceId, { after: null, limit: 9 })).toMatchObject([
-      { lane: base, agentVersion: null },
-    ]);
     await store.circuits.say({ lane: base, agentId: "" }, null);
     const lanes = [base, ...(await lanesFor(run, "2")), ...(await lanesFor(run, "3"))];
     expect((await open()).filter((lane) => lanes.includes(lane))).toEqual([]);
   });
 
-  test("pins are listed by workflow and version, and the first of two alike stays", async () => {
+  test("what is pinned is known by definition, and the first of two alike stays", async () => {
     const { store } = opened();
     const run = await versionOf({ namespaceId: await newNamespace(store) }, ONE);
-    const { namespaceId } = run;
-    const list = () => store.pins.list(namespaceId, "default");
-    expect(await list()).toEqual([]);
+    expect(await pinned(run)).toEqual([]);
     await pin(run, "new", 1);
     await pin(run, "old");
-    const known = await list();
-    expect(known.map(({ version, agentVersion }) => [version, agentVersion])).toEqual([
-      [0, "old"],
-      [1, "new"],
-    ]);
     await pin(run, "old");
-    expect(await list()).toEqual(known);
-    const { pinned } = await store.circuits.look(WINDOW_MS);
-    const definitions = pinned.pins
-      .filter((one) => one.namespaceId === namespaceId)
-      .map(({ definitionId, agentVersion }) => [definitionId, agentVersion]);
-    expect(definitions).toEqual(
-      expect.arrayContaining([
-        [null, "old"],
-        [run.definitionId, "new"],
-      ]),
-    );
+    const both = [
+      [null, "old"],
+      [run.definitionId, "new"],
+    ];
+    expect(await pinned(run)).toEqual(expect.arrayContaining(both));
+    expect(await pinned(run)).toHaveLength(2);
     await unpin(run, 1);
     await unpin(run, 1);
-    expect(await list()).toMatchObject([{ version: 0 }]);
+    expect(await pinned(run)).toEqual([[null, "old"]]);
   });
 
   test("a workflow or a version that is not there is not pinned", async () => {
@@ -301,7 +274,7 @@ export function describePins(opened: Opened): void {
     expect(await pin({ namespaceId }, "2")).toBeNull();
     const run = await versionOf({ namespaceId }, ONE);
     expect(await pin(run, "2", 2)).toBeNull();
-    expect(await store.pins.list(namespaceId, "default")).toEqual([]);
+    expect(await pinned({ namespaceId })).toEqual([]);
   });
 
   test("a thousand rows and more move, and back, in their order", async () => {

@@ -1,7 +1,6 @@
 /** Queues: nothing is handed out of one that is paused, and what waits there is no alarm. */
 import { expect, test } from "vitest";
 import { type QueueLimits, UNLIMITED } from "../../server/core/limits.ts";
-import type { QueuePage } from "../../server/store/queues.ts";
 import type { Granted, Tx } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
@@ -15,8 +14,6 @@ import {
   schedule,
   success,
 } from "./fixture.ts";
-
-const ALL: QueuePage = { names: null, after: null, limit: 100 };
 
 export function describeQueues(opened: Opened): void {
   const pause = (namespaceId: number, queue: string, reason = "") =>
@@ -126,31 +123,6 @@ export function describeQueues(opened: Opened): void {
         [1, { of: "namespace", ...all }],
       ]),
     );
-    expect(await store.queues.namespacePause(run.namespaceId)).toEqual(all);
-  });
-
-  test("queues are listed by name, with what waits, what agents have and their pause", async () => {
-    const { store } = opened();
-    const steps = {
-      a: { queue: "b-queue" },
-      b: { queue: "b-queue", task: "u" },
-      c: { queue: "a" },
-    };
-    const run = await schedule(store, workflow(steps));
-    const { namespaceId } = run;
-    const [b = 0] = run.lanes;
-    await claim(store, { lanes: [b] });
-    const paused = await pause(namespaceId, "c", "broken");
-    expect(await store.queues.list(namespaceId, ALL)).toEqual([
-      { name: "a", ready: 1, leased: 0, pause: null, limits: UNLIMITED },
-      { name: "b-queue", ready: 1, leased: 1, pause: null, limits: UNLIMITED },
-      { name: "c", ready: 0, leased: 0, pause: paused, limits: UNLIMITED },
-    ]);
-    const names = async (page: Partial<QueuePage>) =>
-      (await store.queues.list(namespaceId, { ...ALL, ...page })).map(({ name }) => name);
-    expect(await names({ limit: 2 })).toEqual(["a", "b-queue"]);
-    expect(await names({ after: "b-queue" })).toEqual(["c"]);
-    expect(await names({ names: ["c", "nobody-named-it"] })).toEqual(["c", "nobody-named-it"]);
   });
 
   const TWO = { leasesMax: 2, rate: null };
@@ -233,13 +205,5 @@ export function describeQueues(opened: Opened): void {
     ].sort();
     for (const granted of [a, b, c])
       expect(await end(granted)).toEqual(granted.ready.step < 2 ? lanes : []);
-  });
-
-  test("queues are listed with their limits", async () => {
-    const run = await inTwoQueues();
-    const limits = { leasesMax: 7, rate: { perSecond: 0.5, burst: 2 } };
-    await limit(run, "slow", limits);
-    const listed = await opened().store.queues.list(run.namespaceId, { ...ALL, names: ["slow"] });
-    expect(listed).toMatchObject([{ name: "slow", limits, pause: null }]);
   });
 }

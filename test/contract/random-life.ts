@@ -4,6 +4,7 @@
  *
  * Time runs ahead of the store's by `aheadMs`, so that moments come without waiting.
  */
+
 import { expect } from "vitest";
 import type { Attempt } from "../../server/core/attempt.ts";
 import { decide } from "../../server/core/decide.ts";
@@ -20,13 +21,14 @@ import {
   type Run,
   type Step,
 } from "../../server/core/model.ts";
+import { plannedNow } from "../../server/core/page/apply-pass.ts";
+import { attemptNumber } from "../../server/core/page/attempts.ts";
 import { itemOf } from "../../server/core/place.ts";
+import { nextSlowLook } from "../../server/core/usual.ts";
 import { PLAIN } from "../../server/dispatch/handed-task.ts";
-import { attemptRowNumber } from "../../server/store/attempts.ts";
-import { plannedNow } from "../../server/store/changes.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";
-import type { BeatAnswer, Granted, Store, Tx } from "../../server/store/store.ts";
+import type { BeatAnswer, EngineStore, Granted, Tx } from "../../server/store/store.ts";
 import type { Beginning } from "../property/random-run.ts";
 import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixture.ts";
 
@@ -34,7 +36,7 @@ import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixtur
 type AttemptHistory = Omit<AttemptRecord, "progress">;
 
 export interface Life {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly scheduled: Scheduled;
   run: Run;
   readonly steps: Map<number, Step>;
@@ -57,7 +59,7 @@ interface Asked {
 }
 
 export async function startLife(
-  store: Store,
+  store: EngineStore,
   definition: Definition,
   begins: Beginning,
 ): Promise<Life> {
@@ -191,7 +193,7 @@ function keyOf({ step, fence, kind, n }: AttemptHistory): string {
  */
 function recordOf(ended: Attempt): AttemptHistory {
   const { step, kind, fence, attempt, agentId, startedAt, endedAt, outcome } = ended;
-  const n = attemptRowNumber(ended);
+  const n = attemptNumber(ended);
   return { step, kind, fence, n, attempt, agentId, startedAt, endedAt, outcome };
 }
 
@@ -223,13 +225,15 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   if (one.ready.plain) expect(await life.store.taskFacts([one])).toMatchObject([PLAIN]);
   const { secret, agentId, pollSeq, grantedAt, attemptBy } = one;
   const stalledAt = stallMs === null ? Number.MAX_SAFE_INTEGER : grantedAt + stallMs;
+  const slowLook =
+    task === "perform" ? nextSlowLook({ grantedAt, attemptBy }, grantedAt) : attemptBy;
   const lease: Lease = {
     ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq, grantedAt },
     ...{ attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },
     ...{
       cancel: { kind: "none" },
       suspectAt: null,
-      wakeAt: Math.min(grantedAt + heartbeatMs, attemptBy, stalledAt),
+      wakeAt: Math.min(attemptBy, stalledAt, slowLook),
     },
   };
   life.steps.set(step.no, { ...step, [side]: lease });

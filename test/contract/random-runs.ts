@@ -1,7 +1,7 @@
 /**
  * Whatever happens to a run, the store gives back the very view that the rules have made, after
- * each act, and at the end the very history. Passes load as little as a server would. The integrity
- * sweep finds nothing in it, and runs are counted as they ended. All from one seed.
+ * each act, and at the end the very history. Passes load as little as a server would. All from
+ * one seed.
  */
 import { createHash } from "node:crypto";
 import fc from "fast-check";
@@ -10,9 +10,8 @@ import type { Outcome } from "../../server/core/attempt.ts";
 import type { RunEvent } from "../../server/core/event.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import { movingSide, type Step } from "../../server/core/model.ts";
-import type { Granted } from "../../server/store/store.ts";
+import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { beginnings, definitions } from "../property/random-run.ts";
-import { expectCounted } from "./activity.ts";
 import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";
 import {
   beatAll,
@@ -24,12 +23,9 @@ import {
   passOver,
   startLife,
 } from "./random-life.ts";
-import { expectSound } from "./random-sweep.ts";
 
 const SEED = 20_260_102;
 const ACTS_MAX = 40;
-/** Acts from one look of the sweep to the next: it looks at all rows. */
-const SOUND_EVERY = 10;
 const SESSIONS = [hex(16), hex(16), hex(16)];
 
 type Act =
@@ -58,7 +54,7 @@ const busy: Outcome = {
 };
 const bytes: Outcome = {
   kind: "success",
-  output: { kind: "data", contentType: "x/y", data: Buffer.from([1, 0, 255]) },
+  output: { kind: "data", contentType: "x/y", data: Uint8Array.of(1, 0, 255) },
 };
 const outcomes = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom<Outcome>(success, bytes) },
@@ -165,19 +161,24 @@ const act: fc.Arbitrary<Act> = fc.oneof(
 
 const lives = fc.array(act, { maxLength: ACTS_MAX, size: "max" });
 
-export function describeRandomRuns(opened: Opened, count: number): void {
+export type AfterLife<S> = (store: S, namespaceId: number) => Promise<void>;
+
+/** `afterEach`: what a store has to show beside, after each life in its namespace. */
+export function describeRandomRuns<S extends EngineStore>(
+  opened: Opened<S>,
+  count: number,
+  afterEach: AfterLife<S> = async () => undefined,
+): void {
   test("the store shows the view of the rules after each act of any life, and its history", async () => {
     await fc.assert(
       fc.asyncProperty(definitions, beginnings, lives, async (definition, begins, acts) => {
         const life = await startLife(opened().store, definition, begins);
-        for (const [at, next] of acts.entries()) {
+        for (const next of acts) {
           await perform(life, next);
           await expectMirrored(life);
-          if (at % SOUND_EVERY === 0) await expectSound(life);
         }
-        await expectSound(life);
         await expectHistory(life);
-        await expectCounted(opened().store, life.scheduled.namespaceId);
+        await afterEach(opened().store, life.scheduled.namespaceId);
       }),
       { seed: SEED, numRuns: count },
     );

@@ -4,7 +4,7 @@ import { start } from "../../server/core/decide.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
 import type { KeptStep } from "../../server/core/keep.ts";
 import { emptyView } from "../../server/core/model.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
   claimOne,
@@ -51,7 +51,7 @@ function keptBy(of: string): readonly KeptStep[] {
   ];
 }
 
-async function rerunOf(store: Store, of: string): Promise<Scheduled> {
+async function rerunOf(store: EngineStore, of: string): Promise<Scheduled> {
   const placed = await place(store, definition);
   const { plan, rules, namespaceId, definitionId, laneOf } = placed;
   return store.transact({ name: "rerun" }, async (tx) => {

@@ -1,27 +1,25 @@
 /** Schedules: rows by name, locked before anything happens to them, and one fire for a moment. */
 import { expect, test } from "vitest";
 import type {
-  AsleepSchedules,
   Fire,
   NewSchedule,
   ScheduleRecord,
-  ScheduleRef,
   ScheduleSpec,
 } from "../../server/store/schedules.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { newNamespace, newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
 
-const SPEC: ScheduleSpec = {
+export const SPEC: ScheduleSpec = {
   calendar: { kind: "cron", cron: "30 2 * * *", timeZone: "Europe/Berlin" },
   ...{ workflow: "etl", version: 0, priority: 5, labels: { team: "sea" }, notify: null },
   input: { kind: "data", contentType: "image/png", data: new Uint8Array([0, 255]) },
   ...{ concurrency: null, overlap: "skip", catchUpMs: 3_600_000, jitterMs: 0 },
 };
-const NEXT = { moment: 1_800_000_000_000, at: 1_799_992_800_000, wakeAt: 1_799_992_800_000 };
+export const NEXT = { moment: 1_800_000_000_000, at: 1_799_992_800_000, wakeAt: 1_799_992_800_000 };
 
 export function describeSchedules(opened: Opened): void {
-  const store = (): Store => opened().store;
+  const store = (): EngineStore => opened().store;
 
   async function make(more: Partial<NewSchedule> = {}): Promise<ScheduleRecord> {
     const namespaceId = more.namespaceId ?? (await newNamespace(store()));
@@ -74,15 +72,6 @@ export function describeSchedules(opened: Opened): void {
     expect(await store().schedules.delete(namespace.id, "nightly")).toBe(false);
     expect(await store().schedules.byId([id])).toEqual([]);
     expect(await insert()).toBe(true);
-  });
-
-  test("schedules are listed by name, page by page", async () => {
-    const namespaceId = await newNamespace(store());
-    for (const name of ["b", "C", "a"]) await make({ namespaceId, name });
-    const list = async (after: string | null) =>
-      (await store().schedules.list(namespaceId, { after, limit: 2 })).map(({ name }) => name);
-    expect(await list(null)).toEqual(["C", "a"]);
-    expect(await list("a")).toEqual(["b"]);
   });
 
   test("one whose moment has come is due in its partition, and no other", async () => {
@@ -140,36 +129,6 @@ export function describeSchedules(opened: Opened): void {
     expect((await store().dueRows([partition], 10)).schedules).toEqual([]);
     await change({ pause: null });
     expect((await store().dueRows([partition], 10)).schedules).toMatchObject([{ id }]);
-  });
-
-  test("one that nothing will wake says so, and is found among all of them, page by page", async () => {
-    const namespaceId = await newNamespace(store());
-    const named = (name: string, more: Partial<NewSchedule>) =>
-      make({ namespaceId, name, ...more });
-    const asleep = await named("asleep", { next: null });
-    const late = await named("late", { next: { ...NEXT, wakeAt: NEXT.at + SPEC.jitterMs + 1 } });
-    const jitter = { ...SPEC, jitterMs: 60_000 };
-    const others = [
-      await named("awake", {}),
-      await named("in its jitter", { spec: jitter, next: { ...NEXT, wakeAt: NEXT.at + 60_000 } }),
-      await named("paused", { next: null, pauseReason: "holidays" }),
-      await named("gone", { next: null }),
-    ];
-    expect([asleep, late, ...others].map((one) => one.asleep)).toEqual([
-      ...[true, true, false, false, false, true],
-    ]);
-    await store().schedules.delete(namespaceId, "gone");
-    const found: ScheduleRef[] = [];
-    let after: string | null = null;
-    do {
-      const page: AsleepSchedules = await store().schedules.asleep(after, 2);
-      found.push(...page.schedules);
-      after = page.last;
-    } while (after !== null);
-    const made = new Set([asleep, late, ...others].map(({ id }) => id));
-    const broken = [asleep, late].map(({ id, partition }) => ({ id, partition }));
-    expect(found.filter(({ id }) => made.has(id))).toHaveLength(broken.length);
-    expect(found).toEqual(expect.arrayContaining(broken));
   });
 
   test("a moment has one fire; one without a run gives way, one with a run stays", async () => {

@@ -1,14 +1,50 @@
 /** Sessions that have fallen silent: they do not count as polling until they are heard again. */
 import { expect, test } from "vitest";
 import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
-import { claim, newSession, newUuid, type Opened, ownPartition, schedule } from "./fixture.ts";
+import {
+  claim,
+  newSession,
+  newUuid,
+  type Opened,
+  ownPartition,
+  type Scheduled,
+  schedule,
+} from "./fixture.ts";
 
-const AGENTS = { agentId: null, session: null, after: null, limit: 100 };
+/** A run whose pickup is over, in a lane of the queue `q` that two agents have polled. */
+export interface PolledRun extends Scheduled {
+  readonly partition: number;
+  readonly agents: readonly [AgentSeen, AgentSeen];
+}
 
-export function describeSilentAgents(opened: Opened): void {
-  /** A run whose pickup is over in a lane that two agents have polled. */
-  async function polledRun() {
+/** Who says of a lane whether somebody polls it. */
+export interface LaneReaders<S> {
+  said(store: S, run: PolledRun): Promise<object>;
+  /** What all of them say while so many of its two agents count as polling. */
+  polledBy(agents: number): object;
+  /** Of a lane whose agents poll, while two others are silent. */
+  readonly othersSilent: object;
+}
+
+export const ENGINE_READERS: LaneReaders<EngineStore> = {
+  async said(store, { ref, partition }) {
+    const [due] = (await store.dueRows([partition], 1)).due;
+    const { silent } = await store.reads.runSigns(ref.runId);
+    return { isPolled: [due?.polled, !silent.has(0)] };
+  },
+  polledBy: (agents) => ({ isPolled: [agents > 0, agents > 0] }),
+  othersSilent: { isPolled: [true, true] },
+};
+
+export function describeSilentAgents<S extends EngineStore>(
+  opened: Opened<S>,
+  { polledBy, othersSilent, ...readers }: LaneReaders<S>,
+): void {
+  const said = (run: PolledRun) => readers.said(opened().store, run);
+
+  async function polledRun(): Promise<PolledRun> {
     const { store } = opened();
     const partition = ownPartition();
     const steps = { a: { task: "book", queue: "q" } };
@@ -29,30 +65,9 @@ export function describeSilentAgents(opened: Opened): void {
   }
 
   async function lost({ session }: AgentSeen, heartbeatMs = 3_000): Promise<SilentSession> {
-    return { kind: "lost", session, at: await opened().store.operators.now(), heartbeatMs };
+    const at = await opened().store.transact({ name: "now" }, async (tx) => tx.now);
+    return { kind: "lost", session, at, heartbeatMs };
   }
-
-  /** What each reader says of whether somebody polls. */
-  async function said(run: Awaited<ReturnType<typeof polledRun>>) {
-    const { store } = opened();
-    const { namespaceId, ref, partition } = run;
-    const [look] = await store.operators.queueLooks(namespaceId, ["q"]);
-    const [task] = await store.operators.queueTasks(namespaceId, "q");
-    const [due] = (await store.dueRows([partition], 1)).due;
-    const { silent } = await store.reads.runSigns(ref.runId);
-    const { orphans } = await store.operators.attention(namespaceId);
-    const listed = await store.operators.agents(namespaceId, AGENTS);
-    return {
-      agents: [look?.agents, task?.agents],
-      isPolled: [due?.polled, !silent.has(0), orphans.length === 0],
-      silent: listed.filter(({ silentSince }) => silentSince !== null).length,
-    };
-  }
-
-  const polledBy = (agents: number) => ({
-    ...{ agents: [agents, agents], silent: 2 - agents },
-    isPolled: Array(3).fill(agents > 0),
-  });
 
   test("sessions that have lost a lease for silence do not count as polling", async () => {
     const { store } = opened();
@@ -115,6 +130,6 @@ export function describeSilentAgents(opened: Opened): void {
     ];
     await store.markAgents("here:1", elsewhere);
     await store.markSilent(await Promise.all(elsewhere.map((one) => lost(one))));
-    expect(await said(run)).toMatchObject({ agents: [2, 2], isPolled: [true, true, true] });
+    expect(await said(run)).toMatchObject(othersSilent);
   });
 }

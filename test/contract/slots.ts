@@ -1,13 +1,13 @@
 /** Slots of concurrency keys: looked at and written by whoever has locked their key. */
 import { expect, test } from "vitest";
 import type { Concurrency, Slot } from "../../server/core/slots.ts";
-import type { ConcurrencyKey, SlotChange, Store } from "../../server/store/store.ts";
+import type { ConcurrencyKey, EngineStore, SlotChange } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { hex, newNamespace, newRunId, type Opened, schedule } from "./fixture.ts";
 
 const AT = 1_767_225_600_000;
 
-async function newKey(store: Store): Promise<ConcurrencyKey> {
+async function newKey(store: EngineStore): Promise<ConcurrencyKey> {
   return { namespaceId: await newNamespace(store), key: `key-${hex(4)}` };
 }
 

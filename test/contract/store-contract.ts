@@ -1,9 +1,10 @@
 /**
- * The contract of the state store, one suite for every store: what server/store/store.ts promises,
- * as sentences. The parts are named after what they promise about; a store is opened once for all.
+ * The contract of the engine's half of the state store, one suite for every store: what EngineStore
+ * promises, as sentences. The parts are named after what they promise about; a store is opened once
+ * for all. The other half has a suite of its own in operator/.
  */
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
-import { describeActivity } from "./activity.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
 import { describeChildren } from "./children.ts";
@@ -15,14 +16,12 @@ import { describeEndedAttempts } from "./ended-attempts.ts";
 import { describeFacts } from "./facts.ts";
 import { type OpenedStore, renewSession } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
-import { describeHandOvers } from "./hand-overs.ts";
 import { describeHandedAtOnce } from "./handed-at-once.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";
 import { describeMessages } from "./messages.ts";
 import { describeNamespaces } from "./namespaces.ts";
-import { describeOperators } from "./operators.ts";
 import { describeOutbox } from "./outbox.ts";
 import { describeOverdue } from "./overdue.ts";
 import { describePartitions } from "./partitions.ts";
@@ -30,26 +29,29 @@ import { describePausedWorkflows } from "./paused-workflows.ts";
 import { describePeople } from "./people.ts";
 import { describePins } from "./pins.ts";
 import { describeQueues } from "./queues.ts";
-import { describeRandomRuns } from "./random-runs.ts";
+import { type AfterLife, describeRandomRuns } from "./random-runs.ts";
 import { describeReads } from "./reads.ts";
 import { describeReruns } from "./reruns.ts";
-import { describeRunFilters } from "./run-filters.ts";
 import { describeRuns } from "./runs.ts";
 import { describeSchedules } from "./schedules.ts";
+import { describeSilentAgents, ENGINE_READERS } from "./silent-agents.ts";
 import { describeSlots } from "./slots.ts";
 import { describeStates } from "./states.ts";
-import { describeSweep } from "./sweep.ts";
-import { describeTokens } from "./tokens.ts";
 import { describeTraces } from "./traces.ts";
 import { describeTriggers } from "./triggers.ts";
 
-export function describeStore(
+interface StoreOptions<S> {
+  readonly randomRuns?: number;
+  readonly afterRandomRun?: AfterLife<S>;
+}
+
+export function describeStore<S extends EngineStore>(
   name: string,
-  open: () => Promise<OpenedStore>,
-  { randomRuns = 40 }: { randomRuns?: number } = {},
+  open: () => Promise<OpenedStore<S>>,
+  { randomRuns = 40, afterRandomRun }: StoreOptions<S> = {},
 ): void {
   describe(name, () => {
-    let store: OpenedStore | undefined;
+    let store: OpenedStore<S> | undefined;
     beforeAll(async () => {
       store = await open();
     });
@@ -57,7 +59,7 @@ export function describeStore(
       await store?.close();
     });
     beforeEach(renewSession);
-    const opened = (): OpenedStore => {
+    const opened = (): OpenedStore<S> => {
       if (!store) throw new Error(`${name} could not be opened`);
       return store;
     };
@@ -72,32 +74,27 @@ export function describeStore(
     describe("pins", () => describePins(opened));
     describe("lane questions", () => describeLaneQuestions(opened));
     describe("beats", () => describeBeats(opened));
+    describe("silent agents", () => describeSilentAgents(opened, ENGINE_READERS));
     describe("durations", () => describeDurations(opened));
     describe("due rows", () => describeDue(opened));
     describe("overdue work", () => describeOverdue(opened));
     describe("history", () => describeHistory(opened));
     describe("ended attempts", () => describeEndedAttempts(opened));
-    describe("operators", () => describeOperators(opened));
-    describe("activity", () => describeActivity(opened));
     describe("outbox", () => describeOutbox(opened));
     describe("triggers", () => describeTriggers(opened));
-    describe("tokens", () => describeTokens(opened));
     describe("traces", () => describeTraces(opened));
     describe("people", () => describePeople(opened));
     describe("messages", () => describeMessages(opened));
     describe("children", () => describeChildren(opened));
     describe("schedules", () => describeSchedules(opened));
     describe("slots", () => describeSlots(opened));
-    describe("the integrity sweep", () => describeSweep(opened));
     describe("facts", () => describeFacts(opened));
     describe("reads", () => describeReads(opened));
-    describe("filters of runs", () => describeRunFilters(opened));
     describe("reruns", () => describeReruns(opened));
     describe("catalogue", () => describeCatalogue(opened));
     describe("namespaces", () => describeNamespaces(opened));
     describe("partitions", () => describePartitions(opened));
-    describe("hand-overs", () => describeHandOvers(opened));
     describe("any state", () => describeStates(opened, randomRuns));
-    describe("random runs", () => describeRandomRuns(opened, randomRuns));
+    describe("random runs", () => describeRandomRuns(opened, randomRuns, afterRandomRun));
   });
 }

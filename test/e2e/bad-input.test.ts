@@ -32,14 +32,14 @@ async function everything(): Promise<string> {
   const { rows } = await db.query<{ name: string }>(
     `select c.relname as name from pg_class as c
      join pg_namespace as n on n.oid = c.relnamespace
-     where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition
+     where n.nspname = 'drover' and c.relkind in ('r', 'p') and not c.relispartition
        and c.relname not in ('node', 'writer', 'partition_lease', 'lane_poller', 'agent')
      order by c.relname`,
   );
   const counts: string[] = [];
   for (const { name } of rows) {
     const { rows: found } = await db.query<{ md5: string }>(
-      `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) from ${name} as t`,
+      `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) from drover.${name} as t`,
     );
     counts.push(`${name} ${found[0]?.md5}`);
   }

@@ -98,7 +98,7 @@ test("servers and agents are killed and frozen at work: every run ends as its le
 
   const ended = async (): Promise<number> => {
     const { rows } = await db.query<{ count: number }>(
-      "select count(*)::integer as count from run where state is not null",
+      "select count(*)::integer as count from drover.run_page where ended_at is not null",
     );
     return rows[0]?.count ?? 0;
   };
@@ -120,7 +120,7 @@ test("servers and agents are killed and frozen at work: every run ends as its le
     await until(what, isPast, 60_000).catch(async (error: Error) => {
       const { rows } = await db.query(
         `select r.key, r.state, s.step, s.state as step_state, s.undo, s.fence, s.next_look_at
-         from run_view as r join step_view as s on s.run_id = r.run_id
+         from drover.run_view as r join drover.step_view as s on s.run_id = r.run_id
          where r.ended_at is null limit 20`,
       );
       throw new Error(`${error.message}: ${JSON.stringify(rows)}`);
@@ -141,7 +141,7 @@ test("servers and agents are killed and frozen at work: every run ends as its le
 
   expect(new Set(acknowledged.map(({ runId }) => runId)).size).toBe(RUNS);
   const { rows: runs } = await db.query<{ run_id: string; key: string; state: string }>(
-    "select run_id, key, state from run_view",
+    "select run_id, key, state from drover.run_view",
   );
   expect(runs).toHaveLength(RUNS);
   const states = new Map(runs.map(({ key, state }) => [key, state]));
@@ -164,8 +164,8 @@ test("servers and agents are killed and frozen at work: every run ends as its le
     }
   expect(Math.max(...agents.map((agent) => agent.restarts()))).toBeGreaterThan(0);
   const { rows: left } = await db.query(
-    `select from run_open union all select from ready union all select from lease
-     union all select from due`,
+    `select from drover.run_page where wake_at is not null or no = 0 and ended_at is null
+     union all select from drover.ready union all select from drover.lease`,
   );
   expect(left).toEqual([]);
 });

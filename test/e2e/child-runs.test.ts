@@ -196,7 +196,7 @@ async function holdRun(runId: string): Promise<() => Promise<void>> {
   const hand = new pg.Client({ connectionString: database.connectionString });
   await hand.connect();
   await hand.query("begin");
-  await hand.query("select from run_open where run_id = $1 for update", [runId]);
+  await hand.query("select from drover.run_page where run_id = $1 and no = 0 for update", [runId]);
   return async () => {
     await hand.query("rollback");
     await hand.end();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { type Client, createClient } from "../../sdk/typescript/client.ts";
 import type { StepSpec } from "../../sdk/typescript/workflow.ts";
 import { silentLog } from "../support/agent-script.ts";
-import { drover } from "../support/drover-process.ts";
+import { callDrover } from "../support/drover-call.ts";
 import { startDroverServer, type TestServer } from "../support/drover-server.ts";
 import { at, callJson } from "../support/json-call.ts";
 import { until } from "../support/until.ts";
@@ -61,7 +61,7 @@ function commandsFor(namespace: string) {
     const [program, ...rest] = args.map((one) => one ?? "");
     if (program !== "drover") throw new Error(`"${line}" is no command of drover`);
     const env = { DROVER_ADDRESS: server.address };
-    const { code, stdout, stderr } = await drover(rest, { env });
+    const { code, stdout, stderr } = await callDrover(rest, { env });
     if (code !== 0) throw new Error(`${line}: ${stderr}`);
     return `${stdout}${stderr}`;
   };
@@ -235,7 +235,7 @@ test("drover doctor finds the same things, and names the same commands", async (
   await operate("PauseNamespace", { namespace, reason: "moving house" });
   await operate("CordonAgent", { namespace, agentId: "till-1", by: "ada", why: "it leaks" });
   const env = { DROVER_ADDRESS: server.address };
-  const { stdout } = await drover(["doctor", "--namespace", namespace], { env });
+  const { stdout } = await callDrover(["doctor", "--namespace", namespace], { env });
   expect(stdout).toMatch(
     /is paused .*moving house.* drover namespace resume --namespace checked$/m,
   );

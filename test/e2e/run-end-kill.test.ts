@@ -23,19 +23,21 @@ test("what a run's end sets off survives SIGKILL, and happens once", async () =>
 
   // Who schedules what follows has to wait here, with the run ended and its row written.
   await holder.query("begin");
-  await holder.query("lock table triggered in exclusive mode");
+  await holder.query("lock table drover.triggered in exclusive mode");
   const { runId } = await client.schedule({ workflow: "build" });
-  await hand.untilWaiting("insert into triggered");
+  await hand.untilWaiting("insert into drover.triggered");
   await doomed.signal("SIGKILL");
   client.close();
   await holder.query("rollback");
-  expect(await hand.query("select from trigger_end")).toHaveLength(1);
-  expect(await hand.query("select from run where workflow = 'deploy'")).toEqual([]);
+  expect(await hand.query("select from drover.trigger_end")).toHaveLength(1);
+  expect(await hand.query("select from drover.run where workflow = 'deploy'")).toEqual([]);
 
   const other = await spawnDroverServer(connectionString);
   onTestFinished(() => other.signal("SIGTERM"));
-  const waiting = () => hand.query("select from trigger_end");
+  const waiting = () => hand.query("select from drover.trigger_end");
   await expect.poll(waiting, { interval: 50, timeout: 20_000 }).toEqual([]);
-  const begun = await hand.query("select key, input_json from run where workflow = 'deploy'");
+  const begun = await hand.query(
+    "select key, input_json from drover.run where workflow = 'deploy'",
+  );
   expect(begun).toEqual([{ key: `trigger:next:${runId}`, input_json: `"${runId}"` }]);
 });

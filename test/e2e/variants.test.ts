@@ -134,7 +134,7 @@ async function keepStarting(address: string) {
 
 async function completed(): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    "select count(*)::integer as count from run_view where state = 'COMPLETED'",
+    "select count(*)::integer as count from drover.run_view where state = 'COMPLETED'",
   );
   return rows[0]?.count ?? 0;
 }
@@ -175,7 +175,7 @@ describe("the variants of the supervisor", () => {
     const runs = await work.over();
     // First what tells why, should something have been done twice.
     const { rows } = await db.query<{ rule: string; saw: string }>(
-      `select rule, min(saw) as saw from intervention_view
+      `select rule, min(saw) as saw from drover.intervention_view
        where rule not in ('timer', 'slow') group by rule`,
     );
     expect(rows).toEqual([]);
@@ -221,7 +221,7 @@ describe("the variants of the supervisor", () => {
       (await completed()) === 1 ? true : null,
     );
     const { rows } = await db.query<{ region: number }>(
-      "select partition / 256 as region from run_open",
+      "select partition / 256 as region from drover.run_page where no = 0 and ended_at is null",
     );
     expect(rows).toEqual([{ region: 1 }]);
     const command = "drover supervisor --region eu";

@@ -7,8 +7,9 @@ import { dumpSchema } from "../../server/store/postgres/schema-dump.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 
-const herd = "create table herd (id integer primary key);";
-const sheep = "create table sheep (id integer primary key, herd integer references herd (id));";
+const herd = "create table drover.herd (id integer primary key);";
+const sheep =
+  "create table drover.sheep (id integer primary key, herd integer references drover.herd (id));";
 
 let database: TestDatabase;
 let client: Client;
@@ -33,7 +34,7 @@ function write(files: Readonly<Record<string, string>>): void {
 
 async function tables(): Promise<string[]> {
   const found = await client.query<{ name: string }>(
-    "select tablename as name from pg_tables where schemaname = 'public' order by 1",
+    "select tablename as name from pg_tables where schemaname = 'drover' order by 1",
   );
   return found.rows.map(({ name }) => name);
 }
@@ -87,13 +88,13 @@ describe("migrations", () => {
   });
 
   test("a file that fails leaves nothing of itself and all before it", async () => {
-    const broken = "create table wool (id integer);\ncreate table sock (id yarn);";
+    const broken = "create table drover.wool (id integer);\ncreate table drover.sock (id yarn);";
     write({ "0001_herd.sql": herd, "0002_wool.sql": broken, "0003_sheep.sql": sheep });
     await expect(migrate(client, { folder })).rejects.toThrow(
       /Migration 0002_wool\.sql, line 2 failed: type "yarn" does not exist.*'drover migrate' again/,
     );
     expect(await tables()).toEqual(["drover_migration", "herd"]);
-    write({ "0002_wool.sql": "create table wool (id integer);" });
+    write({ "0002_wool.sql": "create table drover.wool (id integer);" });
     expect(await migrate(client, { folder })).toEqual({
       applied: ["0002_wool.sql", "0003_sheep.sql"],
     });
@@ -108,9 +109,9 @@ describe("a migration whose table another session holds", () => {
     await holder.connect();
     write({ "0001_herd.sql": herd });
     await migrate(client, { folder });
-    write({ "0002_wool.sql": "alter table herd add column wool integer;" });
+    write({ "0002_wool.sql": "alter table drover.herd add column wool integer;" });
     await holder.query("begin");
-    await holder.query("select from herd");
+    await holder.query("select from drover.herd");
   });
   afterEach(() => holder.end());
 
@@ -120,7 +121,7 @@ describe("a migration whose table another session holds", () => {
       .poll(
         async () => {
           const waiting = await client.query(
-            "select from pg_locks where relation = 'herd'::regclass and not granted",
+            "select from pg_locks where relation = 'drover.herd'::regclass and not granted",
           );
           return waiting.rowCount ?? 0;
         },
@@ -134,7 +135,7 @@ describe("a migration whose table another session holds", () => {
     const reader = new Client({ connectionString: database.connectionString });
     await reader.connect();
     // It would wait behind the migration, and does for as long as one try takes.
-    await reader.query("select from herd");
+    await reader.query("select from drover.herd");
     await reader.end();
     await holder.query("commit");
     expect(await applied).toEqual({ applied: ["0002_wool.sql"] });
@@ -183,7 +184,7 @@ describe("refused, with nothing changed, is", () => {
   test("a gap in what the database recorded", async () => {
     write({ "0001_herd.sql": herd, "0002_sheep.sql": sheep });
     await migrate(client, { folder });
-    await client.query("delete from drover_migration where number = 1");
+    await client.query("delete from drover.drover_migration where number = 1");
     await expect(migrate(client, { folder })).rejects.toThrow(/no record of 0001_herd\.sql/);
   });
 
@@ -204,18 +205,19 @@ describe("refused, with nothing changed, is", () => {
 
 describe("the schema written from the catalogue", () => {
   const everything = `
-    create table herd (id bigint generated always as identity primary key,
+    create schema drover;
+    create table drover.herd (id bigint generated always as identity primary key,
       name text collate "C" not null unique check (name <> 'Wolf'), wool bytea)
       with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, toast.autovacuum_enabled = off);
-    alter table herd alter column wool set storage external;
-    create table walk (day date not null, herd bigint references herd, primary key (day))
+    alter table drover.herd alter column wool set storage external;
+    create table drover.walk (day date not null, herd bigint references drover.herd, primary key (day))
       partition by range (day);
-    create table walk_2026 partition of walk for values from ('2026-01-01') to ('2027-01-01');
-    create index walk_herd on walk (herd, day desc) where herd > 2;
-    create view lone as select herd.id, herd.name || ' herd.id' as label from herd where exists (
-      select from walk where walk.herd = herd.id);
-    create function twice(n integer) returns integer language sql immutable as 'SELECT n * 2';
-    comment on table herd is 'who''s there';`;
+    create table drover.walk_2026 partition of drover.walk for values from ('2026-01-01') to ('2027-01-01');
+    create index walk_herd on drover.walk (herd, day desc) where herd > 2;
+    create view drover.lone as select herd.id, herd.name || ' herd.id' as label from drover.herd where exists (
+      select from drover.walk where walk.herd = herd.id);
+    create function drover.twice(n integer) returns integer language sql immutable as 'SELECT n * 2';
+    comment on table drover.herd is 'who''s there';`;
 
   async function dumpOf(sql: string): Promise<string> {
     const fresh = await createTestDatabase({ empty: true });
@@ -241,16 +243,16 @@ describe("the schema written from the catalogue", () => {
       'name text collate "C" not null',
       "constraint herd_name_check check ((name <> 'Wolf'::text))",
       "with (autovacuum_vacuum_scale_factor=0.01, fillfactor=50, toast.autovacuum_enabled=off)",
-      "alter table herd alter column wool set storage external;",
+      "alter table drover.herd alter column wool set storage external;",
       ") partition by range (day);",
-      "create table walk_2026 partition of walk for values from ('2026-01-01') to ('2027-01-01');",
-      "create index walk_herd on walk using btree (herd, day desc) where (herd > 2);",
-      "alter table walk add constraint walk_herd_fkey foreign key (herd) references herd(id);",
+      "create table drover.walk_2026 partition of drover.walk for values from ('2026-01-01') to ('2027-01-01');",
+      "create index walk_herd on drover.walk using btree (herd, day desc) where (herd > 2);",
+      "alter table drover.walk add constraint walk_herd_fkey foreign key (herd) references drover.herd(id);",
       "as $function$SELECT n * 2$function$",
       // The same on every version: named in the subquery only, and never in a text.
       " select id,\n    name || ' herd.id'::text as label",
       "where walk.herd = herd.id",
-      "comment on table herd is 'who''s there';",
+      "comment on table drover.herd is 'who''s there';",
     ]) {
       expect(dump).toContain(line);
     }

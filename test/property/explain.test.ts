@@ -15,7 +15,7 @@ import { isEnded, movingSide } from "../../server/core/model.ts";
 import { itemOf } from "../../server/core/place.ts";
 import { createWorld, type World } from "../support/core-world.ts";
 import { EXPLAINED, pairOf } from "../support/explained-states.ts";
-import { seenOf } from "../support/seen-run.ts";
+import { nextTimeOf, seenOf } from "../support/seen-run.ts";
 import { lives } from "./random-acts.ts";
 import { live } from "./random-life.ts";
 import { definitions, judgeOf } from "./random-run.ts";
@@ -113,11 +113,10 @@ function isOwned(
 
 function expectGrounded(world: World, explanation: Explanation, wait: StepWait): void {
   const step = world.step(wait.step);
-  const state = step[wait.side];
   expect(wait.since).toBeLessThanOrEqual(world.now());
   expect(isOwned(explanation, wait)).toBe(true);
   expect(wait.waitsFor.kind === "person").toBe(asks(step));
-  expect(wait.next?.at ?? null).toBe("wakeAt" in state ? state.wakeAt : null);
+  expect(wait.next?.at ?? null).toBe(nextTimeOf(step[wait.side]));
   expect(wait.tried?.attempts ?? step.attempt).toBe(step.attempt);
 }
 

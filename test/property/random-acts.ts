@@ -233,7 +233,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
     }),
   },
   {
-    weight: 2,
+    weight: 3,
     arbitrary: fc.record({
       kind: fc.constant("answer" as const),
       pick,

@@ -1,5 +1,14 @@
 // The good history, broken by hand in who watches what, and in what is kept from agents.
-import { type Broken, type BrokenHistory, must, own, runFault, runOf } from "./damage.ts";
+import {
+  type Asked,
+  type Broken,
+  type BrokenHistory,
+  calls,
+  must,
+  own,
+  runFault,
+  runOf,
+} from "./damage.ts";
 import type { Held } from "./history-words.ts";
 
 /** Asked for and acknowledged before the second try of r1. */
@@ -51,6 +60,20 @@ export const BROKEN_WATCHING: readonly BrokenHistory[] = [
       interventions.push({ ...silence, step, fence: 0, rule, saw, n: 1, actedAt: at + 6_000 });
     },
     says: /a row of run r1 was tried 4 times within 6000 ms, and 7000 ms are the least/,
+  },
+  {
+    promise: "G20",
+    what: "a report was refused as a defect, while another run always failed",
+    break: (history) => {
+      const isOfR1 = ({ request }: { request: Asked }): boolean =>
+        request.rpc === "Complete" && request.results[0]?.token.runId === "r1";
+      const { call, at } = must(calls(history).find(isOfR1), "report");
+      runFault(history, { at: at - 1, target: "r2", did: "always-fails" });
+      const answer = history.records.find((one) => one.kind === "answer" && one.call === call);
+      if (answer?.kind === "answer" && answer.answer.kind === "completed")
+        answer.answer.answers = [{ kind: "refused", reason: "INTERNAL" }];
+    },
+    says: /a report about run r1 was refused as a defect, while every pass of run r2 failed/,
   },
   {
     promise: "G20",

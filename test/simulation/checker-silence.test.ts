@@ -2,7 +2,16 @@
 import { describe, expect, test } from "vitest";
 import { checkHistory } from "./checker/check-history.ts";
 import { boundsFor } from "./checker/violation.ts";
-import { addFault, callsWith, must, refuse, runFault, runOf, waitLonger } from "./damage.ts";
+import {
+  type Asked,
+  addFault,
+  callsWith,
+  must,
+  refuse,
+  runFault,
+  runOf,
+  waitLonger,
+} from "./damage.ts";
 import { createStory, failure } from "./good-history.ts";
 import type { History } from "./history.ts";
 import { brokenPromises, changed } from "./judged.ts";
@@ -137,6 +146,23 @@ describe("the checker is silent where nothing is proven", () => {
         runFault(copy, { at, target: isFailing ? "r5" : "r1", did: "always-fails" });
       });
     expect(brokenPromises(history(false))).toEqual(["G15"]);
+    expect(checkHistory(history(true))).toEqual([]);
+  });
+
+  test("a report about a run whose every pass failed may be refused as a defect", () => {
+    const history = (isFailing: boolean): History =>
+      changed((copy) => {
+        const isOfR1 = ({ request }: { request: Asked }): boolean =>
+          request.rpc === "Complete" && request.results[0]?.token.runId === "r1";
+        const call = must(callsWith(copy, "Complete").find(isOfR1), "report");
+        const target = isFailing ? "r1" : "r2";
+        runFault(copy, { at: call.at, target, did: "always-fails" });
+        for (const record of copy.records)
+          if (record.kind === "answer" && record.call === call.call)
+            if (record.answer.kind === "completed")
+              record.answer.answers = [{ kind: "refused", reason: "INTERNAL" }];
+      });
+    expect(brokenPromises(history(false))).toEqual(["G20"]);
     expect(checkHistory(history(true))).toEqual([]);
   });
 

@@ -13,7 +13,7 @@ import {
   type StepTrigger,
   UNDO_EDGES,
 } from "../../server/core/state-table.ts";
-import type { PassRecord } from "../../server/store/changes.ts";
+import type { PassRecord } from "../../server/store/pass-record.ts";
 
 /** As `forward: LEASED -succeeded-> SUCCEEDED`. */
 export type EdgeName = string;

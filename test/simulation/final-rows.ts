@@ -14,10 +14,10 @@ import {
 import { ITEMS_MAX } from "../../server/core/place.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import { keyOfEnd } from "../../server/core/trigger.ts";
+import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionOf } from "../../server/store/partition.ts";
-import type { RunRef, Store } from "../../server/store/store.ts";
+import type { RunRef } from "../../server/store/store.ts";
 import { everyRow } from "../support/rows-to-load.ts";
-import { countedRuns, scannedRuns } from "../support/run-counts.ts";
 import { type EndTrigger, type FinalRows, type FinalRun, finalRun } from "./history-rows.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
@@ -28,31 +28,21 @@ export interface AtRest {
   readonly open: readonly string[];
 }
 
-const NAMESPACE_RUNS_MAX = 100_000;
 const EVERYTHING = { attempts: true, interventions: true, escalations: true };
 
-async function everyRun(store: Store, namespaces: readonly string[]) {
+async function everyRun(store: MemoryStore, namespaces: readonly string[]) {
   const found = [];
   for (const name of namespaces) {
     const namespace = await store.namespace(name);
     if (!namespace) throw new Error(`there is no namespace ${name}`);
-    const page = {
-      filter: {
-        ...{ states: [], workflow: null, parent: null, labels: {} },
-        ...{ createdAfter: null, createdBefore: null },
-      },
-      order: "created-asc",
-      limit: NAMESPACE_RUNS_MAX,
-      after: null,
-    } as const;
-    const runs = await store.reads.listRuns(namespace.id, page);
+    const runs = await store.rows.runs(namespace.id);
     found.push(...runs.map((run) => ({ run, namespace })));
   }
   return found;
 }
 
 export async function atRest(
-  store: Store,
+  store: MemoryStore,
   namespaces: readonly string[],
   triggers: readonly EndTrigger[],
 ): Promise<AtRest> {
@@ -85,23 +75,22 @@ export function setsOff(
   return namespace === of && workflow === run.workflow && isMeant;
 }
 
-async function refusalsOf(store: Store, namespaces: readonly string[]): Promise<string[]> {
+async function refusalsOf(store: MemoryStore, namespaces: readonly string[]): Promise<string[]> {
   const found: string[] = [];
   for (const name of namespaces) {
     const namespaceId = (await store.namespace(name))?.id ?? 0;
-    const refused = await store.triggers.refusals(namespaceId, null, NAMESPACE_RUNS_MAX);
+    const refused = await store.rows.refusals(namespaceId);
     for (const { runId, trigger, reason, message } of refused)
       if (runId !== null) found.push(`${trigger} after ${runId}: ${reason}, ${message}`);
   }
   return found;
 }
 
-export async function deliveriesOf(store: Store, namespaces: readonly string[]) {
+export async function deliveriesOf(store: MemoryStore, namespaces: readonly string[]) {
   const found = [];
   for (const namespace of namespaces) {
     const id = (await store.namespace(namespace))?.id ?? 0;
-    const page = { states: [], hook: null, limit: NAMESPACE_RUNS_MAX, after: null };
-    const all = await store.outbox.deliveries(id, page);
+    const all = await store.rows.deliveries(id);
     found.push(...all.map((row) => ({ namespace, ...row })));
   }
   return found;
@@ -118,12 +107,12 @@ export interface Ended {
 
 export interface Ending {
   readonly rows: FinalRows;
-  /** Invariants of the core that a run breaks, and counters that are not what a scan says. */
+  /** Invariants of the core that a run breaks. */
   readonly broken: readonly string[];
 }
 
 export async function finalRows(
-  store: Store,
+  store: MemoryStore,
   witness: StoreWitness,
   { namespaces, at, drained, deliveriesMade, triggers }: Ended,
   /** Every moment that is still to come, by run. */
@@ -131,7 +120,7 @@ export async function finalRows(
 ): Promise<Ending> {
   const runs: FinalRun[] = [];
   const all = await everyRun(store, namespaces);
-  const broken = [...(await miscounted(store, all))];
+  const broken: string[] = [];
   for (const { run, namespace } of all) {
     const partition = partitionOf(namespace.region, run.runId);
     const detail = await store.reads.runDetail(run.runId, EVERYTHING);
@@ -170,24 +159,11 @@ export async function finalRows(
   return { rows, broken };
 }
 
-async function miscounted(
-  store: Store,
-  all: Awaited<ReturnType<typeof everyRun>>,
-): Promise<readonly string[]> {
-  const wrong: string[] = [];
-  for (const [namespace, of] of Map.groupBy(all, (one) => one.namespace)) {
-    const scanned = scannedRuns(of.map(({ run }) => run));
-    const counted = await countedRuns(store, namespace.id);
-    for (const key of new Set([...scanned.keys(), ...counted.keys()])) {
-      const [is, says] = [scanned.get(key) ?? 0, counted.get(key) ?? 0];
-      if (is !== says) wrong.push(`${namespace.name}: ${is} runs ${key}, and ${says} are counted`);
-    }
-  }
-  return wrong;
-}
-
-/** The details of a run leave out items that have ended. */
-async function itemsOf(store: Store, runId: string, { steps }: Plan): Promise<Map<number, Step>> {
+async function itemsOf(
+  store: MemoryStore,
+  runId: string,
+  { steps }: Plan,
+): Promise<Map<number, Step>> {
   const found = new Map<number, Step>();
   for (const { no, work } of steps) {
     if (work.kind !== "map") continue;
@@ -198,7 +174,10 @@ async function itemsOf(store: Store, runId: string, { steps }: Plan): Promise<Ma
   return found;
 }
 
-async function namesOf(store: Store, namespaces: readonly string[]): Promise<Map<number, string>> {
+async function namesOf(
+  store: MemoryStore,
+  namespaces: readonly string[],
+): Promise<Map<number, string>> {
   const names = new Map<number, string>();
   for (const name of namespaces) {
     const namespace = await store.namespace(name);
@@ -208,7 +187,7 @@ async function namesOf(store: Store, namespaces: readonly string[]): Promise<Map
 }
 
 async function schedulesOf(
-  store: Store,
+  store: MemoryStore,
   { schedules }: StoreWitness,
   namespaces: readonly string[],
 ): Promise<FinalRows["schedules"]> {
@@ -225,7 +204,7 @@ async function schedulesOf(
   });
 }
 
-async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly string[]) {
+async function keysOf(store: MemoryStore, witness: StoreWitness, namespaces: readonly string[]) {
   const names = await namesOf(store, namespaces);
   // Those of re-runs are named otherwise, as no caller may name a run.
   const named = [...witness.keys.values()].filter(({ key }) => !key.startsWith("\u0001"));
@@ -237,7 +216,10 @@ async function keysOf(store: Store, witness: StoreWitness, namespaces: readonly 
   }));
 }
 
-async function hooksOf(store: Store, namespaces: readonly string[]): Promise<FinalRows["hooks"]> {
+async function hooksOf(
+  store: MemoryStore,
+  namespaces: readonly string[],
+): Promise<FinalRows["hooks"]> {
   const found: FinalRows["hooks"][number][] = [];
   for (const namespace of namespaces) {
     const all = await store.outbox.hooks((await store.namespace(namespace))?.id ?? 0);
@@ -247,7 +229,7 @@ async function hooksOf(store: Store, namespaces: readonly string[]): Promise<Fin
 }
 
 async function slotsOf(
-  store: Store,
+  store: MemoryStore,
   namespaces: readonly string[],
   runs: readonly FinalRun[],
 ): Promise<FinalRows["slots"]> {
@@ -265,14 +247,14 @@ async function slotsOf(
   return found;
 }
 
-function isStored(store: Store, definitionId: number): Promise<boolean> {
+function isStored(store: MemoryStore, definitionId: number): Promise<boolean> {
   return store.definition(definitionId).then(
     () => true,
     () => false,
   );
 }
 
-function load(store: Store, ref: RunRef, plan: Plan): Promise<View> {
+function load(store: MemoryStore, ref: RunRef, plan: Plan): Promise<View> {
   return store.transact({ name: "final" }, async (tx) => {
     const [open] = await tx.lockRuns([ref], true);
     const [ended] = open ? [] : await tx.endedRuns([ref]);

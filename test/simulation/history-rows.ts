@@ -113,9 +113,9 @@ export interface FinalRun {
   readonly version: number;
   readonly createdAt: Moment;
   readonly endedAt: Moment | null;
-  /** The run's own due row (deadline, end of settling); null: it has none. */
+  /** The run's own timer (deadline, end of settling); null: it has none. */
   readonly wakeAt: Moment | null;
-  /** With their ready, lease and due rows; steps without a row are left out. */
+  /** As their pages say; steps that are in none are left out. */
   readonly steps: readonly Step[];
   readonly attempts: readonly FinalAttempt[];
   readonly interventions: readonly InterventionRecord[];
@@ -126,7 +126,7 @@ export interface FinalRun {
   readonly pivoted: boolean;
 }
 
-/** A row of `attempt`, its outcome without payloads. */
+/** An attempt, its outcome without payloads. */
 export interface FinalAttempt extends Omit<AttemptRecord, "outcome" | "progress"> {
   readonly outcome: OutcomeFact;
 }

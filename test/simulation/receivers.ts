@@ -5,7 +5,7 @@
 import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import type { Post, PostResult } from "../../server/supervisor/deliveries.ts";
 import type { Faults } from "./faults.ts";
 import type { Recorder } from "./recorder.ts";
@@ -21,7 +21,7 @@ const HOOKS: readonly { readonly name: string; readonly events: readonly OutboxK
   { name: HEARS_NAMED, events: [] },
 ];
 
-export async function putHooks(store: Store, namespaces: readonly string[]): Promise<void> {
+export async function putHooks(store: EngineStore, namespaces: readonly string[]): Promise<void> {
   for (const namespace of namespaces) {
     const namespaceId = (await store.namespace(namespace))?.id ?? 0;
     for (const { name, events } of HOOKS)

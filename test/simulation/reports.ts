@@ -12,8 +12,8 @@ import { isToRepeat } from "./seen.ts";
 import { DOUBTFUL_TASK } from "./workload.ts";
 
 const TRIES_MAX = 30;
-/** Of one call; what a server can take at least. */
-export const RESULTS_MAX = 3;
+/** Of one call. A server with a short queue refuses so many; sooner or later each goes alone. */
+const RESULTS_MAX = 3;
 /** Some reports wait for others, and go with them. */
 const GATHERED_SHARE = 0.5;
 const GATHERED_MS_MAX = 150;

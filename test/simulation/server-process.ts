@@ -1,5 +1,7 @@
 // A server of the simulation: the real control plane and the real handlers, in a process that may
 // crash, pause and come back. What is in its memory is gone with the process.
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { pino } from "pino";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
@@ -12,12 +14,14 @@ import {
 } from "../../server/rehearsal/virtual-process.ts";
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { createDrain } from "../../server/rpc/drain.ts";
-import { droverMethods } from "../../server/rpc/drover-methods.ts";
+import { engineMethods } from "../../server/rpc/drover-methods.ts";
 import { createFailOvers } from "../../server/rpc/fail-overs.ts";
 import { createMount, type Mounted } from "../../server/rpc/mount.ts";
 import { createNamespaces } from "../../server/rpc/namespaces.ts";
+import { listEscalations } from "../../server/rpc/operator-service.ts";
 import { createRequestCheck, type RequestCheck } from "../../server/rpc/request-check.ts";
 import { createRunLookup } from "../../server/rpc/run-lookup.ts";
+import { listRuns } from "../../server/rpc/scheduler-service.ts";
 import { createTriggerActions } from "../../server/rpc/trigger-actions.ts";
 import { createTriggerRoute } from "../../server/rpc/trigger-route.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
@@ -166,12 +170,17 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   const common = { scheduler, dispatcher, store, namespaces: createNamespaces(store) };
   const { triggers } = plane;
   const shared = { ...common, drain, clock, log, check, triggers };
-  const { overdueMs } = SUPERVISOR_DEFAULTS;
-  const service = { ...shared, random: chance, overdueMs, definitionCheck: checkDefinition };
+  const service = { ...shared, random: chance, definitionCheck: checkDefinition };
   const runs = createRunLookup(store, common.namespaces);
   const actions = createTriggerActions({ ...shared, runs });
   const hooks = { ...shared, failOvers, actions, config: RPC_DEFAULTS, wallMs: clock.wallMs };
-  const mounted = droverMethods(service, mount);
+  const mounted = [
+    ...engineMethods(service, mount),
+    ...mount.some(SchedulerService, { listRuns: (request) => listRuns(common, request) }),
+    ...mount.some(OperatorService, {
+      listEscalations: (request) => listEscalations(common, request),
+    }),
+  ];
   plane.start().catch((error: unknown) => onDefect(`start: ${stackOf(error)}`));
   return {
     methods: new Map(mounted.map((one) => [one.method.name, one])),

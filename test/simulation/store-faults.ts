@@ -13,14 +13,15 @@ import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts
 import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
 import type {
   DueLook,
+  EngineStore,
   RunRef,
-  Store,
   TaskFacts,
   TransactOptions,
   Tx,
 } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
+import { type SimulatedLists, simulatedLists } from "./lists.ts";
 import { faultyAgents, faultyPartitions } from "./store-sessions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
@@ -64,7 +65,12 @@ export function away(): unknown {
   return storeFailure(Object.assign(new Error("the connection was reset"), { code: "ECONNRESET" }));
 }
 
-export function createFaultyStore(wire: StoreWire): Store {
+/** The lists that people look at here, over the same wire as the rest. */
+export interface FaultyStore extends EngineStore {
+  readonly lists: SimulatedLists;
+}
+
+export function createFaultyStore(wire: StoreWire): FaultyStore {
   const { store } = wire;
   const call = <T>(name: string, work: () => Promise<T>): Promise<T> => overWire(wire, name, work);
   const read = <T>(name: string, work: () => Promise<T>): Promise<T> =>
@@ -74,14 +80,15 @@ export function createFaultyStore(wire: StoreWire): Store {
     wire.isReachable() ? work() : Promise.reject(away());
   return Object.freeze({
     reads: faultyReads(store, read),
+    lists: faultyLists(store, read),
     partitions: faultyPartitions(wire, call),
     outbox: Object.freeze({
       ...store.outbox,
       due: (partitions, limit) =>
         call("due", () => store.outbox.due(spread(partitions, wire.partitions), limit)),
       settle: (tried) => call("settle", () => store.outbox.settle(tried)),
-    } satisfies Store["outbox"]),
-    queues: faultyQueues(store, call, read),
+    } satisfies EngineStore["outbox"]),
+    queues: faultyQueues(store, call),
     // No queue of what is simulated is pinned.
     pins: store.pins,
     schedules: faultySchedules(store, call, read),
@@ -91,10 +98,9 @@ export function createFaultyStore(wire: StoreWire): Store {
         call("ended", () => store.triggers.ended(spread(partitions, wire.partitions), limit)),
       refuse: (refused) => call("refuse", () => store.triggers.refuse(refused)),
       settle: (settled) => call("settle ends", () => store.triggers.settle(settled)),
-    } satisfies Store["triggers"]),
+    } satisfies EngineStore["triggers"]),
     circuits: faultyCircuits(wire, call, read),
-    // What people look at is no part of what is simulated.
-    ...{ operators: store.operators, namespaces: store.namespaces, tokens: store.tokens },
+    namespaces: store.namespaces,
     ...faultyAgents(store, call),
     transact: (options, work) => transact(wire, options, work),
     namespace: (name) => atOnce(() => store.namespace(name)),
@@ -135,18 +141,13 @@ export function createFaultyStore(wire: StoreWire): Store {
     },
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
     forgetOld: (...asked) => call("forgetOld", () => store.forgetOld(...asked)),
-    takeInbox: (limit) => call("takeInbox", () => store.takeInbox(limit)),
-    settleInbox: (answers) => call("settleInbox", () => store.settleInbox(answers)),
     pulse: (asked) => read("pulse", () => pulse(wire, asked)),
     dueRows: (...asked) => call("dueRows", () => dueRows(wire, ...asked)),
-    openRuns: (...asked) => read("openRuns", () => store.openRuns(...asked)),
-    storedRuns: (...asked) => read("storedRuns", () => store.storedRuns(...asked)),
-    strayRuns: (...asked) => read("strayRuns", () => store.strayRuns(...asked)),
-    unopenedRuns: (...asked) => read("unopenedRuns", () => store.unopenedRuns(...asked)),
+    differingRuns: (...asked) => read("differingRuns", () => store.differingRuns(...asked)),
     overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
     ready: () => read("ready", () => store.ready()),
     close: () => Promise.resolve(),
-  } satisfies Store);
+  } satisfies FaultyStore);
 }
 
 /** A process asks with each new connection, before anything else: so it knows at once. */
@@ -282,7 +283,7 @@ function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
 /** Whoever makes a task of the facts of a run whose tasks cannot be made fails. */
 async function taskFacts(
   { store, faults }: StoreWire,
-  tasks: Parameters<Store["taskFacts"]>[0],
+  tasks: Parameters<EngineStore["taskFacts"]>[0],
 ): Promise<readonly TaskFacts[]> {
   const all = await store.taskFacts(tasks);
   return all.map((facts) => {
@@ -298,38 +299,35 @@ async function taskFacts(
 type Called = <T>(name: string, work: () => Promise<T>) => Promise<T>;
 
 function faultyClaims(
-  store: Store,
+  store: EngineStore,
   call: Called,
-): Pick<Store, "claimEscalation" | "releaseEscalation"> {
+): Pick<EngineStore, "claimEscalation" | "releaseEscalation"> {
   return {
     claimEscalation: (claim) => call("claimEscalation", () => store.claimEscalation(claim)),
     releaseEscalation: (claim) => call("releaseEscalation", () => store.releaseEscalation(claim)),
   };
 }
 
-function faultyReads(store: Store, read: Called): Store["reads"] {
+function faultyLists(store: MemoryStore, read: Called): SimulatedLists {
+  const lists = simulatedLists(store.rows);
+  return Object.freeze({
+    runs: (...asked) => read("listRuns", () => lists.runs(...asked)),
+    escalations: (...asked) => read("listEscalations", () => lists.escalations(...asked)),
+  } satisfies SimulatedLists);
+}
+
+function faultyReads(store: EngineStore, read: Called): EngineStore["reads"] {
   return Object.freeze({
     findRun: (...asked) => read("findRun", () => store.reads.findRun(...asked)),
     runDetail: (...asked) => read("runDetail", () => store.reads.runDetail(...asked)),
-    listRuns: (...asked) => read("listRuns", () => store.reads.listRuns(...asked)),
-    listEscalations: (...asked) =>
-      read("listEscalations", () => store.reads.listEscalations(...asked)),
     runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
-    listWorkflows: (...asked) => read("listWorkflows", () => store.reads.listWorkflows(...asked)),
     runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
     tracedRuns: (runs) => read("tracedRuns", () => store.reads.tracedRuns(runs)),
     changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),
-    countRuns: (...asked) => read("countRuns", () => store.reads.countRuns(...asked)),
-    listDefinitions: (...asked) =>
-      read("listDefinitions", () => store.reads.listDefinitions(...asked)),
-    listNamespaces: (...asked) =>
-      read("listNamespaces", () => store.reads.listNamespaces(...asked)),
-    listRegions: () => read("listRegions", () => store.reads.listRegions()),
-    listVersions: (...asked) => read("listVersions", () => store.reads.listVersions(...asked)),
-  } satisfies Store["reads"]);
+  } satisfies EngineStore["reads"]);
 }
 
-function faultyQueues(store: Store, call: Called, read: Called): Store["queues"] {
+function faultyQueues(store: EngineStore, call: Called): EngineStore["queues"] {
   return Object.freeze({
     pause: (...asked) => call("pauseQueue", () => store.queues.pause(...asked)),
     setLimits: (...asked) => call("limitQueue", () => store.queues.setLimits(...asked)),
@@ -337,29 +335,23 @@ function faultyQueues(store: Store, call: Called, read: Called): Store["queues"]
     pauseWorkflow: (...asked) => call("pauseWorkflow", () => store.queues.pauseWorkflow(...asked)),
     resumeWorkflow: (...asked) =>
       call("resumeWorkflow", () => store.queues.resumeWorkflow(...asked)),
-    workflowPause: (...asked) => read("workflowPause", () => store.queues.workflowPause(...asked)),
-    namespacePause: (...asked) =>
-      read("namespacePause", () => store.queues.namespacePause(...asked)),
-    list: (...asked) => read("listQueues", () => store.queues.list(...asked)),
-  } satisfies Store["queues"]);
+  } satisfies EngineStore["queues"]);
 }
 
-function faultySchedules(store: Store, call: Called, read: Called): Store["schedules"] {
+function faultySchedules(store: EngineStore, call: Called, read: Called): EngineStore["schedules"] {
   return Object.freeze({
     find: (...asked) => read("findSchedule", () => store.schedules.find(...asked)),
     byId: (...asked) => read("schedulesById", () => store.schedules.byId(...asked)),
-    list: (...asked) => read("listSchedules", () => store.schedules.list(...asked)),
     lastFires: (...asked) => read("lastFires", () => store.schedules.lastFires(...asked)),
-    asleep: (...asked) => read("asleepSchedules", () => store.schedules.asleep(...asked)),
     delete: (...asked) => call("deleteSchedule", () => store.schedules.delete(...asked)),
-  } satisfies Store["schedules"]);
+  } satisfies EngineStore["schedules"]);
 }
 
 function faultyCircuits(
   { store: { circuits }, circuits: watch, faults, process, witness }: StoreWire,
   call: Called,
   read: Called,
-): Store["circuits"] {
+): EngineStore["circuits"] {
   return Object.freeze({
     count: (ends) => call("countEnds", () => circuits.count(ends)),
     async look(windowMs) {
@@ -384,9 +376,7 @@ function faultyCircuits(
         return made;
       }),
     say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),
-    list: (...asked) => read("listCircuits", () => circuits.list(...asked)),
     cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),
     uncordon: (of) => call("uncordon", () => circuits.uncordon(of)),
-    cordons: (namespaceId) => read("listCordons", () => circuits.cordons(namespaceId)),
-  } satisfies Store["circuits"]);
+  } satisfies EngineStore["circuits"]);
 }

@@ -5,7 +5,7 @@ import type {
   PartitionSession,
   Partitions,
 } from "../../server/store/partition-session.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import type { StoreWire } from "./store-faults.ts";
 
 type Call = <T>(name: string, work: () => Promise<T>) => Promise<T>;
@@ -55,9 +55,9 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
 }
 
 export function faultyAgents(
-  store: Store,
+  store: EngineStore,
   call: Call,
-): Pick<Store, "markPolled" | "markAgents" | "markSilent"> {
+): Pick<EngineStore, "markPolled" | "markAgents" | "markSilent"> {
   return {
     markPolled: (...asked) => call("markPolled", () => store.markPolled(...asked)),
     markAgents: (...asked) => call("markAgents", () => store.markAgents(...asked)),

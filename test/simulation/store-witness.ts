@@ -7,11 +7,11 @@ import { sideOf } from "../../server/core/evolve-step.ts";
 
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
-import type { PassRecord } from "../../server/store/changes.ts";
 import type { CircuitChange } from "../../server/store/circuits.ts";
 import { fireKey } from "../../server/store/memory/schedules.ts";
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
+import type { PassRecord } from "../../server/store/pass-record.ts";
 import type { Fire, NewSchedule } from "../../server/store/schedules.ts";
 import type {
   BeatAnswer,

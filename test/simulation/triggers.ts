@@ -5,7 +5,7 @@
 import { createHash, createHmac } from "node:crypto";
 import type { Definition } from "../../server/core/definition.ts";
 import type { TriggerDefinition } from "../../server/core/trigger.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import type { Client } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { type EndTrigger, MARK_LABEL } from "./history-rows.ts";
@@ -52,7 +52,7 @@ function scheduleBy(word: string, key: string, labels: Readonly<Record<string, s
 
 /** Before anything happens: of each end it is known whether it sets something off. */
 export async function putTriggers(
-  store: Store,
+  store: EngineStore,
   witness: StoreWitness,
   all: readonly Owned[],
 ): Promise<void> {

@@ -5,6 +5,7 @@ import { systemClock, systemRandom } from "../../server/clock.ts";
 import { type ControlPlane, createControlPlane } from "../../server/control-plane.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Reported } from "../../server/core/event.ts";
+import { DATABASE_SCHEMA } from "../../server/database-schema.ts";
 import type { HandedTask, PollEnds } from "../../server/dispatch/dispatcher.ts";
 import { parseTaskToken } from "../../server/dispatch/token.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
@@ -22,9 +23,13 @@ export interface TestPlane extends ControlPlane {
 /** `supervise: false`: nobody looks for due rows unless the test calls `watches.lookOnce`. */
 export async function openPlane(
   connectionString: string,
-  { supervise = true, log = quietLog }: { supervise?: boolean; log?: Logger } = {},
+  {
+    supervise = true,
+    log = quietLog,
+    schema = DATABASE_SCHEMA,
+  }: { supervise?: boolean; log?: Logger; schema?: string } = {},
 ): Promise<TestPlane> {
-  const store = createPostgresStore({ connectionString, log });
+  const store = createPostgresStore({ connectionString, log, schema });
   const plane = createControlPlane({
     store,
     clock: systemClock,
@@ -32,6 +37,7 @@ export async function openPlane(
     log,
     address: "test",
     isRetryable,
+    inbox: store.inbox,
   });
   const namespace = await store.namespace("default");
   if (!namespace) throw new Error("the database has no namespace default");

@@ -15,6 +15,7 @@ import { itemOf, numberOf } from "../../server/core/place.ts";
 import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
 import type { Usual } from "../../server/core/usual.ts";
+import { nextSlowLook } from "../../server/core/usual.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */
@@ -186,7 +187,9 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
     wakeAt: 0,
   };
   const stalledAt = stallMs === null ? Number.POSITIVE_INFINITY : state.now + stallMs;
-  const wakeAt = leaseWakeAt(lease, state.now + heartbeatMs, stalledAt);
+  const never = Number.POSITIVE_INFINITY;
+  const slowAt = lease.task === "perform" ? nextSlowLook(lease, lease.grantedAt) : never;
+  const wakeAt = leaseWakeAt(lease, { unnamedAt: never, stalledAt, slowAt });
   replaceLease(state, step, side, { ...lease, wakeAt }, "claim");
   const { task: kind, fence, attempt, secret, grantedAt } = lease;
   const held = { step: step.no, task: kind, fence, attempt, secret, session, grantedAt };
@@ -259,8 +262,15 @@ export function nextMoment(state: State): { at: Moment; step: number | null } | 
   if (runAt !== null) moments.push({ at: runAt, step: null });
   for (const step of state.view.steps.values()) {
     const moving = movingSide(step);
-    if (moving && moving.state.kind !== "HELD")
-      moments.push({ at: moving.state.wakeAt, step: step.no });
+    if (!moving || moving.state.kind === "HELD") continue;
+    moments.push({ at: moving.state.wakeAt, step: step.no });
+    // The silence of its session is watched beside its own times; what has heard that it should
+    // stop is waited for until its grace is over.
+    if (moving.state.kind === "LEASED" && moving.state.cancel.kind !== "heard") {
+      const { session, grantedAt, heartbeatMs } = moving.state;
+      const heardAt = Math.max(grantedAt, state.lastBeats.get(session) ?? 0);
+      moments.push({ at: heardAt + heartbeatMs, step: step.no });
+    }
   }
   return moments.sort((a, b) => a.at - b.at)[0] ?? null;
 }

@@ -77,6 +77,11 @@ function world(steps: Readonly<Record<string, StepOptions>>, then: (world: World
 const idle = (): void => undefined;
 
 const claimed = (made: World): void => void made.claim("a");
+const pastHalf = (made: World): void => {
+  made.claim("a");
+  made.advance(2_500);
+  made.fire("a");
+};
 const busy = (made: World): void => void made.report(made.claim("a"), failure("busy"));
 const fails = (made: World): void => void made.report(made.claim("a"), broken);
 const loses = (made: World): void => void lose(made, "a");
@@ -224,7 +229,7 @@ const whileRunning = rows("RUNNING", "forward", [
   ["READY", "a", world({ a: FALLBACK }), TO_POLL, "fall-back", POLL],
   ["READY", "a", world({ a: { timeouts: { totalMs: 400 } } }), TO_POLL, "fail", POLL],
   ["LEASED", "a", world({ a: {} }, claimed), WORKING, "check-lease"],
-  ["LEASED", "a", world({ a: SHORT }, claimed), WORKING, "tell-to-stop"],
+  ["LEASED", "a", world({ a: SHORT }, pastHalf), WORKING, "tell-to-stop"],
   ["LEASED", "a", world({ a: SHORT }, overrun(false)), TO_STOP, "check-lease"],
   ["LEASED", "a", world({ a: SHORT }, overrun(true)), { ...TO_STOP, heard: true }, "end-lease"],
   ["BACKOFF", "a", world({ a: {} }, busy), { kind: "backoff", task: "perform" }, "make-ready"],

@@ -25,6 +25,7 @@ export function createManualClock(): ManualClock {
 
   return {
     monotonicMs: () => nowMs,
+    soon: (fn: () => void) => void setImmediate(fn),
     fraction: () => 1,
     after(ms: number, fn: () => void): Timer {
       const entry = { atMs: nowMs + Math.max(ms, 0), fn };

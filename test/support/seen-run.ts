@@ -2,7 +2,7 @@
 
 import type { Moment } from "../../server/core/attempt.ts";
 import type { SeenAttempt, SeenEscalation, SeenRun, Signs } from "../../server/core/explanation.ts";
-import { isEnded } from "../../server/core/model.ts";
+import { isEnded, type Step } from "../../server/core/model.ts";
 import { START, type World } from "./core-world.ts";
 
 export const NO_SIGNS: Signs = Object.freeze({
@@ -29,6 +29,16 @@ export function seenOf(world: World, signs: Signs = NO_SIGNS): SeenRun {
     escalations: [...escalations.values()],
     signs,
   };
+}
+
+/**
+ * When something happens to a side of a step by itself; null: it does not. A lease has times of its
+ * own, and its session, of which no heartbeat is known, may fall silent before they come.
+ */
+export function nextTimeOf(state: Step["forward"] | Step["undo"]): Moment | null {
+  if (!("wakeAt" in state)) return null;
+  if (state.kind !== "LEASED" || state.cancel.kind === "heard") return state.wakeAt;
+  return Math.min(state.grantedAt + state.heartbeatMs, state.wakeAt);
 }
 
 /** What its effects have left as rows. */

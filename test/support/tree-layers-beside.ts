@@ -3,8 +3,37 @@ import type { Layer } from "./tree-layers.ts";
 
 export const besideLayers: readonly Layer[] = [
   {
+    // The world that a story needs around its agents: a server and its database.
+    of: ["agents-examples/stage/"],
+    may: [
+      "sdk/typescript/index.ts",
+      "server/main.ts",
+      "server/config.ts",
+      "server/embedded/postgres.ts",
+      "@opentelemetry/api",
+      "@opentelemetry/exporter-trace-otlp-proto",
+      "@opentelemetry/resources",
+      "@opentelemetry/sdk-trace",
+    ],
+    node: true,
+    instead: "the stage starts a server by server/main.ts, asks it by @drover/sdk, knows no story",
+  },
+  {
+    of: ["agents-examples/stubs/"],
+    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
+    node: true,
+    instead: "a stub is made of generated code alone: what it needs of ours is the contract",
+  },
+  {
+    of: ["agents-examples/"],
+    may: ["agents-examples/stage/", "sdk/typescript/index.ts"],
+    node: true,
+    instead:
+      "an example shows what a user can do: import @drover/sdk, or start a process of its own",
+  },
+  {
     of: ["bench/peers/"],
-    may: ["@dbos-inc/dbos-sdk", "graphile-worker", "pg", "pg-boss"],
+    may: ["@dbos-inc/dbos-sdk", "@restatedev/restate-sdk", "graphile-worker", "pg", "pg-boss"],
     node: true,
     instead: "the program of a peer uses that product as its users do, and nothing of ours",
   },

@@ -30,7 +30,10 @@ export interface Layer {
 
 /** What stands in server/store itself; its folders are the stores that keep it. */
 const contract = ["server/store/*"];
-const tools = ["server/clock.ts", "server/errors.ts", "server/secret.ts", "server/uuid.ts"];
+const tools = [
+  ...["server/clock.ts", "server/errors.ts", "server/secret.ts", "server/token-bucket.ts"],
+  "server/uuid.ts",
+];
 const roles = ["server/scheduler/", "server/dispatch/", "server/supervisor/"];
 
 export const layers: readonly Layer[] = [
@@ -84,7 +87,7 @@ export const layers: readonly Layer[] = [
     instead: "a token needs chance and its digest, and nothing else",
   },
   {
-    of: ["server/config.ts"],
+    of: ["server/config.ts", "server/database-schema.ts"],
     may: ["server/core/circuit.ts"],
     node: false,
     instead: "settings are plain data: let whoever uses one import it from here",
@@ -96,7 +99,7 @@ export const layers: readonly Layer[] = [
     instead: "who boards is decided by what waits alone",
   },
   {
-    of: ["server/flights.ts", "server/loop.ts"],
+    of: ["server/flights.ts", "server/loop.ts", "server/token-bucket.ts"],
     may: ["server/boarding.ts", ...tools],
     node: false,
     instead: "flights know no item and loops no task: pass a function",
@@ -139,13 +142,16 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/store/postgres/schema-dump.ts"],
-    may: ["server/store/postgres/migrate.ts", "server/embedded/postgres.ts", "pg"],
+    may: [
+      ...["server/database-schema.ts", "server/store/postgres/migrate.ts"],
+      ...["server/embedded/postgres.ts", "pg"],
+    ],
     node: true,
     instead: "it is a program of its own: a migrated, empty database is all that it needs",
   },
   {
     of: ["server/store/postgres/"],
-    may: ["server/core/", ...contract, ...tools, "pg", "kysely"],
+    may: ["server/database-schema.ts", "server/core/", ...contract, ...tools, "pg", "kysely"],
     types: ["pino"],
     node: true,
     instead: "the store writes and picks rows and judges nothing: rules belong to core",
@@ -185,6 +191,7 @@ export const layers: readonly Layer[] = [
       "server/config.ts",
       "server/loop.ts",
       "server/scheduler/advance.ts",
+      "server/scheduler/rewrite-derived.ts",
     ],
     types: ["pino"],
     node: false,
@@ -256,7 +263,7 @@ export const layers: readonly Layer[] = [
   {
     of: [
       ...["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
-      ...["server/background.ts", "server/mended.ts", "server/standing.ts"],
+      ...["server/background.ts", "server/standing.ts"],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
@@ -319,7 +326,7 @@ export const layers: readonly Layer[] = [
     may: [
       "proto/gen/ts/",
       ...["server/main.ts", "server/first-token.ts"],
-      "server/config.ts",
+      ...["server/config.ts", "server/database-schema.ts"],
       "server/errors.ts",
       "server/embedded/",
       "server/store/postgres/migrate.ts",
@@ -335,35 +342,6 @@ export const layers: readonly Layer[] = [
     ],
     node: true,
     instead: "the command line asks a server by RPC, or starts one by server/main.ts",
-  },
-  {
-    // The world that a story needs around its agents: a server and its database.
-    of: ["agents-examples/stage/"],
-    may: [
-      "sdk/typescript/index.ts",
-      "server/main.ts",
-      "server/config.ts",
-      "server/embedded/postgres.ts",
-      "@opentelemetry/api",
-      "@opentelemetry/exporter-trace-otlp-proto",
-      "@opentelemetry/resources",
-      "@opentelemetry/sdk-trace",
-    ],
-    node: true,
-    instead: "the stage starts a server by server/main.ts, asks it by @drover/sdk, knows no story",
-  },
-  {
-    of: ["agents-examples/stubs/"],
-    may: ["proto/gen/ts/", "@bufbuild/protobuf", "@connectrpc/connect", "@connectrpc/connect-node"],
-    node: true,
-    instead: "a stub is made of generated code alone: what it needs of ours is the contract",
-  },
-  {
-    of: ["agents-examples/"],
-    may: ["agents-examples/stage/", "sdk/typescript/index.ts"],
-    node: true,
-    instead:
-      "an example shows what a user can do: import @drover/sdk, or start a process of its own",
   },
   ...webLayers,
   ...besideLayers,

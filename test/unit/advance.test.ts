@@ -1,7 +1,6 @@
 /** The one door, over the memory store: who is told what of an event, whatever else is on board. */
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
-import { NOTHING_FOUND } from "../../server/core/examine.ts";
 import {
   type AdvanceOptions,
   createAdvance,
@@ -9,17 +8,16 @@ import {
 } from "../../server/scheduler/advance.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { type Scheduled, schedule } from "../contract/fixture.ts";
 import { judgeOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
 import { NOTHING_USUAL } from "../support/nothing-usual.ts";
 
 const CANCEL = { kind: "cancel", undo: false, note: "enough" } as const;
-const INTEGRITY = { kind: "integrity", found: NOTHING_FOUND } as const;
 
 interface World {
-  readonly store: Store;
+  readonly store: EngineStore;
   readonly run: Scheduled;
   readonly errors: unknown[];
   /** `transacts`: hears of each transaction once it has begun. */
@@ -40,28 +38,10 @@ async function world(): Promise<World> {
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
         stood: { stoodMs: () => 0, hasStood: () => false, pinnedTo: (lane) => lane },
-        onUnmended: () => undefined,
         ...more,
       }),
   };
 }
-
-it("an event is never refused because the sweep doubts its run again and again", async () => {
-  const { store, run, advanceWith } = await world();
-  let doubts = 6;
-  const doubting: Store = {
-    ...store,
-    transact: (use, work) => {
-      // While one doubt is out, the next one waits for it, together with the event.
-      if (doubts-- > 0) void advance.submit(run.ref, INTEGRITY);
-      return store.transact(use, work);
-    },
-  };
-  const advance = advanceWith({ store: doubting });
-  void advance.submit(run.ref, INTEGRITY);
-  expect(await advance.submit(run.ref, CANCEL)).toEqual({ kind: "done" });
-  await advance.idle();
-});
 
 it("what goes wrong after a commit fails no call, and takes back nothing that was handed over", async () => {
   const { run, errors, advanceWith } = await world();
@@ -84,12 +64,12 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
   expect(errors.map(String)).toEqual(["Error: nobody listens"]);
 });
 
-it("a run whose definition cannot be read fails alone, and no other run of its flight waits", async () => {
+it("a run whose definition cannot be read fails alone, and no other run of its batch waits", async () => {
   const { store, run, advanceWith } = await world();
   const bad = await schedule(store, workflow({ odd: {} }));
   const other = await schedule(store, workflow({ a: {} }));
   let flights = 0;
-  const counting: Store = {
+  const counting: EngineStore = {
     ...store,
     transact: (use, work) => {
       flights++;
@@ -101,12 +81,14 @@ it("a run whose definition cannot be read fails alone, and no other run of its f
     return judgeOf(definition);
   });
   const advance = advanceWith({ store: counting, plans });
-  // The first leaves alone; the others gather behind it, and none of them waits for its run.
-  const first = advance.submit(run.ref, { kind: "pause", note: "" });
-  const both = [advance.submit(bad.ref, CANCEL), advance.submit(other.ref, CANCEL)];
-  expect(await first).toEqual({ kind: "done" });
-  const [refused, done] = await Promise.allSettled(both);
+  const events = advance.admit(3, () => [
+    advance.submit(run.ref, { kind: "pause", note: "" }),
+    advance.submit(bad.ref, CANCEL),
+    advance.submit(other.ref, CANCEL),
+  ]);
+  const [first, refused, done] = await Promise.allSettled(events);
+  expect(first).toMatchObject({ value: { kind: "done" } });
   expect(refused).toMatchObject({ reason: { message: "it cannot be read" } });
   expect(done).toMatchObject({ value: { kind: "done" } });
-  expect(flights).toBe(2);
+  expect(flights).toBe(1);
 });

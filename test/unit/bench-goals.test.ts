@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { figureOf, GOALS, type Goal, isReached } from "../../bench/goals.ts";
+import { figureOf, GOALS, type Goal, isFound, isReached } from "../../bench/goals.ts";
 
 const goal = (of: Partial<Goal>): Goal => ({ report: "x", figure: "x", at: [], ...of });
 
@@ -32,6 +32,25 @@ describe("a goal of the benchmarks", () => {
     expect(isReached(goal({ atLeast: 5 }), 5)).toBe(true);
     expect(isReached(goal({ atLeast: 5 }), 4.9)).toBe(false);
     expect(isReached(goal({}), 1)).toBeNull();
+  });
+
+  it("may say what is looked for beyond it", () => {
+    expect(isFound(goal({ atMost: 5, lookFor: 3 }), 3)).toBe(true);
+    expect(isFound(goal({ atMost: 5, lookFor: 3 }), 4)).toBe(false);
+    expect(isFound(goal({ atLeast: 5, lookFor: 8 }), 8)).toBe(true);
+    expect(isFound(goal({ atLeast: 5, lookFor: 8 }), 6)).toBe(false);
+    expect(isFound(goal({ atMost: 5 }), 1)).toBe(false);
+  });
+
+  it("looks for what is better than what it asks for", () => {
+    for (const one of GOALS) {
+      if (one.lookFor === undefined) continue;
+      expect([one.figure, isReached(one, one.lookFor)]).toEqual([one.figure, true]);
+      expect([one.figure, isFound(one, one.atMost ?? one.atLeast ?? 0)]).toEqual([
+        one.figure,
+        false,
+      ]);
+    }
   });
 
   it("is told once", () => {

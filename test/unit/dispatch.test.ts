@@ -30,7 +30,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     advance: {
       ask: () => landing.promise,
       submit: () => landing.promise,
-      admit: () => undefined,
+      admit: (_, submit) => submit(),
     },
     claims: {
       claim: async () => null,
@@ -81,8 +81,9 @@ it("a call whose results have no room is refused before any of them is submitted
         return { kind: "done" };
       },
       submit: () => Promise.reject(new Error("nothing is given back")),
-      admit(count) {
+      admit(count, submit) {
         if (count > 1) throw new DroverError("OVERLOADED", "20000 calls wait already");
+        return submit();
       },
     },
     claims: {

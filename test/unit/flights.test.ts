@@ -1,12 +1,14 @@
-/** Batches that form by themselves: when a flight leaves, who is on it, and who fails with whom. */
+/** Batches that form by themselves: when one is flushed, what is in it, and who fails with whom. */
 import fc from "fast-check";
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { type Clock, sleepBy } from "../../server/clock.ts";
 import { DroverError } from "../../server/errors.ts";
-import { createFlights, type Flights, type Landing } from "../../server/flights.ts";
+import { createFlights, FLUSH_BUCKET, type Flights, type Landing } from "../../server/flights.ts";
 import { createManualClock, type ManualClock } from "../support/manual-clock.ts";
 
-const SPACING_MS = 4;
+const EVERY_MS = 5;
+/** No two batches at once: what comes after one waits for the next token. */
+const ONE_TOKEN = { everyMs: EVERY_MS, capacity: 1 };
 
 /** A flight that the test lands. */
 interface Flown {
@@ -21,10 +23,13 @@ const again = (): Landing<string> => ({ kind: "again" });
 
 let clock: ManualClock;
 let flown: Flown[];
+/** Set since the test began. */
+let timers: number;
 
 beforeEach(() => {
   clock = createManualClock();
   flown = [];
+  timers = 0;
 });
 
 const turn = () => new Promise(setImmediate);
@@ -32,6 +37,7 @@ const turn = () => new Promise(setImmediate);
 class Retryable extends Error {}
 
 interface Options {
+  readonly bucket?: typeof ONE_TOKEN;
   readonly outMax?: number;
   readonly itemsMax?: number;
   readonly fullAt?: number;
@@ -39,15 +45,19 @@ interface Options {
 }
 
 /** The key of an item is what stands before its slash. */
-function open({ outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 120 }: Options = {}) {
+function open(options: Options = {}) {
+  const { bucket = ONE_TOKEN, outMax = 1, itemsMax = 10, fullAt = 5, waitingMax = 120 } = options;
   const serverClock: Clock = {
     monotonicMs: clock.monotonicMs,
     wallMs: clock.monotonicMs,
-    after: clock.after,
+    after(ms, fn) {
+      timers += 1;
+      return clock.after(ms, fn);
+    },
     sleep: sleepBy(clock.after),
   };
   return createFlights<string, string>({
-    ...{ name: "test", clock: serverClock, spacingMs: SPACING_MS },
+    ...{ name: "test", clock: serverClock, bucket },
     ...{ outMax, itemsMax, fullAt, waitingMax },
     keyOf: (item) => item.split("/")[0] ?? "",
     shareOf: (item) => (item.startsWith("flood") ? "flood" : null),
@@ -77,7 +87,7 @@ const last = (): Flown => {
   if (!flight) throw new Error("no flight has left");
   return flight;
 };
-const boards = () => flown.map(({ items }) => items.join(" "));
+const batches = () => flown.map(({ items }) => items.join(" "));
 
 /** Submits, and keeps how each item ended. */
 function submitAll(flights: Flights<string, string>, items: readonly string[]) {
@@ -90,76 +100,141 @@ function submitAll(flights: Flights<string, string>, items: readonly string[]) {
   return ends;
 }
 
-describe("a flight leaves", () => {
-  it("at once for a lonely call, which waits for nobody", () => {
+describe("a batch is flushed", () => {
+  it("at once for a lonely call, with no timer", () => {
     submitAll(open(), ["a"]);
-    expect(boards()).toEqual(["a"]);
+    expect(batches()).toEqual(["a"]);
+    expect(timers).toBe(0);
   });
 
-  it("at most every 4 ms, with all that came meanwhile", async () => {
-    const flights = open();
-    submitAll(flights, ["a"]);
-    await last().land();
-    submitAll(flights, ["b"]);
-    clock.advance(SPACING_MS - 1);
-    submitAll(flights, ["c"]);
-    expect(boards()).toEqual(["a"]);
-    clock.advance(1);
-    expect(boards()).toEqual(["a", "b c"]);
-  });
-
-  it("farther apart where they carry more and take longer, and never more than 12 ms", async () => {
-    const flights = open({ fullAt: 100, itemsMax: 100 });
-    submitAll(flights, ["first"]);
-    await last().land();
-    /** How long calls wait that come as the flight before them lands, `tookMs` after it left. */
-    const waits = async (tookMs: number): Promise<number> => {
-      const before = flown.length;
-      submitAll(flights, [`a${before}`, `b${before}`, `c${before}`]);
-      let waitedMs = 0;
-      for (; flown.length === before && waitedMs < 100; waitedMs++) clock.advance(1);
-      clock.advance(tookMs);
+  it("at once for 20 calls in a row, and with the next token for the one after them", async () => {
+    const flights = open({ bucket: FLUSH_BUCKET });
+    for (let call = 1; call <= 20; call++) {
+      submitAll(flights, [`call${call}`]);
+      expect(last().items).toEqual([`call${call}`]);
       await last().land();
-      return waitedMs;
-    };
-    const settled = async (tookMs: number) => {
-      for (let times = 0; times < 40; times++) await waits(tookMs);
-      return waits(tookMs);
-    };
-    expect(await settled(1)).toBe(SPACING_MS - 1);
-    // Timers are of whole milliseconds here, and an average comes near, not there.
-    expect([4, 5]).toContain(await settled(4));
-    expect(await settled(10)).toBe(12 - 10);
+    }
+    expect(timers).toBe(0);
+    submitAll(flights, ["call21"]);
+    clock.advance(EVERY_MS - 1);
+    submitAll(flights, ["call22"]);
+    expect(flown).toHaveLength(20);
+    clock.advance(1);
+    expect(last().items).toEqual(["call21", "call22"]);
   });
 
-  it("before its time when it is full", async () => {
+  it("at once again after a pause: 20 tokens come in 100 ms, and no more later", async () => {
+    const flights = open({ bucket: FLUSH_BUCKET });
+    const atOnce = async (): Promise<number> => {
+      const before = flown.length;
+      for (let call = 0; flown.length === before + call; call++) {
+        submitAll(flights, [`call${call}`]);
+        if (flown.length === before + call) break;
+        await last().land();
+      }
+      return flown.length - before;
+    };
+    expect(await atOnce()).toBe(20);
+    clock.advance(50);
+    await last().land();
+    // One of the ten tokens was taken by the call that waited.
+    expect(await atOnce()).toBe(9);
+    clock.advance(10_000);
+    await last().land();
+    expect(await atOnce()).toBe(20);
+  });
+
+  it("every 5 ms at saturation, with all that came meanwhile", async () => {
+    const flights = open({ bucket: FLUSH_BUCKET, outMax: 20, itemsMax: 100, fullAt: 100 });
+    const at: number[] = [];
+    for (let ms = 0; ms < 150; ms++) {
+      const before = flown.length;
+      submitAll(flights, [`one${ms}`, `two${ms}`]);
+      await Promise.all(flown.slice(before).map((batch) => batch.land()));
+      clock.advance(1);
+      if (ms >= 100 && flown.length > before) at.push(ms);
+    }
+    expect(at.slice(1).map((ms, index) => ms - (at[index] ?? 0))).toEqual(at.slice(1).map(() => 5));
+    expect(last().items).toHaveLength(10);
+  });
+
+  it("before its token comes when it is full, and the next token comes later by that", async () => {
     const flights = open({ fullAt: 3 });
     submitAll(flights, ["a"]);
     await last().land();
     submitAll(flights, ["b", "c"]);
-    expect(boards()).toEqual(["a"]);
+    expect(batches()).toEqual(["a"]);
+    clock.advance(EVERY_MS - 1);
     submitAll(flights, ["d"]);
-    expect(boards()).toEqual(["a", "b c d"]);
+    expect(batches()).toEqual(["a", "b c d"]);
+    await last().land();
+    submitAll(flights, ["e"]);
+    clock.advance(EVERY_MS - 1);
+    expect(batches()).toEqual(["a", "b c d"]);
+    clock.advance(1);
+    expect(batches()).toEqual(["a", "b c d", "e"]);
   });
 
   it("only while fewer than the most are out; the next takes all that waited", async () => {
     const flights = open({ outMax: 1 });
     submitAll(flights, ["a", "b", "c"]);
     clock.advance(100);
-    expect(boards()).toEqual(["a"]);
+    expect(batches()).toEqual(["a"]);
     await flown[0]?.land();
-    clock.advance(SPACING_MS);
-    expect(boards()).toEqual(["a", "b c"]);
+    clock.advance(EVERY_MS);
+    expect(batches()).toEqual(["a", "b c"]);
   });
 
   it("with a bounded number of items, in the order in which they came", async () => {
     const flights = open({ itemsMax: 2, outMax: 3, fullAt: 1 });
     submitAll(flights, ["a", "b", "c", "d"]);
-    clock.advance(SPACING_MS);
+    clock.advance(EVERY_MS);
     expect(flown.flatMap(({ items }) => items)).toEqual(["a", "b", "c"]);
     await last().land();
-    clock.advance(SPACING_MS);
+    clock.advance(EVERY_MS);
     expect(flown.flatMap(({ items }) => items)).toEqual(["a", "b", "c", "d"]);
+  });
+});
+
+describe("the items of one call", () => {
+  it("are in one batch, flushed when the last of them is submitted", () => {
+    const flights = open({ bucket: FLUSH_BUCKET });
+    const seen = flights.admit(3, () => {
+      submitAll(flights, ["a", "b", "c"]);
+      return flown.length;
+    });
+    expect(seen).toBe(0);
+    expect(batches()).toEqual(["a b c"]);
+  });
+
+  it("go with what is pending already, once there is a token", async () => {
+    const flights = open();
+    submitAll(flights, ["first"]);
+    await last().land();
+    submitAll(flights, ["a"]);
+    flights.admit(2, () => submitAll(flights, ["b", "c"]));
+    expect(batches()).toEqual(["first"]);
+    clock.advance(EVERY_MS);
+    expect(batches()).toEqual(["first", "a b c"]);
+  });
+
+  it("are refused all together where they have no room: none is submitted", () => {
+    const flights = open({ waitingMax: 2 });
+    submitAll(flights, ["in flight", "a"]);
+    const call = () => flights.admit(2, () => submitAll(flights, ["b", "c"]));
+    expect(call).toThrow("1 calls wait for the store already");
+    expect(flights.admit(1, () => submitAll(flights, ["d"]))).toEqual(new Map());
+  });
+
+  it("hold up no later call when submitting them fails", () => {
+    const flights = open({ bucket: FLUSH_BUCKET });
+    const call = () =>
+      flights.admit(1, () => {
+        throw new Error("cannot be read");
+      });
+    expect(call).toThrow("cannot be read");
+    submitAll(flights, ["a"]);
+    expect(batches()).toEqual(["a"]);
   });
 });
 
@@ -168,7 +243,7 @@ test("a share with many items holds up no other (boarding.test.ts)", async () =>
   submitAll(flights, many("flood"));
   submitAll(flights, ["trickle"]);
   expect(last().items).not.toContain("trickle");
-  clock.advance(SPACING_MS);
+  clock.advance(EVERY_MS);
   expect(last().items).toEqual(["trickle"]);
 });
 
@@ -176,11 +251,11 @@ describe("items of one key", () => {
   it("are never in two flights at a time", async () => {
     const flights = open({ outMax: 2, fullAt: 1 });
     submitAll(flights, ["x/1", "x/2", "y/1"]);
-    clock.advance(SPACING_MS);
-    expect(boards()).toEqual(["x/1", "y/1"]);
+    clock.advance(EVERY_MS);
+    expect(batches()).toEqual(["x/1", "y/1"]);
     await flown[0]?.land();
-    clock.advance(SPACING_MS);
-    expect(boards()).toEqual(["x/1", "y/1", "x/2"]);
+    clock.advance(EVERY_MS);
+    expect(batches()).toEqual(["x/1", "y/1", "x/2"]);
   });
 
   it("may share one flight", async () => {
@@ -188,8 +263,8 @@ describe("items of one key", () => {
     submitAll(flights, ["a"]);
     submitAll(flights, ["x/1", "x/2"]);
     await last().land();
-    clock.advance(SPACING_MS);
-    expect(boards()).toEqual(["a", "x/1 x/2"]);
+    clock.advance(EVERY_MS);
+    expect(batches()).toEqual(["a", "x/1 x/2"]);
   });
 });
 
@@ -201,10 +276,10 @@ describe("an item whose row somebody else holds", () => {
       const before = flown.length;
       submitAll(flights, [other]);
       await last().land((item) => (item.startsWith("x") ? again() : done(item)));
-      clock.advance(SPACING_MS);
+      clock.advance(EVERY_MS);
       expect(flown.length).toBe(before + 1);
     }
-    expect(boards()).toEqual(["x/1", "a x/1", "b x/1", "x/1"]);
+    expect(batches()).toEqual(["x/1", "a x/1", "b x/1", "x/1"]);
     expect(flown.map(({ wait }) => wait)).toEqual([false, false, false, true]);
     await last().land();
     expect(ends.get("x/1")).toBe("x/1 done");
@@ -216,12 +291,12 @@ describe("an item whose row somebody else holds", () => {
     for (let miss = 0; miss < 3; miss++) {
       if (miss === 2) submitAll(flights, ["a", "x/2"]);
       await last().land(again);
-      clock.advance(SPACING_MS);
+      clock.advance(EVERY_MS);
     }
     expect(flown).toHaveLength(4);
     expect([...last().items].sort()).toEqual(["x/1", "x/2"]);
     await last().land();
-    clock.advance(SPACING_MS);
+    clock.advance(EVERY_MS);
     expect(last().items).toEqual(["a"]);
   });
 
@@ -230,10 +305,10 @@ describe("an item whose row somebody else holds", () => {
     const ends = submitAll(flights, ["x/1"]);
     for (let flight = 0; flight < 20 && !ends.has("x/1"); flight++) {
       await last().land(again);
-      clock.advance(SPACING_MS);
+      clock.advance(EVERY_MS);
     }
     expect(flown.length).toBeLessThanOrEqual(5);
-    expect(ends.get("x/1")).toContain("without an answer");
+    expect(ends.get("x/1")).toContain("got no answer");
   });
 });
 
@@ -242,7 +317,7 @@ describe("a flight that fails", () => {
     const flights = open();
     const ends = submitAll(flights, ["a"]);
     await last().fail(new Retryable());
-    expect(boards()).toEqual(["a", "a"]);
+    expect(batches()).toEqual(["a", "a"]);
     await last().land();
     expect(ends.get("a")).toBe("a done");
   });
@@ -261,7 +336,7 @@ describe("a flight that fails", () => {
     submitAll(flights, ["z"]);
     const ends = submitAll(flights, ["a", "b", "c"]);
     await last().land();
-    clock.advance(SPACING_MS);
+    clock.advance(EVERY_MS);
     await last().fail(new DroverError("STORE_UNAVAILABLE", "away"));
     expect(flown).toHaveLength(2);
     expect([...ends.values()]).toEqual(["away", "away", "away"]);
@@ -281,7 +356,7 @@ describe("a flight that fails", () => {
           submitAll(flights, ["first"]);
           await last().land();
           const ends = submitAll(flights, items);
-          clock.advance(SPACING_MS);
+          clock.advance(EVERY_MS);
           for (let at = 1; at < flown.length; at++) {
             const flight = flown[at];
             if (flight?.items.some((item) => bad.has(item))) await flight.fail(new Error("bad"));
@@ -303,7 +378,7 @@ describe("an item that a flight did not try", () => {
     const answer = flights.submit("a");
     for (let flight = 0; flight < 10; flight++) {
       await last().land(() => ({ kind: "postponed" }));
-      clock.advance(SPACING_MS);
+      clock.advance(EVERY_MS);
       expect(last().wait).toBe(false);
     }
     await last().land();
@@ -326,7 +401,7 @@ describe("the queue", () => {
     submitAll(flights, ["out", "a", "b"]);
     const own = flights.submitOwn("own");
     await last().land();
-    clock.advance(SPACING_MS);
+    clock.advance(EVERY_MS);
     expect(last().items).toEqual(["a", "b", "own"]);
     await last().land();
     expect(await own).toBe("own done");
@@ -342,7 +417,7 @@ describe("the queue", () => {
     });
     await last().fail(new Error("bad"));
     expect(idle).toBe(false);
-    clock.advance(SPACING_MS);
+    clock.advance(EVERY_MS);
     await last().land();
     await waiting;
     expect(idle).toBe(true);

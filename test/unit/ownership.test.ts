@@ -5,7 +5,7 @@ import { systemRandom } from "../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionsOf } from "../../server/store/partition.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { createOwnership, type Ownership } from "../../server/supervisor/ownership.ts";
 import { quietLog } from "../support/control-plane.ts";
 import { createServerClock } from "../support/server-clock.ts";
@@ -14,7 +14,7 @@ const ALL = partitionsOf(0).length;
 const LOOK_MS = 500;
 
 let clock: ReturnType<typeof createServerClock>;
-let store: Store;
+let store: EngineStore;
 let nodes: Ownership[];
 
 beforeEach(() => {

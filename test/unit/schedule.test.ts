@@ -5,7 +5,7 @@ import { createSchedule } from "../../server/scheduler/schedule.ts";
 import type { ScheduleRequest } from "../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
-import type { Store } from "../../server/store/store.ts";
+import type { EngineStore } from "../../server/store/store.ts";
 import { judgeOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
 import { NOTHING_USUAL } from "../support/nothing-usual.ts";
@@ -14,7 +14,7 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
   const store = createMemoryStore({ now: () => 1_767_225_600_000, elapsedMs: () => 0 });
   const namespace = await store.createNamespace("default");
   let tails = 1;
-  const failingOver: Store = {
+  const failingOver: EngineStore = {
     ...store,
     async transact(use, work) {
       if (tails-- > 0) await store.loseTail(10);

@@ -145,8 +145,8 @@ export function insideSteps(
   http://${address}/          the dashboard: what needs a person, and each run as it goes
   ${drover} run list
   ${drover} run show key:${run}
-  ${psql} -c 'select * from intervention_view order by acted_at'
-  ${psql} -c 'select * from run_view'          (and step_view)
+  ${psql} -c 'select * from drover.intervention_view order by acted_at'
+  ${psql} -c 'select * from drover.run_view'          (and step_view)
 
 ${title("Where to look", "")}
   ${folder}/ledgers/   what the remote services did, a fact a line

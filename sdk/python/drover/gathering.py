@@ -1,5 +1,7 @@
-"""Items of one moment share a call: a lonely one goes out at once, those of 2 ms together, up to
-100 in a call and four calls in flight."""
+"""Items share a call, up to 100 of them: while no call is under way an item goes out at once, with
+all that come in the same turn of the loop; what comes while one is under way goes with the next, as
+soon as that is answered. A full call waits for no other, and neither does the next one when a call
+is slow; four are under way at most."""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from drover.clocks import Clock, Timer
 I = TypeVar("I")  # noqa: E741
 R = TypeVar("R")
 
-_SPACING = 0.002
+# A call that is under way for longer holds up no other.
+_SLOW = 0.25
 _ITEMS_MOST = 100
 _IN_FLIGHT_MOST = 4
 
@@ -32,16 +35,16 @@ class Gathering(Generic[I, R]):
         self._queue: list[tuple[I, asyncio.Future[R]]] = []
         self._in_flight = 0
         self._last_sent = -math.inf
-        self._timer: Timer | None = None
+        self._timer: tuple[float, Timer] | None = None
+        self._pumps_soon = False
 
     async def add(self, item: I) -> R:
         """Its result. An item that nobody waits for any more may go out all the same."""
         result: asyncio.Future[R] = asyncio.get_running_loop().create_future()
         self._queue.append((item, result))
-        if len(self._queue) >= _ITEMS_MOST and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._pump()
+        if not self._pumps_soon:
+            self._pumps_soon = True
+            asyncio.get_running_loop().call_soon(self._pump_now)
         return await result
 
     async def stop(self) -> None:
@@ -52,12 +55,23 @@ class Gathering(Generic[I, R]):
         self._timer = None
         self._pump()
 
+    def _pump_now(self) -> None:
+        self._pumps_soon = False
+        self._pump()
+
+    def _pump_at(self, due: float, now: float) -> None:
+        if self._timer is not None:
+            if self._timer[0] == due:
+                return
+            self._timer[1].cancel()
+        self._timer = (due, self._clock.after(due - now, self._wake))
+
     def _pump(self) -> None:
-        while self._queue and self._in_flight < _IN_FLIGHT_MOST and self._timer is None:
+        while self._queue and self._in_flight < _IN_FLIGHT_MOST:
             now = self._clock.monotonic()
-            due = -math.inf if len(self._queue) >= _ITEMS_MOST else self._last_sent + _SPACING
-            if due > now:
-                self._timer = self._clock.after(due - now, self._wake)
+            due = self._last_sent + _SLOW
+            if self._in_flight > 0 and len(self._queue) < _ITEMS_MOST and due > now:
+                self._pump_at(due, now)
                 return
             self._last_sent = now
             self._in_flight += 1

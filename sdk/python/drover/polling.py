@@ -1,9 +1,12 @@
-"""Getting tasks: one long poll at a time for the slots that are free, and polls that ride along
-with reports, so that a busy agent needs one call for each step.
+"""Getting tasks, by two polls in turn: a long poll of its own, and the poll that rides along with a
+call of reports. An idle agent has the long poll alone.
 
     parked -> answered | lost -> parked again, after a wait if it went wrong
 
-A slot is promised to one poll at a time, so that tasks never come for which there is none.
+A slot is promised to one poll at a time, so that tasks never come for which there is none. The
+slots that reports make free are for the poll that rides with them, so that a busy agent needs one
+call for each step; the others, and one of several in any case, are for the long poll. So while the
+answer to one poll is on its way, the other one waits.
 """
 
 from __future__ import annotations
@@ -37,8 +40,8 @@ class Wants:
     wait: float
     free: Callable[[], int]
     """Slots without a task."""
-    gathering: Callable[[], bool]
-    """Whether a call is about to go out on which a poll can ride."""
+    reporting: Callable[[], int]
+    """Reports that go out with the next calls, and a poll with each call."""
 
 
 @dataclass(frozen=True)
@@ -77,11 +80,11 @@ class Polling:
     def wake(self) -> None:
         """There may be something to poll for."""
         idle = self._parked is None and self._pause is None and not self._stopping
-        want = self._want()
-        if not idle or want <= 0:
+        if not idle:
             return
-        # More than what the next report can bring is worth a poll beside it.
-        if self._wants.gathering() and self._unpromised() <= _TASKS_MOST:
+        beside = _beside_reports(self._unpromised(), self._wants.reporting())
+        want = min(beside, _TASKS_MOST)
+        if want <= 0:
             return
         # Spread, so that agents which started together do not poll together for ever.
         wait = round(self._wants.wait * (0.8 + 0.2 * self._clock.fraction()), 3)
@@ -96,13 +99,18 @@ class Polling:
             self._parked.cancel()
             await asyncio.wait([self._parked])
 
-    def ride(self) -> Ride | None:
-        """A poll for the free slots, to be told how it ended; None: there are none."""
-        want = self._want()
+    def ride(self, reports: int) -> Ride | None:
+        """A poll with a call of so many, to be told how it ended; None: no slot is free for it."""
+        free = self._unpromised()
+        if self._parked is None and self._pause is None:
+            # The long poll is about to wait again.
+            free -= _beside_reports(free, reports)
+        want = min(free, _TASKS_MOST)
         if self._stopping or want <= 0:
             return None
         poll = self._polls.begin(0.0)
         self._reserved += want
+        self.wake()
         wants = self._wants
         return Ride(
             Next(poll_seq=poll.seq, queues=wants.queues, tasks=wants.tasks, max_tasks=want), poll
@@ -121,9 +129,6 @@ class Polling:
         # OVERLOADED may come from where the reports wait: the poll may have been served by then.
         self._end(ride.poll, error.was_not_admitted)
         self.wake()
-
-    def _want(self) -> int:
-        return min(self._unpromised(), _TASKS_MOST)
 
     def _unpromised(self) -> int:
         return self._wants.free() - self._reserved
@@ -170,3 +175,8 @@ class Polling:
             self._polls.over(poll)
         else:
             self._polls.lost(poll)
+
+
+def _beside_reports(free: int, reports: int) -> int:
+    """Of the free slots, those for the long poll while so many reports wait to go out."""
+    return max(free - reports, 1 if free > 1 else 0)

@@ -1,11 +1,15 @@
-"""Reports: what became of tasks goes out by Complete, gathered, and is repeated until it is
-answered.
+"""Reports: what became of tasks goes out by Complete, and is repeated until it is answered.
 
     queued -> under way -> answered
        ^----------'  (the call said nothing definite)
 
-A lonely report goes out at once; in a busy agent those of 2 ms share a call. A repeat carries the
-very same outcome, so the server knows it again. A poll for the freed slots rides along.
+While no call is under way a report goes out at once, with all that come in the same turn of the
+loop. What comes while a call is under way goes with the next one, as soon as that is answered: so
+calls grow with the time that they take, and no timer delays a report. A full call waits for no
+other, and neither does the next one when a call is slow; four are under way at most.
+
+A repeat carries the very same outcome, so the server knows it again. A poll for the freed slots
+rides along.
 
 Only a Drover server can say something about a result. A call that was refused for any other reason
 (a token that has expired, a proxy without a route) leaves all its reports as they are: they are
@@ -31,7 +35,8 @@ from drover.task_log import LOG, TaskLog
 from drover.v1.agent_service_pb2 import CompleteAnswer, CompleteResponse, TaskResult
 from drover.v1.task_pb2 import Outcome
 
-_SPACING = 0.002
+# A call that is under way for longer holds up no other.
+_SLOW = 0.25
 # Of one call: 1,000 is the limit of the contract, and what an answer loses is repeated.
 _RESULTS_MOST = 250
 # The message limit is 4 MiB.
@@ -73,21 +78,23 @@ class Reports:
         self._last_sent = -math.inf
         self._not_before = -math.inf
         self._batch_most = _RESULTS_MOST
-        self._timer: Timer | None = None
+        self._timer: tuple[float, Timer] | None = None
+        self._pumps_soon = False
         self._flushed: list[asyncio.Future[None]] = []
         self._stopped = False
 
     def add(self, held: HeldTask, outcome: Outcome) -> None:
         """How it ended."""
         self._queue.append(_Report(held, outcome, False))
-        if len(self._queue) >= _RESULTS_MOST and self._not_before <= self._clock.monotonic():
-            self._disarm()
-        self._pump()
+        if not self._pumps_soon:
+            # What ends in one turn shares a call.
+            self._pumps_soon = True
+            asyncio.get_running_loop().call_soon(self._pump_now)
 
     @property
-    def gathering(self) -> bool:
-        """Whether a call is about to go out on which a poll can ride."""
-        return bool(self._queue) and self._not_before <= self._clock.monotonic()
+    def pending(self) -> int:
+        """Reports that go out with the next calls; none while it rests after one that failed."""
+        return len(self._queue) if self._not_before <= self._clock.monotonic() else 0
 
     def flushed(self) -> asyncio.Future[None]:
         """Done as soon as nothing is left to report."""
@@ -103,25 +110,30 @@ class Reports:
 
     def _disarm(self) -> None:
         if self._timer is not None:
-            self._timer.cancel()
+            self._timer[1].cancel()
         self._timer = None
+
+    def _pump_at(self, due: float, now: float) -> None:
+        if self._timer is None or self._timer[0] != due:
+            self._disarm()
+            self._timer = (due, self._clock.after(due - now, self._wake))
 
     def _wake(self) -> None:
         self._timer = None
         self._pump()
 
+    def _pump_now(self) -> None:
+        self._pumps_soon = False
+        self._pump()
+
     def _pump(self) -> None:
-        while (
-            not self._stopped
-            and self._queue
-            and self._in_flight < _IN_FLIGHT_MOST
-            and self._timer is None
-        ):
+        while not self._stopped and self._queue and self._in_flight < _IN_FLIGHT_MOST:
             now = self._clock.monotonic()
-            spaced = -math.inf if len(self._queue) >= _RESULTS_MOST else self._last_sent + _SPACING
-            due = max(spaced, self._not_before)
+            due = self._not_before
+            if self._in_flight > 0 and len(self._queue) < self._batch_most:
+                due = max(due, self._last_sent + _SLOW)
             if due > now:
-                self._timer = self._clock.after(due - now, self._wake)
+                self._pump_at(due, now)
                 return
             self._last_sent = now
             self._in_flight += 1

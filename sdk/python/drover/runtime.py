@@ -116,7 +116,7 @@ class Runtime:
             list(handlers),
             settings.poll_wait,
             self._free,
-            lambda: self._reports.gathering,
+            lambda: self._reports.pending,
         )
         self._polling = Polling(clock, self._polls, wants, self._poll, self._receive, background)
 
@@ -164,7 +164,7 @@ class Runtime:
         return await self._channel.unary(rpc.HEARTBEAT, request, timeout)
 
     def _complete(self, results: list[TaskResult]) -> Awaitable[CompleteResponse]:
-        ride = self._polling.ride()
+        ride = self._polling.ride(len(results))
         request = CompleteRequest(
             namespace=self._settings.namespace,
             agent=self._me,

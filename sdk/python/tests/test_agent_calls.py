@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from agent_script import ANSWERED, CARRY_ON, Agents, Gate, a_task, until
@@ -168,7 +169,7 @@ async def test_an_output_that_the_server_refuses_is_a_success_whose_output_is_lo
     assert (result.task_token, result.outcome.success.output_problem) == ("t1", said)
 
 
-async def test_reports_of_one_moment_share_a_call_and_a_lonely_one_goes_out_at_once(
+async def test_a_lonely_report_goes_out_at_once_and_what_ends_meanwhile_with_the_next_call(
     server: FakeServer, agents: Agents
 ) -> None:
     clock, gate = ManualClock(), Gate()
@@ -182,13 +183,116 @@ async def test_reports_of_one_moment_share_a_call_and_a_lonely_one_goes_out_at_o
     lonely = await server.complete.next()
     assert [one.task_token for one in lonely.request.results] == ["t0"]
     gate.end()
-    await clock.armed(0.002)
     await until(lambda: len(agents.first._reports._queue) == 39)
-    clock.advance(0.002)
+    lonely.answer(**ANSWERED)
     gathered = await server.complete.next()
     assert [one.task_token for one in gathered.request.results] == tokens[1:]
     gathered.answer(answers=[CompleteAnswer() for _ in tokens[1:]])
-    lonely.answer(**ANSWERED)
+
+
+async def test_a_call_that_is_not_answered_for_250_ms_holds_up_no_other(
+    server: FakeServer, agents: Agents
+) -> None:
+    clock, gate = ManualClock(), Gate()
+
+    async def perform(task: Task) -> Any:
+        return None if task.step_id == "t0" else await gate(task)
+
+    agents(server, {"book-flight": perform}, clock=clock, slots=2)
+    (await server.poll.next()).answer(tasks=[a_task("t0"), a_task("t1")])
+    await server.complete.next()
+    gate.end()
+    await clock.armed(0.25)
+    clock.advance(0.25)
+    following = await server.complete.next()
+    assert [one.task_token for one in following.request.results] == ["t1"]
+
+
+async def test_an_idle_agent_has_one_poll_and_a_busy_one_another_that_rides_with_its_reports(
+    server: FakeServer, agents: Agents
+) -> None:
+    gate = Gate()
+
+    async def perform(task: Task) -> Any:
+        return None if task.step_id == "t1" else await gate(task)
+
+    agents(server, {"book-flight": perform}, slots=10)
+    idle = await server.poll.next()
+    assert idle.request.max_tasks == 10
+    idle.answer(tasks=[a_task("t1"), a_task("t2")])
+    own, report = await server.poll.next(), await server.complete.next()
+    assert (own.request.max_tasks, report.request.next.max_tasks) == (8, 1)
+    # The one is answered, and the other waits.
+    report.answer(tasks=[a_task("t3")], **ANSWERED)
+    own.answer(tasks=[a_task("t4")])
+    assert (await server.poll.next()).request.max_tasks == 7
+    gate.end()
+
+
+async def test_the_long_poll_has_one_of_several_slots_that_reports_make_free(
+    server: FakeServer, agents: Agents
+) -> None:
+    gate = Gate()
+
+    async def perform(task: Task) -> Any:
+        return None if task.step_id == "t0" else await gate(task)
+
+    agents(server, {"book-flight": perform}, slots=4)
+    tokens = ["t0", "t1", "t2", "t3"]
+    (await server.poll.next()).answer(tasks=[a_task(token) for token in tokens])
+    first = await server.complete.next()
+    # A single one is the riding poll's.
+    assert first.request.next.max_tasks == 1
+    gate.end()
+    own = await server.poll.next()
+    await until(lambda: len(agents.first._reports._queue) == 3)
+    first.answer(**ANSWERED)
+    report = await server.complete.next()
+    assert len(report.request.results) == 3
+    assert own.request.max_tasks + report.request.next.max_tasks == 4
+    report.answer(answers=[CompleteAnswer() for _ in range(3)])
+
+
+async def test_polls_under_way_never_ask_for_more_tasks_together_than_there_are_free_slots(
+    server: FakeServer, agents: Agents
+) -> None:
+    slots = 4
+    asked = taken = most = given = 0
+
+    async def perform(task: Task) -> Any:
+        nonlocal taken
+        for _ in range(int(task.step_id) % 4):
+            await asyncio.sleep(0)
+        taken -= 1
+
+    async def answer(call: Any, wanted: int, **said: Any) -> None:
+        """Some tasks, a few turns after the poll came."""
+        nonlocal asked, taken, most, given
+        asked += wanted
+        most = max(most, asked + taken)
+        for _ in range(given % 3):
+            await asyncio.sleep(0)
+        count = min(wanted, 1 + given % 3)
+        asked -= wanted
+        taken += count
+        tasks = [a_task(str(number)) for number in range(given, given + count)]
+        given += count
+        call.answer(tasks=tasks, **said)
+
+    answering: set[asyncio.Task[None]] = set()
+
+    def answer_soon(call: Any, wanted: int, **said: Any) -> None:
+        answering.add(asyncio.ensure_future(answer(call, wanted, **said)))
+
+    def accept(call: Any) -> None:
+        answers = [CompleteAnswer() for _ in call.request.results]
+        answer_soon(call, call.request.next.max_tasks, answers=answers)
+
+    server.poll.always(lambda call: answer_soon(call, call.request.max_tasks))
+    server.complete.always(accept)
+    agents(server, {"book-flight": perform}, slots=slots)
+    await until(lambda: given > 300)
+    assert most == slots
 
 
 async def test_one_report_that_spoils_a_whole_call_is_found_by_sending_each_alone(
@@ -201,16 +305,14 @@ async def test_one_report_that_spoils_a_whole_call_is_found_by_sending_each_alon
 
     agents(server, {"book-flight": perform}, clock=clock, slots=3)
     (await server.poll.next()).answer(tasks=[a_task("t0"), a_task("t1"), a_task("t2")])
-    (await server.complete.next()).answer(**ANSWERED)
+    first = await server.complete.next()
     await gate.started()
     gate.end()
     await until(lambda: len(agents.first._reports._queue) == 2)
-    clock.advance(0.002)
+    first.answer(**ANSWERED)
     both = await server.complete.next()
     assert len(both.request.results) == 2
     both.fail(INVALID_ARGUMENT, "INVALID_REQUEST", field="results[1].outcome")
-    await clock.armed(0.002)
-    clock.advance(0.002)
     assert len((await server.complete.next()).request.results) == 1
 
 

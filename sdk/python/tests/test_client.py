@@ -65,14 +65,14 @@ async def test_a_run_is_scheduled_under_a_key_of_its_own_and_a_repeat_is_the_sam
     assert await scheduled == drover.Scheduled("run-1", first.request.key, True)
 
 
-async def test_runs_of_one_moment_share_a_call_and_each_has_its_own_answer(
+async def test_runs_that_come_during_a_call_share_the_next_and_each_has_its_own_answer(
     server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
     lonely = begun(client.schedule("w", key="first"))
     first = await server.inbox(rpc.SCHEDULE).next()
     others = [begun(client.schedule("w", key=key)) for key in ("a", "b", "c")]
-    await asyncio.sleep(0)
-    clock.advance(0.002)
+    await clock.armed(0.25)
+    first.answer(run_id="run-0")
     batch = await server.inbox(rpc.SCHEDULE_BATCH).next()
     assert [one.key for one in batch.request.runs] == ["a", "b", "c"]
     refused = ScheduleResult(status=status(9, "CONCURRENCY_LIMIT"))
@@ -81,17 +81,32 @@ async def test_runs_of_one_moment_share_a_call_and_each_has_its_own_answer(
     assert (a.run_id, c.run_id) == ("1", "3")
     assert isinstance(b, drover.CallError)
     assert b.reason == "CONCURRENCY_LIMIT"
-    first.answer(run_id="run-0")
     assert (await lonely).run_id == "run-0"
+
+
+async def test_runs_of_one_turn_share_a_call_and_a_slow_one_holds_up_no_other(
+    server: FakeServer, client: drover.Client, clock: ManualClock
+) -> None:
+    together = [begun(client.schedule("w", key=key)) for key in ("a", "b")]
+    slow = await server.inbox(rpc.SCHEDULE_BATCH).next()
+    assert [one.key for one in slow.request.runs] == ["a", "b"]
+    other = begun(client.schedule("w", key="c"))
+    await clock.armed(0.25)
+    clock.advance(0.25)
+    (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="3")
+    assert (await other).run_id == "3"
+    slow.answer(results=[ScheduleResult(run_id="1"), ScheduleResult(run_id="2")])
+    assert [(await one).run_id for one in together] == ["1", "2"]
 
 
 async def test_a_run_that_spoils_a_whole_call_is_found_by_sending_each_alone(
     server: FakeServer, client: drover.Client, clock: ManualClock
 ) -> None:
     lonely = begun(client.schedule("w"))
+    first = await server.inbox(rpc.SCHEDULE).next()
     runs = [begun(client.schedule("w", key=key)) for key in ("good", "bad")]
-    (await server.inbox(rpc.SCHEDULE).next()).answer()
-    clock.advance(0.002)
+    await clock.armed(0.25)
+    first.answer()
     (await server.inbox(rpc.SCHEDULE_BATCH).next()).fail(3, "INVALID_REQUEST")
     (await server.inbox(rpc.SCHEDULE).next()).answer(run_id="good")
     (await server.inbox(rpc.SCHEDULE).next()).fail(3, "INVALID_REQUEST")

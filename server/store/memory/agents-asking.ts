@@ -1,7 +1,8 @@
 // Which agents ask for the tasks of a queue, by what the servers have seen of them.
 import type { Moment } from "../../core/attempt.ts";
 import { cordonKey } from "./circuit-tables.ts";
-import type { AgentRow, Tables } from "./tables.ts";
+import type { AgentRow } from "./process-tables.ts";
+import type { Tables } from "./tables.ts";
 
 /** As operators.sql and reads.sql say it. */
 const AGENT_SHOWN_MS = 60_000;

@@ -1,7 +1,8 @@
 // What servers tell of agents, as the statements of agents.sql do.
 import type { Moment } from "../../core/attempt.ts";
 import type { AgentSeen, SilentSession } from "../operators.ts";
-import type { AgentRow, Tables } from "./tables.ts";
+import type { AgentRow } from "./process-tables.ts";
+import type { Tables } from "./tables.ts";
 
 export function markPolled(
   tables: Tables,
@@ -12,29 +13,19 @@ export function markPolled(
   for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt });
 }
 
-export function markAgents(
-  tables: Tables,
-  now: Moment,
-  server: string,
-  seen: readonly AgentSeen[],
-): void {
+export function markAgents(tables: Tables, now: Moment, seen: readonly AgentSeen[]): void {
   for (const one of seen) {
-    const { session, namespaceId, agentId, agentVersion, labels } = one;
+    const { session, namespaceId, agentId, agentVersion } = one;
     const before = tables.agent.get(session);
     if (before && before.namespaceId !== namespaceId) continue;
     const calledAt = now - one.calledAgoMs;
     const silentSince = before?.silentSince ?? null;
     tables.agent.put({
-      ...{ session, namespaceId, agentId: before?.agentId ?? agentId, agentVersion, labels },
-      ...{ server, poll: one.poll ?? before?.poll ?? null },
-      firstSeenAt: before?.firstSeenAt ?? now,
+      ...{ session, namespaceId, agentId: before?.agentId ?? agentId, agentVersion },
+      poll: one.poll ?? before?.poll ?? null,
       seenAt: Math.max(before?.seenAt ?? 0, now - one.agoMs),
       calledAt: Math.max(before?.calledAt ?? 0, calledAt),
       silentSince: silentSince !== null && calledAt < silentSince ? silentSince : null,
-      succeededAt: later(
-        before?.succeededAt ?? null,
-        one.succeededAgoMs === null ? null : now - one.succeededAgoMs,
-      ),
     });
   }
 }
@@ -53,8 +44,4 @@ function isSilent(tables: Tables, { session }: AgentRow, said: SilentSession): b
   if (said.kind === "gone") return tables.lease.where("session", session).length === 0;
   const { lastBeatAt = 0 } = tables.agentSession.get(session) ?? {};
   return lastBeatAt <= said.at - said.heartbeatMs;
-}
-
-function later(a: Moment | null, b: Moment | null): Moment | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b);
 }

@@ -1,9 +1,9 @@
 // The tables of the catalogue: regions, namespaces, definitions, workflows, lanes.
 import type { Moment } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
+import type { WorkflowRecord } from "../lists.ts";
 import type { NamespaceSettings } from "../namespaces.ts";
 import type { QueueRef } from "../queues.ts";
-import type { WorkflowRecord } from "../reads.ts";
 import type { LaneKey, Namespace } from "../store.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
@@ -13,9 +13,7 @@ export interface RegionRow {
   readonly name: string;
 }
 
-export interface NamespaceRow extends Namespace, NamespaceSettings {
-  readonly createdAt: Moment;
-}
+export interface NamespaceRow extends Namespace, NamespaceSettings {}
 
 export interface DefinitionRow {
   readonly id: number;
@@ -26,7 +24,7 @@ export interface DefinitionRow {
   readonly unusedSince: Moment | null;
 }
 
-export interface WorkflowRow extends Omit<WorkflowRecord, "latestVersion"> {
+export interface WorkflowRow extends Pick<WorkflowRecord, "name" | "defaultVersion"> {
   readonly namespaceId: number;
   /** Definitions by version, the first of which is 1. */
   readonly definitions: readonly number[];
@@ -54,7 +52,7 @@ export interface CatalogueTables {
   readonly region: Table<RegionRow, never>;
   readonly namespace: NumberedTable<NamespaceRow, "id">;
   readonly definition: NumberedTable<DefinitionRow, "content" | "workflow">;
-  readonly workflow: Table<WorkflowRow, "namespace">;
+  readonly workflow: Table<WorkflowRow, never>;
   readonly lane: NumberedTable<LaneRow, "key" | "queue">;
   readonly versionClass: Table<VersionClassRow, "queue">;
 }
@@ -102,10 +100,10 @@ export function createTablesOfCatalogue(journal: Journal): CatalogueTables {
         },
       }),
     ),
-    workflow: createTable<WorkflowRow, "namespace">(journal, {
+    workflow: createTable<WorkflowRow, never>(journal, {
       name: "workflow",
       key: (row) => workflowRowKey(row.namespaceId, row.name),
-      indexes: { namespace: (row) => row.namespaceId },
+      indexes: {},
     }),
     lane: numbered(
       createTable<LaneRow, "key" | "queue">(journal, {

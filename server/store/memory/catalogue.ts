@@ -8,14 +8,14 @@ import { definitionText } from "../definition-text.ts";
 import { type NamespaceSettings, namespaceIsGone } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
-import type { NamespaceRecord, WorkflowRecord } from "../reads.ts";
-import type { LaneKey, Namespace, Store, WorkflowVersion } from "../store.ts";
+import type { EngineStore, LaneKey, Namespace } from "../store.ts";
 import {
   type CatalogueTables,
   classKey,
   contentKey,
   type LaneRow,
   laneKey,
+  type NamespaceRow,
   workflowRowKey,
 } from "./catalogue-tables.ts";
 import { type NamespaceWorld, NOTHING_SET } from "./namespaces.ts";
@@ -23,7 +23,7 @@ import type { PinWorld } from "./pins.ts";
 import type { Transactions } from "./transactions.ts";
 
 type CatalogueCalls = Pick<
-  Store,
+  EngineStore,
   | "namespace"
   | "createNamespace"
   | "internDefinition"
@@ -37,12 +37,8 @@ type CatalogueCalls = Pick<
 
 export interface Catalogue {
   readonly calls: CatalogueCalls;
-  workflows(namespaceId: number): readonly WorkflowRecord[];
-  /** Newest first. */
-  versions(namespaceId: number, name: string): readonly WorkflowVersion[];
   namespaceOf(id: number): Namespace;
-  /** By name. */
-  namespaceRecords(): readonly NamespaceRecord[];
+  namespaceRows(): readonly NamespaceRow[];
   setNamespace(id: number, settings: Partial<NamespaceSettings>): void;
   /** By their ids, the first of which is 0. */
   regionNames(): readonly string[];
@@ -76,8 +72,7 @@ export function createCatalogue(
   const { makeClass, ...laned } = lanes(world);
   const registered = workflows(world);
   const definitionOf: PinWorld["definitionOf"] = ({ namespaceId, workflow }, version) =>
-    registered.versions(namespaceId, workflow).find((one) => one.version === version)
-      ?.definitionId ?? null;
+    tables.workflow.get(workflowRowKey(namespaceId, workflow))?.definitions[version - 1] ?? null;
   return Object.freeze({
     ...{ ...named, ...defined, ...registered, ...laned },
     calls: { ...named.calls, ...defined.calls, ...registered.calls, ...laned.calls },
@@ -87,11 +82,10 @@ export function createCatalogue(
 
 function namespaces({
   tables,
-  now,
   beside,
 }: World): Part<
   "namespace" | "createNamespace",
-  "namespaceOf" | "namespaceRecords" | "regionNames" | "setNamespace"
+  "namespaceOf" | "namespaceRows" | "regionNames" | "setNamespace"
 > {
   const regionOf = (name: string): number => {
     const known = tables.region.get(name);
@@ -105,7 +99,7 @@ function namespaces({
     const known = tables.namespace.get(name);
     if (known) return known;
     const place = { id: tables.namespace.next(), name, region: regionOf(region) };
-    const made = { ...place, createdAt: now(), ...NOTHING_SET };
+    const made = { ...place, ...NOTHING_SET };
     tables.namespace.insert(made);
     return made;
   };
@@ -125,13 +119,7 @@ function namespaces({
       },
       createNamespace: (name, region = "default") => beside(() => shown(create(name, region))),
     },
-    namespaceRecords: () => {
-      const regions = regionNames();
-      return tables.namespace
-        .all()
-        .map((one) => ({ ...one, region: regions[one.region] ?? "" }))
-        .sort((a, b) => (a.name < b.name ? -1 : 1));
-    },
+    namespaceRows: () => tables.namespace.all(),
     regionNames,
     setNamespace: (id, settings) => {
       const row = rowOf(id);
@@ -199,10 +187,7 @@ function workflows({
   tables,
   now,
   beside,
-}: World): Part<
-  "registerWorkflow" | "setDefaultVersion" | "workflowVersion",
-  "workflows" | "versions" | "isVersion"
-> {
+}: World): Part<"registerWorkflow" | "setDefaultVersion" | "workflowVersion", "isVersion"> {
   const rowOf = (namespaceId: number, name: string) =>
     tables.workflow.get(workflowRowKey(namespaceId, name));
   return {
@@ -217,7 +202,6 @@ function workflows({
           tables.workflow.put({
             ...{ namespaceId, name, definitions: all },
             defaultVersion: known && keepDefault ? known.defaultVersion : version,
-            createdAt: known?.createdAt ?? now(),
             createdAts: [...(known?.createdAts ?? []), now()],
           });
           return { version, created: true };
@@ -225,7 +209,8 @@ function workflows({
       workflowVersion: async (namespaceId, name, wanted) => {
         const known = rowOf(namespaceId, name);
         if (!known) return null;
-        const version = wanted === 0 ? known.defaultVersion : wanted;
+        const newest = known.definitions.length;
+        const version = wanted === 0 ? known.defaultVersion : wanted === "newest" ? newest : wanted;
         const definitionId = known.definitions[version - 1];
         const createdAt = known.createdAts[version - 1];
         if (definitionId === undefined || createdAt === undefined) return null;
@@ -240,23 +225,6 @@ function workflows({
         }),
     },
     isVersion: isVersionIn(tables),
-    versions: (namespaceId, name) => {
-      const { definitions: all = [], createdAts = [] } = rowOf(namespaceId, name) ?? {};
-      return all
-        .map((definitionId, at) => ({
-          definitionId,
-          version: at + 1,
-          createdAt: createdAts[at] ?? 0,
-        }))
-        .reverse();
-    },
-    workflows: (namespaceId) =>
-      tables.workflow
-        .where("namespace", namespaceId)
-        .map(({ name, defaultVersion, createdAt, definitions: all }) => ({
-          ...{ name, defaultVersion, createdAt },
-          latestVersion: all.length,
-        })),
   };
 }
 

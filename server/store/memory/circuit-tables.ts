@@ -26,7 +26,7 @@ export interface CircuitTables {
   readonly circuit: NumberedTable<CircuitRow, "lane">;
   readonly circuitOutage: Table<OutageRow, "lane">;
   readonly circuitEnd: Table<EndRow, "lane">;
-  readonly cordon: Table<Cordon, "namespace">;
+  readonly cordon: Table<Cordon, never>;
 }
 
 export function circuitKey({ lane, agentId }: CircuitRef): string {
@@ -60,10 +60,10 @@ export function createTablesOfCircuits(journal: Journal): CircuitTables {
       key: endKey,
       indexes: { lane: (row) => row.lane },
     }),
-    cordon: createTable<Cordon, "namespace">(journal, {
+    cordon: createTable<Cordon, never>(journal, {
       name: "cordon",
       key: cordonKey,
-      indexes: { namespace: (row) => row.namespaceId },
+      indexes: {},
     }),
   };
 }

@@ -2,13 +2,11 @@
 import type { Moment } from "../../core/attempt.ts";
 import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/circuit.ts";
 import type { LaneCircuit } from "../../core/explanation.ts";
-import { taskOf } from "../attempts.ts";
-import type { Actor } from "../changes.ts";
+import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,
   CircuitChange,
   CircuitLook,
-  CircuitPage,
   CircuitRef,
   CircuitSaid,
   CircuitSign,
@@ -19,11 +17,13 @@ import type {
   LaneEvidence,
   TrialEnd,
 } from "../circuits.ts";
+import type { Actor } from "../pass-record.ts";
 import type { Tx } from "../store.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { type CircuitRow, circuitKey, cordonKey, endKey } from "./circuit-tables.ts";
+import { attemptsOf } from "./pages.ts";
 import { pinnedOf } from "./pins.ts";
-import { interventionKey, stepKey, type Tables } from "./tables.ts";
+import { interventionKey, pageStepOf, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 const SLOT_MS = 5_000;
@@ -59,24 +59,6 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         if (after) return shown(after);
         return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
       }),
-    list: (namespaceId: number, { after, limit, agentIds = null, openOnly = false }: CircuitPage) =>
-      run(() =>
-        tables.circuit
-          .all()
-          .filter((row) => !isPlain(row) && (after === null || byKey(row, after) > 0))
-          .filter(({ agentId }) => agentIds === null || agentIds.includes(agentId))
-          .filter((row) => !openOnly || isHeld(row))
-          .sort(byKey)
-          .flatMap((row) => {
-            const key = tables.lane.get(String(row.lane));
-            if (key?.namespaceId !== namespaceId) return [];
-            const { queue, task, agentVersion } = key;
-            // What a person says is said of all lanes of the task: it is shown once.
-            if (agentVersion !== null && row.said) return [];
-            return [{ ...shown(row), queue, task, agentVersion }];
-          })
-          .slice(0, limit),
-      ),
     cordon: (cordon: Omit<Cordon, "at">) =>
       run(() => {
         if (!tables.cordon.get(cordonKey(cordon))) tables.cordon.insert({ ...cordon, at: now() });
@@ -88,12 +70,6 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         if (known) tables.cordon.removeRow(known);
         return known !== undefined;
       }),
-    cordons: (namespaceId: number) =>
-      run(() =>
-        tables.cordon
-          .where("namespace", namespaceId)
-          .sort((a, b) => (`${a.kind}/${a.name}` < `${b.kind}/${b.name}` ? -1 : 1)),
-      ),
   } satisfies Circuits);
 }
 
@@ -206,16 +182,11 @@ function evidenceOf(
 function trialEndOf(tables: Tables, now: Moment, { trial }: CircuitRow): TrialEnd | null {
   if (!trial) return null;
   const { runId, step, fence, secret } = trial;
-  if (tables.lease.get(stepKey(runId, step))?.lease.secret === secret) return null;
-  const ended = tables.attempt
-    .where("run", runId)
-    .find(
-      ({ attempt }) =>
-        attempt.step === step &&
-        attempt.fence === fence &&
-        attempt.secret === secret &&
-        taskOf(attempt.kind) !== null,
-    )?.attempt;
+  if (tables.lease.get(stepKey(runId, step))?.secret === secret) return null;
+  const of = pageStepOf(tables, runId, step);
+  const ended = (of ? attemptsOf(tables, runId, of) : []).find(
+    (one) => one.fence === fence && one.secret === secret && taskOf(one.kind) !== null,
+  );
   if (!ended) return { runId, step, fence, end: "nothing", at: now };
   const { outcome, endedAt: at } = ended;
   const transient = outcome.kind === "failure" && outcome.class === "transient";

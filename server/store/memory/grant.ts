@@ -1,35 +1,30 @@
-// A claim takes a ready row: it becomes a lease.
-import type { Moment } from "../../core/attempt.ts";
-import type { Lease } from "../../core/model.ts";
-import type { Grant, Granted } from "../store.ts";
-import { stepKey, type Tables } from "./tables.ts";
+// A claim takes a ready task: its page says that it is LEASED.
 
-/** The first look at a lease: at its silence, its end, its stall, or when it is slow. */
-export function grant(tables: Tables, now: Moment, wanted: Grant): Granted {
+import { movingSide } from "../../core/model.ts";
+import { handOut } from "../../core/page/hand-out.ts";
+import { pageNoOf } from "../../core/page/page.ts";
+import type { Grant, Granted } from "../store.ts";
+import { putPage, type Writing } from "./pages.ts";
+import { pageOf, type Tables } from "./tables.ts";
+
+export function grant(writing: Writing, wanted: Grant): Granted {
+  const { tables, now } = writing;
   const { secret, session, agentId, pollSeq } = wanted;
-  const { runId, step, fence } = wanted.ready;
-  const row = tables.ready.remove(stepKey(runId, step));
-  if (row.ready.fence !== fence)
-    throw new Error(
-      `step ${step} of ${runId} is ready with fence ${row.ready.fence}, not ${fence}`,
-    );
-  const { partition, lane, heartbeatMs, cancelMs, stallMs, slowAfterMs } = row;
-  const { task, attempt, until } = row.ready;
-  const attemptBy = Math.min(now + row.attemptMs, until ?? Number.MAX_SAFE_INTEGER);
-  const wakeAt = Math.min(
-    now + heartbeatMs,
-    attemptBy,
-    stallMs === null ? Number.MAX_SAFE_INTEGER : now + stallMs,
-    slowAfterMs === null ? Number.MAX_SAFE_INTEGER : now + slowAfterMs,
-  );
-  const lease: Lease = {
-    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
-    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
-    ...{ cancel: { kind: "none" }, suspectAt: null, wakeAt },
-  };
-  tables.lease.insert({
-    ...{ runId, partition, step, lane, lease },
-    ...{ slowAfterMs, progress: null, details: null },
-  });
-  return { ...wanted, grantedAt: now, attemptBy };
+  const { runId, partition, step: place, fence, lane } = wanted.ready;
+  const page = expectPage(tables, runId, pageNoOf(place));
+  const was = page.steps.get(place);
+  const ready = was && movingSide(was.step)?.state;
+  if (!was || ready?.kind !== "READY" || ready.fence !== fence)
+    throw new Error(`step ${place} of ${runId} is not ready with fence ${fence}`);
+  const next = handOut(was, { secret, session, agentId, pollSeq, lane }, now);
+  const lease = movingSide(next.step)?.state;
+  if (lease?.kind !== "LEASED") throw new Error(`step ${place} was handed out and has no lease`);
+  putPage(writing, { runId, partition }, { ...page, steps: new Map(page.steps).set(place, next) });
+  return { ...wanted, grantedAt: now, attemptBy: lease.attemptBy };
+}
+
+function expectPage(tables: Tables, runId: string, no: number) {
+  const page = pageOf(tables, runId, no);
+  if (!page) throw new Error(`run ${runId} has no page ${no}`);
+  return page;
 }

@@ -3,7 +3,7 @@ import type { Moment } from "../../core/attempt.ts";
 import type { KeptFor } from "../kept-for.ts";
 import { DELIVERY_KEPT_MS } from "../outbox.ts";
 import { forgetSchedules } from "./schedules.ts";
-import type { Tables } from "./tables.ts";
+import { isOpen, type Tables } from "./tables.ts";
 import { forgetTriggered } from "./triggers.ts";
 
 const DAY_MS = 24 * 3_600_000;
@@ -21,21 +21,19 @@ export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: Ke
   const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerKeptMs);
   const keys = tables.idempotency
     .all()
-    .filter(({ expiresAt, runId }) => expiresAt < now && !tables.runOpen.get(runId));
+    .filter(({ expiresAt, runId }) => expiresAt < now && !isOpen(tables, runId));
   const deliveries = tables.delivery
     .all()
     .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
-  const counts = tables.runCount.all().filter(({ minute }) => minute < now - kept.runCountsKeptMs);
   for (const row of sessions.slice(0, rowsMax)) tables.agentSession.removeRow(row);
   for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
   for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
-  for (const row of counts.slice(0, rowsMax)) tables.runCount.removeRow(row);
   const triggered = forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
   const schedules = forgetSchedules(tables, rowsMax);
   forgetCircuits(tables, now, circuitEndsKeptMs);
-  const bounded = [sessions, agents, pollers, keys, deliveries, counts, triggered];
+  const bounded = [sessions, agents, pollers, keys, deliveries, triggered];
   return schedules || bounded.some(({ length }) => length >= rowsMax);
 }
 

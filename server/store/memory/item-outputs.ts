@@ -4,7 +4,7 @@ import { itemOf, numberOf } from "../../core/place.ts";
 import { type ItemOutput, itemOutputs } from "../item-outputs.ts";
 import type { MapRef, RunId } from "../store.ts";
 import { outputOf } from "./facts.ts";
-import type { Tables } from "./tables.ts";
+import { stepsOf, type Tables } from "./tables.ts";
 
 export function itemOutputsOf(
   tables: Tables,
@@ -22,14 +22,12 @@ export function itemOutputsOf(
 }
 
 function outputsOf(tables: Tables, { runId, map }: MapRef): readonly ItemOutput[] {
-  return tables.step
-    .where("run", runId)
-    .filter(({ no, forward }) => {
-      return itemOf(no) > 0 && numberOf(no) === map && forward === "SUCCEEDED";
+  return stepsOf(tables, runId)
+    .filter(({ step: { no, forward } }) => {
+      return itemOf(no) > 0 && numberOf(no) === map && forward.kind === "SUCCEEDED";
     })
-    .sort((a, b) => a.no - b.no)
-    .flatMap((row) => {
-      const output = outputOf(tables, row);
-      return output?.kind === "json" ? [{ place: row.no, json: output.json }] : [];
+    .flatMap((of) => {
+      const output = outputOf(tables, runId, of);
+      return output?.kind === "json" ? [{ place: of.step.no, json: output.json }] : [];
     });
 }

@@ -1,13 +1,14 @@
 // What processes ask without locks: leases that never arrived, what is ready, and what is due.
 import type { Moment } from "../../core/attempt.ts";
-import { beatenUntil } from "../../core/evolve.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
+import { isEnded } from "../../core/model.ts";
+import { timersOf } from "../../core/page/derived-rows.ts";
 import type { LostPolls, SessionLease } from "../beats.ts";
-import { type DueRange, type DueRef, dueLook, dueRefOf, leaseOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
 import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_TOLD_MS } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import type { DueLook, DueRow, RunRef } from "../store.ts";
+import type { DueLook, DueRow } from "../store.ts";
 import { agentsAsking, isCordoned, isSilent } from "./agents-asking.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { circuitSign } from "./circuits.ts";
@@ -15,7 +16,7 @@ import { workflowKey } from "./queue-tables.ts";
 import { mayBeTaken, seeMarks } from "./ready-rows.ts";
 import { type RegionWorld, unwatchedOf } from "./regions.ts";
 import { scheduleMoments } from "./schedules.ts";
-import { stepKey, type Tables } from "./tables.ts";
+import { pageOf, pageStepOf, stepKey, stepsOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** What keeps a lane, if it is paused. */
@@ -41,8 +42,8 @@ export type LaneHold = Omit<LaneFacts, "laneOf" | "regions"> & {
 export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonly SessionLease[] {
   return [...Map.groupBy(lost, ({ session }) => session)].flatMap(([session, of]) => {
     const polls = new Set(of.flatMap((one) => one.polls));
-    return tables.lease.where("session", session).flatMap(({ runId, partition, step, lease }) => {
-      const { fence, secret, pollSeq } = lease;
+    return tables.lease.where("session", session).flatMap((lease) => {
+      const { runId, partition, step, fence, secret, pollSeq } = lease;
       return polls.has(pollSeq) ? [{ runId, partition, step, fence, secret }] : [];
     });
   });
@@ -61,8 +62,10 @@ export function pulse(
         !world.pauseOf(lane),
     ),
     runs: runs.flatMap(({ runId, partition }) => {
-      const open = tables.runOpen.get(runId);
-      return open?.partition === partition ? [{ runId, version: open.run.version }] : [];
+      const head = pageOf(tables, runId, 0)?.head;
+      const isThere =
+        head && !isEnded(head.run.state) && tables.run.get(runId)?.partition === partition;
+      return isThere ? [{ runId, version: head.run.version }] : [];
     }),
     marks: marks.length === 0 ? null : seeMarks(tables, marks, world.transactions),
     circuits: circuitsMs === null ? null : circuitSign(tables, now, circuitsMs),
@@ -82,34 +85,37 @@ export interface DueAsked extends DueRange {
 export function dueRows(
   tables: Tables,
   now: Moment,
-  { partitions, limit, since, aheadMs, without = [] }: DueAsked,
+  { partitions, limit, since, aheadMs, without = [], heardSince = NEVER_HEARD }: DueAsked,
   held: LaneHold,
 ): DueLook {
   const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
   const rests = ({ kind, id, place }: DueRef): boolean =>
     resting.size > 0 && resting.has(`${kind}/${id}/${place}`);
-  const isLooked = ({ wakeAt }: { readonly wakeAt: Moment }): boolean =>
-    wakeAt >= (since ?? wakeAt) && wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
-  const rows = partitions
-    .flatMap((partition) => momentsOf(tables, now, partition, held).filter(isLooked))
-    .sort((a, b) => a.wakeAt - b.wakeAt);
-  const due = rows.filter((row) => row.wakeAt <= now && !rests(dueRefOf(row))).slice(0, limit);
-  const moved = new Map(
-    due.flatMap((row) => {
-      const wakeAt =
-        row.kind === "lease" ? moveBeaten(tables, now, stepKey(row.runId, row.step)) : null;
-      return wakeAt === null ? [] : [[leaseOf(row), wakeAt] as const];
-    }),
-  );
+  const isSoon = ({ wakeAt }: { readonly wakeAt: Moment }): boolean =>
+    wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
+  const isLooked = (row: { readonly wakeAt: Moment }): boolean =>
+    row.wakeAt >= (since ?? row.wakeAt) && isSoon(row);
+  const moments = partitions.flatMap((partition) => [
+    ...momentsOf(tables, partition, now).filter(isLooked),
+    ...silentLeases(tables, partition, heardSince.get(partition) ?? null).filter(isSoon),
+  ]);
+  const due = moments
+    .filter((row) => row.wakeAt <= now && !rests(dueRefOf(row)))
+    .flatMap((row) => withTakers(tables, now, row, held))
+    .sort((a, b) => a.wakeAt - b.wakeAt)
+    .slice(0, limit);
   const schedules = partitions
     .flatMap((partition) => scheduleMoments(tables, partition).filter(isLooked))
     .sort((a, b) => a.wakeAt - b.wakeAt);
-  const toCome = [...rows, ...schedules].flatMap(({ wakeAt }) => (wakeAt > now ? wakeAt : []));
+  const wakeUps = partitions.flatMap((partition) => wakeUpsOf(tables, partition).filter(isLooked));
+  const toCome = [...moments, ...wakeUps, ...schedules].flatMap(({ wakeAt }) =>
+    wakeAt > now ? wakeAt : [],
+  );
   const dueSchedules = schedules
     .filter(({ id, wakeAt }) => wakeAt <= now && !rests({ kind: "schedule", id, place: -1 }))
     .slice(0, limit);
   return dueLook({
-    ...{ now, rows: due, schedules: dueSchedules, moved },
+    ...{ now, due, schedules: dueSchedules },
     outside: outsideOf(tables, now, partitions),
     isMore: due.length + dueSchedules.length >= limit,
     foundTo: [due, dueSchedules].reduce(
@@ -142,83 +148,76 @@ export function outsideOf(
   ];
 }
 
-/** For whoever asks for moments alone. */
-export const NOTHING_HELD: LaneHold = Object.freeze({
-  polledMs: 0,
-  pauseOf: () => null,
-  circuitOf: () => null,
-  laneOf: () => ({ namespaceId: 0, queue: "", task: "", agentVersion: null }),
-});
+const NEVER_HEARD: ReadonlyMap<number, Moment> = new Map();
 
-/** The earliest moment of a partition that has come; null: none has. */
-export function overdueSince(tables: Tables, now: Moment, partition: number): Moment | null {
-  const moments = [
-    ...momentsOf(tables, now, partition, NOTHING_HELD),
-    ...scheduleMoments(tables, partition),
-  ].flatMap(({ wakeAt }) => (wakeAt <= now ? wakeAt : []));
-  return moments.length === 0 ? null : moments.reduce((a, b) => Math.min(a, b));
-}
-
-/** The moment that the lease now waits for; null: it has to be looked at. */
-function moveBeaten(tables: Tables, now: Moment, key: string): Moment | null {
-  const row = tables.lease.expect(key);
-  const session = tables.agentSession.get(row.lease.session);
-  if (!session) return null;
-  const { lastBeatAt } = session;
-  const wakeAt = beatenUntil(row.lease, { lastBeatAt, slowAfterMs: row.slowAfterMs }, now);
-  if (wakeAt !== null) tables.lease.put({ ...row, lease: { ...row.lease, wakeAt } });
-  return wakeAt;
-}
-
-/** Every moment of a partition, whether it has come or not. */
-export function momentsOf(
+/**
+ * When each session with leases in a partition has been silent for longer than they allow, counted
+ * from `since` at the earliest; null: nobody could have heard it. Not of a lease that has heard
+ * that it should stop: its grace ends it.
+ */
+export function silentLeases(
   tables: Tables,
-  now: Moment,
   partition: number,
-  { pauseOf, circuitOf, laneOf, polledMs }: LaneHold,
+  since: Moment | null,
 ): readonly DueRow[] {
-  const unpolled = { polled: false, lane: null, agentVersion: null };
-  const leases = tables.lease.where("partition", partition).map((row): DueRow => {
-    const { fence, wakeAt } = row.lease;
-    return { ...unpolled, ...ofStep(row), kind: "lease", fence, wakeAt };
+  if (since === null) return [];
+  return tables.lease.where("partition", partition).flatMap((row): readonly DueRow[] => {
+    const { runId, step, fence, session, grantedAt, heartbeatMs, cancel } = row;
+    if (cancel === "heard") return [];
+    const lastBeatAt = tables.agentSession.get(session)?.lastBeatAt ?? grantedAt;
+    const wakeAt = Math.max(grantedAt, lastBeatAt, since) + heartbeatMs;
+    return [{ ...UNTAKEN, runId, partition, step, fence, kind: "lease", wakeAt }];
   });
-  const ready = tables.ready.where("partition", partition).map((row): DueRow => {
-    const { fence, wakeAt } = row.ready;
-    const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
-    const lane = Math.abs(row.lane);
-    const { agentVersion } = laneOf(lane);
-    const polled =
-      isHeld ||
-      (isPolled(tables, now - polledMs, lane) && !isSilent(tables, now, laneOf(lane), polledMs));
-    return { ...ofStep(row), kind: "ready", fence, wakeAt, polled, lane, agentVersion };
-  });
-  const due = tables.due.where("partition", partition).map((row): DueRow => {
-    const { due: of } = row;
-    const kind = of.kind === "WAITING" ? of.on : "backoff";
-    return { ...unpolled, ...ofStep(row), kind, fence: 0, wakeAt: of.wakeAt };
-  });
-  const runs = tables.runOpen
-    .where("partition", partition)
-    .flatMap(({ runId, wakeAt }): DueRow[] =>
-      wakeAt === null
-        ? []
-        : [{ ...unpolled, runId, partition, kind: "run", step: -1, fence: 0, wakeAt }],
-    );
+}
+
+/** Not those of pages that are to be looked at later than `until`. */
+export function momentsOf(tables: Tables, partition: number, until: Moment): readonly DueRow[] {
+  const ofPages = tables.page.where("waking", partition).flatMap(({ runId, page, wakeAt }) =>
+    wakeAt !== null && wakeAt <= until
+      ? timersOf(page).map(({ lane: _, ...timer }): DueRow => {
+          return { ...UNTAKEN, runId, partition, ...timer };
+        })
+      : [],
+  );
   const messages = tables.message.where("partition", partition).map(({ runId, wakeAt }): DueRow => {
-    return { ...unpolled, runId, partition, kind: "message", step: -1, fence: 0, wakeAt };
+    return { ...UNTAKEN, runId, partition, kind: "message", step: -1, fence: 0, wakeAt };
   });
   const asked = tables.escalation
     .where("partition", partition)
     .flatMap(({ runId, step, n, wakeAt }): DueRow[] =>
       wakeAt === null
         ? []
-        : [{ ...unpolled, runId, partition, kind: "escalation", step, fence: n, wakeAt }],
+        : [{ ...UNTAKEN, runId, partition, kind: "escalation", step, fence: n, wakeAt }],
     );
-  return [...leases, ...ready, ...due, ...asked, ...runs, ...messages];
+  return [...ofPages, ...asked, ...messages];
 }
 
-function ofStep({ runId, partition, step }: RunRef & { readonly step: number }) {
-  return { runId, partition, step };
+const UNTAKEN = { polled: false, lane: null, agentVersion: null };
+
+/** When pages are to be looked at, which may be too early. */
+function wakeUpsOf(tables: Tables, partition: number): readonly { readonly wakeAt: Moment }[] {
+  return tables.page
+    .where("waking", partition)
+    .flatMap(({ wakeAt }) => (wakeAt === null ? [] : { wakeAt }));
+}
+
+/** Of a ready task: whether somebody may take it, and who. */
+function withTakers(
+  tables: Tables,
+  now: Moment,
+  due: DueRow,
+  { pauseOf, circuitOf, laneOf, polledMs }: LaneHold,
+): readonly DueRow[] {
+  if (due.kind !== "ready") return [due];
+  const row = tables.ready.get(stepKey(due.runId, due.step));
+  if (!row) return [];
+  const isHeld = row.lane < 0 || pauseOf(row.lane) !== null || circuitOf(row.lane) !== null;
+  const lane = Math.abs(row.lane);
+  const { agentVersion } = laneOf(lane);
+  const polled =
+    isHeld ||
+    (isPolled(tables, now - polledMs, lane) && !isSilent(tables, now, laneOf(lane), polledMs));
+  return [{ ...due, polled, lane, agentVersion }];
 }
 
 function isPolled(tables: Tables, since: Moment, lane: number): boolean {
@@ -231,12 +230,13 @@ export function runSigns(
   runId: RunId,
   { pauseOf, laneOf, circuitOf, polledMs, regions }: LaneFacts,
 ): RunSigns {
-  const steps = tables.step.where("run", runId).map(({ no }) => no);
+  const steps = stepsOf(tables, runId).map(({ step: { no } }) => no);
   const leases = steps.flatMap((no) => {
     const row = tables.lease.get(stepKey(runId, no));
     if (!row) return [];
-    const lastBeatAt = tables.agentSession.get(row.lease.session)?.lastBeatAt ?? null;
-    return [[no, { lastBeatAt, progress: row.progress }] as const];
+    const lastBeatAt = tables.agentSession.get(row.session)?.lastBeatAt ?? null;
+    const progress = pageStepOf(tables, runId, no)?.progress ?? null;
+    return [[no, { lastBeatAt, progress }] as const];
   });
   const polls = steps.flatMap((no) => {
     const row = tables.ready.get(stepKey(runId, no));

@@ -1,50 +1,38 @@
-// The state store in memory, behind the contract of ../store.ts: for simulation and for fast tests.
+// The engine's half of the state store in memory (EngineStore of ../store.ts): for simulation,
+// rehearsal and fast tests. Lists and what else only people ask for are PostgreSQL's alone.
 //
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row
 //   catalogue.ts       definitions and lanes             partitions.ts   who watches what
 //   queues.ts          what people say about queues      schedules.ts    calendars, and their fires
-//   circuits.ts        what rests, and cordons           operators.ts    what people look at
+//   circuits.ts        what rests, and cordons           rows.ts         what a simulation looks at
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
 import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
 import type { Reads } from "../reads.ts";
-import type { Store, TransactOptions, Tx } from "../store.ts";
+import type { EngineStore, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markPolled, markSilent } from "./agents.ts";
 import { beatSessions } from "./beats.ts";
-import { type Catalogue, createCatalogue } from "./catalogue.ts";
+import { createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
+import { differingRuns } from "./consistency.ts";
 import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, type LaneFacts, outsideOf, pulse, runSigns, undelivered } from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
-import { createOperators } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
-import { createPartitions, type MemoryPartitions, ownsStill } from "./partitions.ts";
+import { createPartitions, ownsStill } from "./partitions.ts";
 import { createPins } from "./pins.ts";
 import { createQueues, lanePause } from "./queues.ts";
-import {
-  changedInputs,
-  countRuns,
-  findRun,
-  listDefinitions,
-  listEscalations,
-  listRuns,
-  listWorkflows,
-  openRunsOf,
-  runDetail,
-  runItems,
-  tracedRuns,
-} from "./reads.ts";
+import { changedInputs, findRun, runDetail, runItems, tracedRuns } from "./reads.ts";
+import { createStoredRows, type StoredRows } from "./rows.ts";
 import { createSchedules } from "./schedules.ts";
-import { sweptRows } from "./stored-runs.ts";
 import { createTables, type Tables } from "./tables.ts";
-import { createTokens } from "./tokens.ts";
 import { openTransaction } from "./transaction.ts";
 import {
   type BegunTransaction,
@@ -64,7 +52,8 @@ export interface MemoryStoreOptions {
   readonly times?: Partial<StoreTimes>;
 }
 
-export interface MemoryStore extends Store {
+export interface MemoryStore extends EngineStore {
+  readonly rows: StoredRows;
   /** A number for a transaction that runs later: others may begin after it and commit before. */
   begin(): BegunTransaction;
   transact<T>(
@@ -91,7 +80,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const tables = createTables(transactions.journal);
   const catalogue = createCatalogue(tables, now, transactions);
   const { namespaceOf, laneOf, isWorkflow, isVersion } = catalogue;
-  const { namespaceRecords, regionNames, setNamespace: set, forgetDefinitions } = catalogue;
+  const { namespaceRows, regionNames, setNamespace: set, forgetDefinitions } = catalogue;
   const namespaceName = (id: number): string => namespaceOf(id).name;
   const world = { tables, now, lanes: tables.lane.all, isWorkflow, namespaceOf, regionNames };
   const pauseOf = (lane: number) => lanePause(world, lane);
@@ -99,7 +88,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const live = (): readonly string[] => partitions.live();
   const signs = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
   const regions = () => [...regionNames().keys()];
-  const clock = { now, elapsedMs, regions, ownerLostMs };
+  const clock = { elapsedMs, regions, ownerLostMs };
   const partitions = createPartitions(tables, transactions, clock);
   const { run, begin, loseTail, keepTail } = transactions;
   // The default namespace is of every database.
@@ -122,22 +111,21 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
 
   return Object.freeze({
     ...catalogue.calls,
-    ...sweptRows(tables, now, run),
-    reads: readsOf({ tables, now, run, partitions, catalogue, signs }),
+    differingRuns: (of, after, limit) => run(() => differingRuns(tables, of, after, limit)),
+    reads: readsOf({ tables, now, run, signs }),
+    rows: createStoredRows(tables, run),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
     queues: createQueues(world, transactions),
     pins: createPins({ ...world, ...catalogue.ofPins }, transactions),
     schedules: createSchedules(world, transactions),
     triggers: createTriggers(world, transactions),
-    tokens: createTokens(world, transactions),
     circuits: createCircuits(world, transactions),
     durations: createDurations(tables, isVersion, transactions),
     namespaces: createNamespaces(
-      { tables, now, namespaceRecords, set, forgetDefinitions },
+      { tables, now, namespaceRows, set, forgetDefinitions },
       transactions,
     ),
-    operators: createOperators({ ...world, ...times, nodes: partitions.nodes }, transactions),
     transact,
     onIncarnation: transactions.onIncarnation,
     recordIntervention: (of, intervention, actor) =>
@@ -150,16 +138,18 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
-    beat: (beats) => run(() => beatSessions(tables, now(), beats)),
+    beat: (beats) =>
+      run((transaction) => {
+        let number = 0;
+        const nextNumber = () => number++;
+        return beatSessions({ tables, now: now(), transaction, nextNumber, world }, beats);
+      }),
     undelivered: (lost) => run(() => undelivered(tables, lost)),
     markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),
-    markAgents: (server, seen) => run(() => markAgents(tables, now(), server, seen)),
+    markAgents: (_server, seen) => run(() => markAgents(tables, now(), seen)),
     markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
     forgetOld: (rowsMax, kept) =>
       run(() => forgetOld(tables, now(), rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })),
-    // Users fill the inbox by SQL, so here it is always empty.
-    takeInbox: async () => [],
-    settleInbox: async () => undefined,
     pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
       run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),
@@ -178,44 +168,16 @@ interface ReadWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
   readonly run: Transactions["run"];
-  readonly partitions: MemoryPartitions;
-  readonly catalogue: Catalogue;
   readonly signs: LaneFacts;
 }
 
-function readsOf({ tables, now, run, partitions, catalogue, signs }: ReadWorld): Reads {
-  const { workflows, versions, namespaceRecords, regionNames } = catalogue;
+function readsOf({ tables, now, run, signs }: ReadWorld): Reads {
   return Object.freeze({
-    listNamespaces: async ({ names, after }, limit) =>
-      namespaceRecords()
-        .filter(({ name }) => names === null || names.includes(name))
-        .filter(({ name }) => after === null || name > after)
-        .slice(0, limit),
-    listRegions: async () =>
-      regionNames().map((name, id) => ({ id, name, watched: partitions.watchedOf(id) })),
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
     runItems: (runId, page) => run(() => runItems(tables, runId, page)),
     tracedRuns: (runs) => run(() => tracedRuns(tables, runs)),
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
-    listDefinitions: (namespaceId, filter, most) =>
-      run(() => listDefinitions(tables, namespaceId, filter, most)),
-    countRuns: (namespaceId, filter, most) =>
-      run(() => ({ count: countRuns(tables, namespaceId, filter, most), now: now() })),
     runSigns: (runId) => run(() => runSigns(tables, now(), runId, signs)),
-    listRuns: (namespaceId, page) => run(() => listRuns(tables, namespaceId, page)),
-    listEscalations: (namespaceId, page) => run(() => listEscalations(tables, namespaceId, page)),
-    listWorkflows: async (namespaceId, after, limit) =>
-      listWorkflows(workflows(namespaceId), after, limit),
-    listVersions: (namespaceId, names, limit) =>
-      run(() =>
-        names.flatMap((name) =>
-          versions(namespaceId, name)
-            .slice(0, limit)
-            .map(({ definitionId, ...version }) => {
-              return { name, ...version, openRuns: openRunsOf(tables, definitionId) };
-            }),
-        ),
-      ),
   } satisfies Reads);
 }

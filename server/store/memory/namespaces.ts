@@ -9,8 +9,8 @@ import {
   type OldRuns,
   type UnusedDefinitions,
 } from "../namespaces.ts";
-import type { NamespaceRecord } from "../reads.ts";
-import type { RunRow, Tables } from "./tables.ts";
+import type { NamespaceRow } from "./catalogue-tables.ts";
+import { isOpen, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export const NOTHING_SET: NamespaceSettings = Object.freeze({
@@ -21,7 +21,7 @@ export const NOTHING_SET: NamespaceSettings = Object.freeze({
 export interface NamespaceWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
-  readonly namespaceRecords: () => readonly NamespaceRecord[];
+  readonly namespaceRows: () => readonly NamespaceRow[];
   /** Puts it in the place of what was set. */
   readonly set: (namespaceId: number, settings: Partial<NamespaceSettings>) => void;
   readonly forgetDefinitions: (
@@ -31,13 +31,13 @@ export interface NamespaceWorld {
 }
 
 export function createNamespaces(world: NamespaceWorld, { run }: Transactions): Namespaces {
-  const { tables, now, namespaceRecords, set } = world;
+  const { tables, now, namespaceRows, set } = world;
   return Object.freeze({
     setRetention: (namespaceId, retentionMs) => run(() => set(namespaceId, { retentionMs })),
     setLimits: (namespaceId, limits) => run(() => set(namespaceId, { limits })),
     limited: () =>
       run(() =>
-        namespaceRecords()
+        namespaceRows()
           .filter(({ limits }) => Object.values(limits).some((limit) => limit !== null))
           .map(({ id: namespaceId, name, limits }) => {
             const open = limits.openRunsMax === null ? 0 : openRuns(tables, namespaceId);
@@ -46,7 +46,7 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
           }),
       ),
     retained: async () =>
-      namespaceRecords().flatMap(({ id: namespaceId, retentionMs }) =>
+      namespaceRows().flatMap(({ id: namespaceId, retentionMs }) =>
         retentionMs === null ? [] : [{ namespaceId, retentionMs }],
       ),
     forgetRuns: (of) => run(() => forgetRuns(tables, now(), of)),
@@ -59,7 +59,8 @@ export function createNamespaces(world: NamespaceWorld, { run }: Transactions): 
 }
 
 function openRuns(tables: Tables, namespaceId: number): number {
-  return tables.run.where("namespace", namespaceId).filter(({ ended }) => ended === null).length;
+  return tables.run.where("namespace", namespaceId).filter(({ runId }) => isOpen(tables, runId))
+    .length;
 }
 
 function forgetRuns(
@@ -73,15 +74,19 @@ function forgetRuns(
     .sort((a, b) => (a.runId < b.runId ? -1 : 1))
     .slice(0, limit);
   for (const run of page)
-    if (run.ended !== null && run.ended.at <= now - keptMs && !isAskedFor(tables, run))
-      forgetRun(tables, run);
+    if (endedBefore(tables, run, now - keptMs) && !isAskedFor(tables, run)) forgetRun(tables, run);
   return { after: page.at(-1)?.runId ?? after, more: page.length === limit };
+}
+
+function endedBefore(tables: Tables, { runId }: RunRow, at: Moment): boolean {
+  const { endedAt } = runStateOf(tables, runId);
+  return endedAt !== null && endedAt <= at;
 }
 
 function isAskedFor(tables: Tables, { runId, partition, parent }: RunRow): boolean {
   return (
     tables.escalation.where("run", runId).some(({ closedAt }) => closedAt === null) ||
-    (parent !== null && tables.runOpen.get(parent.runId) !== undefined) ||
+    (parent !== null && isOpen(tables, parent.runId)) ||
     tables.triggerEnd.where("partition", partition).some((row) => row.runId === runId) ||
     tables.outbox.where("partition", partition).some((row) => row.runId === runId) ||
     tables.delivery
@@ -92,8 +97,9 @@ function isAskedFor(tables: Tables, { runId, partition, parent }: RunRow): boole
 
 function forgetRun(tables: Tables, run: RunRow): void {
   const { runId } = run;
-  for (const row of tables.attempt.where("run", runId)) tables.attempt.removeRow(row);
-  for (const row of tables.step.where("run", runId)) tables.step.removeRow(row);
+  for (const row of tables.page.where("run", runId)) tables.page.removeRow(row);
+  for (const row of tables.payload.where("run", runId)) tables.payload.removeRow(row);
+  for (const row of tables.attemptLog.where("run", runId)) tables.attemptLog.removeRow(row);
   for (const row of tables.intervention.where("run", runId)) tables.intervention.removeRow(row);
   for (const row of tables.escalation.where("run", runId)) tables.escalation.removeRow(row);
   for (const row of tables.signal.where("run", runId)) tables.signal.removeRow(row);

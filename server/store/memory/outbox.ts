@@ -1,5 +1,6 @@
 // Hooks, the outbox and its deliveries in memory, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
+import { isEnded } from "../../core/model.ts";
 import {
   CAUSE_APART_MS,
   type DeliveryRecord,
@@ -12,7 +13,7 @@ import {
 } from "../outbox.ts";
 import type { RunId } from "../store.ts";
 import { type DeliveryRow, groupOf, type OutboxRow } from "./outbox-tables.ts";
-import type { RunRow, Tables } from "./tables.ts";
+import { type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export interface OutboxWorld {
@@ -54,17 +55,6 @@ export function createOutbox(world: OutboxWorld, { run }: Transactions): Outbox 
           const tries = row.tries + 1;
           tables.delivery.put({ ...row, state, tries, error, endedAt, nextTryAt });
         }
-      }),
-    deliveries: (namespaceId, { states, hook, after, limit }) =>
-      run(() => {
-        const all = tables.delivery.where("namespace", namespaceId).sort((a, b) => b.no - a.no);
-        const from = after === null ? 0 : all.findIndex(({ id }) => id === after) + 1;
-        return all
-          .slice(from)
-          .filter((row) => states.length === 0 || states.includes(row.state))
-          .filter((row) => hook === null || row.hook === hook)
-          .slice(0, limit)
-          .map(recordOf);
       }),
   } satisfies Outbox);
 }
@@ -168,17 +158,19 @@ function dueOf({ tables, now, namespaceName }: OutboxWorld, row: DeliveryRow): D
     ...recordOf(row),
     now: now(),
     target: hook ? { url: hook.url, secret: hook.secret } : null,
-    run: toldRun(tables.run.expect(row.runId), namespaceName(row.namespaceId)),
+    run: toldRun(tables, row.runId, namespaceName(row.namespaceId)),
     escalation: row.n === 0 ? null : toldEscalation(tables, row),
   };
 }
 
-function toldRun(row: RunRow, namespace: string): ToldRun {
-  const { namespaceId, definitionId, workflow, version, key, labels, createdAt, ended } = row;
+function toldRun(tables: Tables, runId: RunId, namespace: string): ToldRun {
+  const { namespaceId, definitionId, workflow, version, key, labels, createdAt } =
+    tables.run.expect(runId);
   const of = { namespace, namespaceId, definitionId, workflow, version, key, labels, createdAt };
-  if (!ended) return { ...of, end: null };
-  const { kind, reason } = ended.run.state;
-  return { ...of, end: { state: kind, reason, at: ended.at } };
+  const { run, endedAt } = runStateOf(tables, runId);
+  if (!isEnded(run.state) || endedAt === null) return { ...of, end: null };
+  const { kind, reason } = run.state;
+  return { ...of, end: { state: kind, reason, at: endedAt } };
 }
 
 function toldEscalation(tables: Tables, { runId, n }: DeliveryRow): ToldEscalation {
@@ -187,7 +179,7 @@ function toldEscalation(tables: Tables, { runId, n }: DeliveryRow): ToldEscalati
   return { step, reason, code, message, openedAt, closedBy };
 }
 
-function recordOf({
+export function recordOf({
   no: _,
   partition: __,
   namespaceId: ___,

@@ -3,7 +3,7 @@ import type { Moment } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
 import { regionOf } from "../partition.ts";
 import type { DueRow } from "../store.ts";
-import { momentsOf, NOTHING_HELD } from "./looks.ts";
+import { momentsOf, silentLeases } from "./looks.ts";
 import { isOwned, isUsed, type RegionWorld } from "./regions.ts";
 import { scheduleMoments } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
@@ -17,7 +17,7 @@ export function overdue(
   const rows = noneOverdue();
   let oldestAt: Moment | null = null;
   for (const partition of partitions) {
-    const due = momentsOf(tables, now, partition, NOTHING_HELD);
+    const due = momentsOf(tables, partition, now - byMs);
     const counted = noneOverdue();
     const count = (of: OverdueOf, at: Moment): void => {
       if (at >= now - byMs || (since !== null && at < since)) return;
@@ -28,6 +28,8 @@ export function overdue(
     for (const { nextAt } of tables.triggerEnd.where("partition", partition))
       count("run-end", nextAt);
     for (const { kind, wakeAt } of due) count(overdueOf(kind), wakeAt);
+    // Whoever asks could always have heard them here.
+    for (const { wakeAt } of silentLeases(tables, partition, 0)) count("lease", wakeAt);
     for (const of of Object.keys(rows) as OverdueOf[])
       rows[of] += Math.min(counted[of], OVERDUE_ROWS_MAX);
   }

@@ -7,15 +7,12 @@
 // that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
 import type { Moment } from "../../core/attempt.ts";
-import type { HandOverRecord } from "../operators.ts";
-import { regionOf } from "../partition.ts";
-import {
-  HAND_OVERS_KEPT,
-  type LiveNode,
-  type NodeInfo,
-  type PartitionSession,
-  type Partitions,
-  type TakenPartition,
+import type {
+  LiveNode,
+  NodeInfo,
+  PartitionSession,
+  Partitions,
+  TakenPartition,
 } from "../partition-session.ts";
 import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
@@ -23,7 +20,6 @@ import type { Transactions } from "./transactions.ts";
 /** A session that calls nothing for so long is lost, and a node that is not seen is not live. */
 
 export interface PartitionClock {
-  readonly now: () => Moment;
   /** What the silence of sessions is measured by. */
   readonly elapsedMs: () => number;
   /** Ids of those that there are. */
@@ -32,12 +28,8 @@ export interface PartitionClock {
   readonly ownerLostMs: number;
 }
 
-export interface KnownNode extends NodeInfo {
-  readonly startedAt: Moment;
-  lastSeenAt: Moment;
-}
-
-interface Session extends KnownNode {
+interface Session {
+  readonly node: string;
   state: "live" | "lost" | "left";
   calledAtMs: number;
   readonly locks: Set<number>;
@@ -54,12 +46,8 @@ interface World extends PartitionClock {
 }
 
 export interface MemoryPartitions extends Partitions {
-  /** Those that have not left. */
-  nodes(): readonly KnownNode[];
   /** Nodes whose session made a call in the last seconds. */
   live(): readonly string[];
-  /** How many partitions of a region are held. */
-  watchedOf(region: number): number;
   close(): void;
 }
 
@@ -71,8 +59,6 @@ export function createPartitions(
   const world: World = { ...clock, tables, transactions, sessions: new Map() };
   return Object.freeze({
     join: (node: NodeInfo) => join(world, node),
-    watchedOf: (region: number) => heldBy(world).filter((one) => regionOf(one) === region).length,
-    nodes: () => [...world.sessions.values()].filter(({ state }) => state !== "left"),
     live: () =>
       [...world.sessions.values()]
         .filter(
@@ -88,13 +74,12 @@ export function createPartitions(
 }
 
 async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
-  const { node, address, regions = null, standby = false } = who;
+  const { node, regions = null, standby = false } = who;
   if (world.sessions.has(node))
     throw new Error(`node ${node} has joined before: join under a new id`);
   await world.transactions.run(() => world.tables.writer.insert({ node }));
   const session: Session = {
-    ...{ node, address, startedAt: world.now(), lastSeenAt: world.now() },
-    ...{ state: "live", calledAtMs: world.elapsedMs() },
+    ...{ node, state: "live", calledAtMs: world.elapsedMs() },
     ...{ info: { node, regions, standby }, locks: new Set() },
     ...{ laneListeners: [], momentListeners: [], lossListeners: [] },
   };
@@ -103,7 +88,6 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
     node,
     look: async () => {
       call(world, session);
-      session.lastSeenAt = world.now();
       return { held: heldBy(world), liveNodes: liveNodes(world), regions: world.regions() };
     },
     tryLock: async (partitions: readonly number[]) => {
@@ -170,7 +154,7 @@ function liveNodes({ sessions }: World): LiveNode[] {
 }
 
 function takeOver(
-  { tables, now }: World,
+  { tables }: World,
   session: Session,
   partitions: readonly number[],
 ): readonly TakenPartition[] {
@@ -182,31 +166,13 @@ function takeOver(
     if (former != null && former !== session.node && tables.writer.get(former))
       tables.writer.remove(former);
     const epoch = (row?.epoch ?? 0) + 1;
-    const { node, address } = session;
-    tables.partitionLease.put({ partition, node, epoch, takenAt: now() });
-    const why = former == null ? "given-back" : "lost";
-    left(tables, partition, epoch - 1, now());
-    noteHandOver(tables, {
-      ...{ partition, epoch, node, address, why: row ? why : "first" },
-      ...{ takenAt: now(), leftAt: null },
-    });
+    tables.partitionLease.put({ partition, node: session.node, epoch });
     return { partition, epoch };
   });
 }
 
-function noteHandOver(tables: Tables, handOver: HandOverRecord): void {
-  tables.partitionHistory.insert(handOver);
-  for (const row of tables.partitionHistory.where("partition", handOver.partition))
-    if (row.epoch <= handOver.epoch - HAND_OVERS_KEPT) tables.partitionHistory.removeRow(row);
-}
-
-function left(tables: Tables, partition: number, epoch: number, now: Moment): void {
-  const row = tables.partitionHistory.get(`${partition}/${epoch}`);
-  if (row) tables.partitionHistory.put({ ...row, leftAt: row.leftAt ?? now });
-}
-
 async function giveBack(
-  { tables, transactions, now }: World,
+  { tables, transactions }: World,
   session: Session,
   partitions: readonly number[],
 ): Promise<void> {
@@ -215,7 +181,6 @@ async function giveBack(
       const row = tables.partitionLease.get(String(partition));
       if (row?.node !== session.node) continue;
       tables.partitionLease.put({ ...row, node: null });
-      left(tables, partition, row.epoch, now());
     }
   });
   for (const partition of partitions) session.locks.delete(partition);

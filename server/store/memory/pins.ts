@@ -1,5 +1,5 @@
 // Pins of agent versions. As transactions are serial here, a pin waits for nobody.
-import type { Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
+import type { Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { RunHead } from "../run-head.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
@@ -41,16 +41,6 @@ export function createPins(world: PinWorld, { run }: Transactions): Pins {
         if (known) tables.versionPin.removeRow(known);
         return placeReady(world, of, transaction);
       }),
-    list: (namespaceId: number, queue: string) =>
-      run(() =>
-        tables.versionPin
-          .all()
-          .filter((row) => row.namespaceId === namespaceId && row.queue === queue)
-          .sort((a, b) =>
-            a.workflow === b.workflow ? a.version - b.version : a.workflow < b.workflow ? -1 : 1,
-          )
-          .map(({ definitionId: _, ...pin }): Pin => pin),
-      ),
   } satisfies Pins);
 }
 

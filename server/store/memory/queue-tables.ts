@@ -21,7 +21,7 @@ export interface PinRow extends Pin {
 }
 
 export interface QueueTables {
-  readonly queue: Table<QueueRow, "namespace">;
+  readonly queue: Table<QueueRow, never>;
   readonly pausedWorkflow: Table<PausedWorkflowRow, never>;
   readonly laneQuestion: Table<LaneQuestion, never>;
   readonly versionPin: Table<PinRow, "workflow">;
@@ -37,10 +37,10 @@ export function workflowKey({ namespaceId, workflow }: WorkflowRef): string {
 
 export function createTablesOfQueues(journal: Journal): QueueTables {
   return {
-    queue: createTable<QueueRow, "namespace">(journal, {
+    queue: createTable<QueueRow, never>(journal, {
       name: "queue",
       key: queueKey,
-      indexes: { namespace: (row) => row.namespaceId },
+      indexes: {},
     }),
     laneQuestion: createTable<LaneQuestion, never>(journal, {
       name: "lane_question",

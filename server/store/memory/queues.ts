@@ -1,17 +1,14 @@
 // Queues: what people say about them. As transactions are serial here, a pause waits for nobody.
 import type { Moment } from "../../core/attempt.ts";
 import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
-import {
-  type LanePause,
-  type LimitedLane,
-  type LockedQueue,
-  type Pause,
-  type QueuePage,
-  type QueueRecord,
-  type QueueRef,
-  type Queues,
-  READY_COUNTED_MAX,
-  type WorkflowRef,
+import type {
+  LanePause,
+  LimitedLane,
+  LockedQueue,
+  Pause,
+  QueueRef,
+  Queues,
+  WorkflowRef,
 } from "../queues.ts";
 import type { Tx } from "../store.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
@@ -79,39 +76,7 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
           tables.ready.put({ ...row, lane: -row.lane, transaction, number });
         return [...new Set(held.map(({ lane }) => -lane))];
       }),
-    workflowPause: (of: WorkflowRef) =>
-      run(() => tables.pausedWorkflow.get(workflowKey(of))?.pause ?? null),
-    namespacePause: (namespaceId: number) => run(() => rowOf({ namespaceId, queue: "" }).pause),
-    list: (namespaceId: number, { names, after, limit }: QueuePage) =>
-      run(() => {
-        const known = [
-          ...lanesOf({ namespaceId, queue: "" }),
-          ...tables.queue.where("namespace", namespaceId),
-        ];
-        const all = [...known.map(({ queue }) => queue), ...(names ?? [])];
-        return [...new Set(all)]
-          .filter((name) => name !== "" && (names === null || names.includes(name)))
-          .sort()
-          .filter((name) => after === null || name > after)
-          .slice(0, limit)
-          .map((name) => recordOf(rowOf({ namespaceId, queue: name })));
-      }),
   } satisfies Queues);
-
-  function recordOf({ namespaceId, queue, pause, limits }: QueueRow): QueueRecord {
-    const lanes = lanesOf({ namespaceId, queue }).map(({ lane }) => lane);
-    const count = (of: (lane: number) => number) => lanes.reduce((sum, lane) => sum + of(lane), 0);
-    return {
-      name: queue,
-      ready: count((lane) => {
-        const rows = [lane, -lane].flatMap((one) => tables.ready.where("lane", one));
-        return Math.min(READY_COUNTED_MAX, rows.length);
-      }),
-      leased: count((lane) => tables.lease.where("lane", lane).length),
-      pause,
-      limits,
-    };
-  }
 }
 
 function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {

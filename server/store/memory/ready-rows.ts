@@ -1,7 +1,8 @@
 // Ready rows as a claim walks them.
 import type { Moment } from "../../core/attempt.ts";
+import { movingSide } from "../../core/model.ts";
 import type { Mark, SeenMarks } from "../marks.ts";
-import type { ReadyRow, Tables } from "./tables.ts";
+import { pageStepOf, type ReadyRow, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 export function byAge(a: ReadyRow, b: ReadyRow): number {
@@ -10,9 +11,18 @@ export function byAge(a: ReadyRow, b: ReadyRow): number {
 
 /** Its time is not over, and it stands behind the mark of its lane and priority. */
 export function mayBeTaken(row: ReadyRow, now: Moment, marks: readonly Mark[]): boolean {
-  const { until } = row.ready;
+  const { until } = row;
   const mark = marks.find(({ lane, priority }) => lane === row.lane && priority === row.priority);
   return (until === null || until > now) && (!mark || BigInt(row.transaction) >= mark.from);
+}
+
+/** The task of a ready row, as its page says it. */
+export function readyTaskOf(tables: Tables, { runId, step }: Pick<ReadyRow, "runId" | "step">) {
+  const of = pageStepOf(tables, runId, step);
+  const ready = of && movingSide(of.step)?.state;
+  if (ready?.kind !== "READY" || !of?.terms)
+    throw new Error(`step ${step} of run ${runId} has a ready row and is not READY`);
+  return { ready, terms: of.terms };
 }
 
 export function seeMarks(

@@ -2,7 +2,7 @@
 import type { Unwatched } from "../../core/explanation.ts";
 import { partitionsOf, regionOf } from "../partition.ts";
 import { scheduleMoments } from "./schedules.ts";
-import type { Tables } from "./tables.ts";
+import { openRunsOf, type Tables } from "./tables.ts";
 
 export interface RegionWorld {
   readonly tables: Tables;
@@ -15,7 +15,7 @@ export interface RegionWorld {
 export function isUsed({ tables }: Pick<RegionWorld, "tables">, region: number): boolean {
   const isHere = ({ partition }: { readonly partition: number }) => regionOf(partition) === region;
   return (
-    tables.runOpen.all().some(isHere) ||
+    openRunsOf(tables).some(isHere) ||
     tables.outbox.all().some(isHere) ||
     tables.delivery.all().some((row) => isHere(row) && row.nextTryAt !== null) ||
     tables.triggerEnd.all().some(isHere) ||

@@ -1,20 +1,19 @@
 // Schedules and their fires in memory, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
-import {
-  type Fire,
-  type FireKey,
-  type FireRecord,
-  isAsleep,
-  type ScheduleRecord,
-  type Schedules,
-  type ScheduleTx,
+import type {
+  Fire,
+  FireKey,
+  FireRecord,
+  ScheduleRecord,
+  Schedules,
+  ScheduleTx,
 } from "../schedules.ts";
 import type { DueSchedule } from "../store.ts";
 import { createTable, type Table } from "./table.ts";
-import type { Tables } from "./tables.ts";
+import { pageOf, type Tables } from "./tables.ts";
 import type { Journal, Transactions } from "./transactions.ts";
 
-export interface ScheduleRow extends Omit<ScheduleRecord, "namespace" | "asleep"> {
+export interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
   readonly namespaceId: number;
   readonly deletedAt: Moment | null;
 }
@@ -62,14 +61,6 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
         return row ? recordOf(world, row) : null;
       }),
     byId: (ids) => run(() => recordsOf(world, ids)),
-    list: (namespaceId, { after, limit }) =>
-      run(() =>
-        there(tables.schedule.where("namespace", namespaceId))
-          .filter(({ name }) => after === null || name > after)
-          .sort((a, b) => (a.name < b.name ? -1 : 1))
-          .slice(0, limit)
-          .map((row) => recordOf(world, row)),
-      ),
     lastFires: (ids, limit) =>
       run(() =>
         ids.flatMap((id) =>
@@ -80,13 +71,6 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
             .map((row) => fireRecordOf(tables, row)),
         ),
       ),
-    asleep: () =>
-      run(() => {
-        const asleep = there(tables.schedule.all()).filter(
-          (row) => row.pause === null && isAsleep(row),
-        );
-        return { schedules: asleep.map(({ id, partition }) => ({ id, partition })), last: null };
-      }),
     delete: (namespaceId, name) =>
       run(() => {
         const row = named(tables, namespaceId, name);
@@ -121,15 +105,13 @@ function recordOf(
   return {
     ...row,
     next: placed,
-    asleep: pause === null && isAsleep(row),
     namespace: namespaceOf(namespaceId),
   };
 }
 
 function fireRecordOf(tables: Tables, row: FireRow): FireRecord {
   if (row.runId === null) return { ...row, runState: null };
-  const open = tables.runOpen.get(row.runId)?.run ?? tables.run.get(row.runId)?.ended?.run;
-  return { ...row, runState: open?.state.kind ?? null };
+  return { ...row, runState: pageOf(tables, row.runId, 0)?.head?.run.state.kind ?? null };
 }
 
 /** Those of a partition that have a moment to come. */

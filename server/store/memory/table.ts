@@ -18,10 +18,13 @@ export interface Table<Row, Index extends string> {
   where(index: Index, value: string | number): Row[];
 }
 
+/** null: an index leaves the row out. */
+type IndexOf<Row> = (row: Row) => string | number | null;
+
 export interface TableShape<Row, Index extends string> {
   readonly name: string;
   readonly key: (row: Row) => string;
-  readonly indexes: Readonly<Record<Index, (row: Row) => string | number>>;
+  readonly indexes: Readonly<Record<Index, IndexOf<Row>>>;
 }
 
 export function createTable<Row, Index extends string>(
@@ -30,11 +33,14 @@ export function createTable<Row, Index extends string>(
 ): Table<Row, Index> {
   const rows = new Map<string, Row>();
   const byName = new Map<string, RowIndex<Row>>();
-  for (const [index, keyOf] of Object.entries<(row: Row) => string | number>(indexes))
+  for (const [index, keyOf] of Object.entries<IndexOf<Row>>(indexes))
     byName.set(index, createIndex(keyOf));
   const all = [...byName.values()];
   const indexed = (row: Row): string[] =>
-    Object.entries<(row: Row) => string | number>(indexes).map(([at, of]) => `${at}=${of(row)}`);
+    Object.entries<IndexOf<Row>>(indexes).flatMap(([at, of]) => {
+      const value = of(row);
+      return value === null ? [] : [`${at}=${value}`];
+    });
 
   function replace(at: string, row: Row | undefined): void {
     const before = rows.get(at);
@@ -97,17 +103,19 @@ interface RowIndex<Row> {
   where(value: string | number): Row[];
 }
 
-function createIndex<Row>(keyOf: (row: Row) => string | number): RowIndex<Row> {
+function createIndex<Row>(keyOf: IndexOf<Row>): RowIndex<Row> {
   const groups = new Map<string | number, Map<string, Row>>();
   return {
     put(at, row) {
       const value = keyOf(row);
+      if (value === null) return;
       const group = groups.get(value);
       if (group) group.set(at, row);
       else groups.set(value, new Map([[at, row]]));
     },
     remove(at, row) {
       const value = keyOf(row);
+      if (value === null) return;
       const group = groups.get(value);
       group?.delete(at);
       if (group?.size === 0) groups.delete(value);

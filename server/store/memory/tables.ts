@@ -1,69 +1,54 @@
 // The tables of the memory store: the rows of migrations/, in the words of the core.
 //
-//   run, run_open         presence in run_open is what open means
-//   step                  forward and undo as stored: READY and LEASED are OPEN here
-//   ready, lease, due     a step that may run, is in an agent's hands, or waits for a moment
-//   attempt, intervention, escalation     appended
+//   run                   what a run is: written once
+//   page                  the state of a run (core/page)
+//   ready, lease          derived from pages
+//   payload, attempt_log  what has no room in a page
+//   intervention, escalation     appended
 //   signal, decision, step_override, message       what people and other runs have said to it
 //   step_kept             steps that have ended in a run before
 //   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
-//   run_count             how many runs were accepted and ended, by the minute
 //   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
-//   api_token, duration   who may call; what was learned of steps
+//   duration              what was learned of steps
 //   region, namespace, definition, workflow, lane, version_class       what changes seldom
-//   idempotency, agent_session, agent, lane_poller, writer, partition_lease, partition_history
-import type { Attempt, Counted, Moment } from "../../core/attempt.ts";
+//   idempotency, agent_session, agent, lane_poller, writer, partition_lease
+import type { Moment } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
-import type { End, Lease, Parent, Ready, Run } from "../../core/model.ts";
+import { isEnded, type LeaseCancel } from "../../core/model.ts";
+import type { LoggedAttempt, PayloadKey, PayloadRow } from "../../core/page/apply-pass.ts";
+import { attemptNumber } from "../../core/page/attempts.ts";
+import { type Page, type PageHead, type PageStep, pageNoOf } from "../../core/page/page.ts";
 import type { Payload } from "../../core/payload.ts";
 import type { Slot } from "../../core/slots.ts";
-import { attemptRowNumber } from "../attempts.ts";
-import type { Due, KeptInsert } from "../changes.ts";
-import type { AgentRecord, HandOverRecord } from "../operators.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
   InterventionRecord,
   SignalRecord,
 } from "../reads.ts";
+import type { KeptInsert } from "../rows-of-effects.ts";
 import { endedRun } from "../run-head.ts";
-import type { StepColumns } from "../step-row.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
-import { type ActivityTables, createTablesOfActivity } from "./activity.ts";
 import { type CatalogueTables, createTablesOfCatalogue } from "./catalogue-tables.ts";
 import { type CircuitTables, createTablesOfCircuits } from "./circuit-tables.ts";
 import { createTablesOfDurations, type DurationTables } from "./durations.ts";
 import { createTablesOfOutbox, type OutboxTables } from "./outbox-tables.ts";
+import { createTablesOfProcesses, type ProcessTables } from "./process-tables.ts";
 import { createTablesOfQueues, type QueueTables } from "./queue-tables.ts";
 import { createTablesOfSchedules, type ScheduleTables } from "./schedules.ts";
 import { createTable, type Table } from "./table.ts";
-import { createTablesOfTokens, type TokenTables } from "./tokens.ts";
 import type { Journal } from "./transactions.ts";
 import { createTablesOfTriggers, type TriggerTables } from "./trigger-tables.ts";
 
-export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {
-  readonly cancelNote: string | null;
-  /** As its open row says it. */
-  readonly childOf: Parent | null;
-  /** Written once, at the end; until then `run_open` says how it stands. */
-  readonly ended: { readonly run: EndedRun; readonly at: Moment } | null;
-}
+export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {}
 
-/** What is kept of a run's state: its counters go with the open row. */
-export interface EndedRun extends Pick<Run, "version" | "warnings"> {
-  readonly state: End;
-}
-
-export interface OpenRunRow extends RunRef {
-  readonly run: Run;
+export interface PageRow extends RunRef {
+  readonly page: Page;
+  /** May come too early, never too late; null: nothing of the page happens by itself. */
   readonly wakeAt: Moment | null;
-}
-
-export interface StepRow extends StepColumns {
-  readonly runId: RunId;
 }
 
 /** What is of one step, in a partition that somebody watches. */
@@ -78,36 +63,24 @@ export interface ReadyRow extends StepRef {
   /** Place within the priority: the transaction that made it ready, then its number there. */
   readonly transaction: number;
   readonly number: number;
-  readonly ready: Ready;
-  readonly attemptMs: number;
-  readonly heartbeatMs: number;
-  readonly cancelMs: number;
-  readonly stallMs: number | null;
-  readonly slowAfterMs: number | null;
-  readonly plain: boolean;
+  /** It may not run past this moment; null: no bound. */
+  readonly until: Moment | null;
 }
 
 export interface LeaseRow extends StepRef {
   readonly lane: number;
-  readonly lease: Lease;
-  readonly slowAfterMs: number | null;
-  readonly progress: string | null;
-  readonly details: Payload | null;
+  readonly session: string;
+  readonly fence: number;
+  readonly secret: string;
+  readonly pollSeq: number;
+  readonly grantedAt: Moment;
+  readonly heartbeatMs: number;
+  /** Whether its agent has to stop. */
+  readonly cancel: LeaseCancel["kind"];
 }
 
-export interface DueRow extends StepRef {
-  readonly due: Due;
-}
-
-export interface AttemptRow {
-  readonly runId: RunId;
-  readonly attempt: Attempt;
-  readonly counted: Counted;
-  /** Place in the order in which attempts were written. */
-  readonly number: number;
-  readonly progress: string | null;
-  readonly details: Payload | null;
-}
+export type PayloadOfRun = PayloadRow & { readonly runId: RunId };
+export type AttemptOfLog = LoggedAttempt & { readonly runId: RunId };
 
 export interface EscalationRow extends EscalationRecord, RunRef {
   readonly wakeAt: Moment | null;
@@ -140,54 +113,21 @@ export interface KeyRow extends Omit<KeyReservation, "keepMs"> {
   readonly expiresAt: Moment;
 }
 
-export interface AgentSessionRow {
-  readonly session: string;
-  readonly namespaceId: number;
-  readonly agentId: string;
-  readonly agentVersion: string;
-  readonly lastBeatAt: Moment;
-}
-
-export interface AgentRow extends Omit<AgentRecord, "lastBeatAt" | "held"> {
-  readonly namespaceId: number;
-  readonly calledAt: Moment;
-}
-
-export interface LanePollerRow {
-  readonly lane: number;
-  readonly node: string;
-  readonly seenAt: Moment;
-}
-
-/** All slots of a process in one row: transactions are serial, and a take-over fences them all. */
-export interface WriterRow {
-  readonly node: string;
-}
-
-export interface PartitionRow {
-  readonly partition: number;
-  readonly node: string | null;
-  readonly epoch: number;
-  readonly takenAt: Moment;
-}
-
 export interface Tables
   extends OutboxTables,
     QueueTables,
     ScheduleTables,
     TriggerTables,
     CircuitTables,
-    ActivityTables,
     CatalogueTables,
     DurationTables,
-    TokenTables {
-  readonly run: Table<RunRow, "namespace" | "definition">;
-  readonly runOpen: Table<OpenRunRow, "partition">;
-  readonly step: Table<StepRow, "run">;
-  readonly ready: Table<ReadyRow, "lane" | "partition">;
-  readonly lease: Table<LeaseRow, "lane" | "session" | "partition">;
-  readonly due: Table<DueRow, "partition">;
-  readonly attempt: Table<AttemptRow, "run" | "step">;
+    ProcessTables {
+  readonly run: Table<RunRow, "namespace">;
+  readonly page: Table<PageRow, "run" | "open" | "waking">;
+  readonly ready: Table<ReadyRow, "lane" | "partition" | "run">;
+  readonly lease: Table<LeaseRow, "lane" | "session" | "partition" | "run">;
+  readonly payload: Table<PayloadOfRun, "run">;
+  readonly attemptLog: Table<AttemptOfLog, "run">;
   readonly intervention: Table<InterventionRecord, "run">;
   readonly escalation: Table<EscalationRow, "run" | "namespace" | "partition">;
   readonly signal: Table<SignalRow, "run">;
@@ -197,28 +137,69 @@ export interface Tables
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly slot: Table<SlotRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
-  readonly agentSession: Table<AgentSessionRow, never>;
-  readonly agent: Table<AgentRow, never>;
-  readonly lanePoller: Table<LanePollerRow, "lane">;
-  readonly writer: Table<WriterRow, never>;
-  readonly partitionLease: Table<PartitionRow, never>;
-  readonly partitionHistory: Table<HandOverRecord, "partition">;
 }
 
 export function stepKey(runId: RunId, step: number): string {
   return `${runId}/${step}`;
 }
 
-export function attemptKey(
-  runId: RunId,
-  { step, fence, kind, n }: Pick<Attempt, "step" | "fence" | "kind" | "n">,
-): string {
-  return `${stepKey(runId, step)}/${fence}/${kind}/${n}`;
+export function pageKey(runId: RunId, no: number): string {
+  return `${runId}/${no}`;
 }
 
-/** The key of the row that an attempt is written as. */
-export function attemptRowKey(runId: RunId, attempt: Attempt): string {
-  return attemptKey(runId, { ...attempt, n: attemptRowNumber(attempt) });
+/** null: there is no such page. */
+export function pageOf(tables: Tables, runId: RunId, no: number): Page | null {
+  return tables.page.get(pageKey(runId, no))?.page ?? null;
+}
+
+/** null: the step was never touched. */
+export function pageStepOf(tables: Tables, runId: RunId, place: number): PageStep | null {
+  return pageOf(tables, runId, pageNoOf(place))?.steps.get(place) ?? null;
+}
+
+export function pagesOf(tables: Tables, runId: RunId): readonly Page[] {
+  const rows = tables.page.where("run", runId).sort((a, b) => a.page.no - b.page.no);
+  return rows.map(({ page }) => page);
+}
+
+/** By place, in their order. */
+export function stepsOf(tables: Tables, runId: RunId): readonly PageStep[] {
+  return pagesOf(tables, runId)
+    .flatMap((page) => [...page.steps.values()])
+    .sort((a, b) => a.step.no - b.step.no);
+}
+
+export function runStateOf(tables: Tables, runId: RunId): PageHead {
+  const head = pageOf(tables, runId, 0)?.head;
+  if (!head) throw new Error(`run ${runId} has no first page`);
+  return head;
+}
+
+export function isOpen(tables: Tables, runId: RunId): boolean {
+  return isOpenHead(pageOf(tables, runId, 0)?.head ?? null);
+}
+
+function isOpenHead(head: PageHead | null): head is PageHead {
+  return head !== null && !isEnded(head.run.state);
+}
+
+/** The open runs of a partition; left out: all. */
+export function openRunsOf(
+  tables: Tables,
+  partition?: number,
+): readonly (RunRef & { readonly head: PageHead })[] {
+  const rows = partition === undefined ? tables.page.all() : tables.page.where("open", partition);
+  return rows.flatMap(({ runId, partition: of, page: { head } }) =>
+    isOpenHead(head) ? [{ runId, partition: of, head }] : [],
+  );
+}
+
+export function payloadKey(runId: RunId, { step, kind, fence, n, what }: PayloadKey): string {
+  return `${stepKey(runId, step)}/${fence}/${kind}/${n}/${what}`;
+}
+
+function loggedKey({ runId, ...of }: AttemptOfLog): string {
+  return `${stepKey(runId, of.step)}/${of.fence}/${of.kind}/${attemptNumber(of)}`;
 }
 
 export function interventionKey(
@@ -231,15 +212,18 @@ export function keyOfKey({ namespaceId, key }: ConcurrencyKey): string {
   return `${namespaceId}/${key}`;
 }
 
-export function headOf(row: RunRow, run: Run): RunHead {
-  const { runId, partition, namespaceId, definitionId, priority } = row;
+export function headOf(
+  row: RunRow,
+  { namespaceId, definitionId, priority, run }: PageHead,
+): RunHead {
+  const { runId, partition } = row;
   return { runId, partition, namespaceId, definitionId, priority, run };
 }
 
-/** A late report may still open a question about a run that has ended, so theirs are counted. */
-export function endedHeadOf(tables: Tables, row: RunRow, ended: EndedRun): RunHead {
-  const escalations = tables.escalation.where("run", row.runId).length;
-  return headOf(row, endedRun(ended.state, { ...ended, escalations }));
+/** Of a run that has ended. */
+export function endedHeadOf(row: RunRow, { run, ...head }: PageHead): RunHead {
+  if (!isEnded(run.state)) throw new Error(`run ${row.runId} is open`);
+  return headOf(row, { ...head, run: endedRun(run.state, run) });
 }
 
 export function overrideKey({ runId, step, strategy }: Omit<OverrideRow, "input">): string {
@@ -256,44 +240,46 @@ const partitionOf = (row: RunRef): number => row.partition;
 
 export function createTables(journal: Journal): Tables {
   return Object.freeze({
-    run: createTable<RunRow, "namespace" | "definition">(journal, {
+    run: createTable<RunRow, "namespace">(journal, {
       name: "run",
       key: runOf,
-      indexes: { namespace: (row) => row.namespaceId, definition: (row) => row.definitionId },
+      indexes: { namespace: (row) => row.namespaceId },
     }),
-    runOpen: createTable<OpenRunRow, "partition">(journal, {
-      name: "run_open",
-      key: runOf,
-      indexes: { partition: partitionOf },
+    page: createTable<PageRow, "run" | "open" | "waking">(journal, {
+      name: "run_page",
+      key: (row) => pageKey(row.runId, row.page.no),
+      indexes: {
+        run: runOf,
+        // First pages of open runs, by partition.
+        open: (row) => (isOpenHead(row.page.head) ? row.partition : null),
+        // Pages with a timer, by partition.
+        waking: (row) => (row.wakeAt === null ? null : row.partition),
+      },
     }),
-    step: createTable<StepRow, "run">(journal, {
-      name: "step",
-      key: (row) => stepKey(row.runId, row.no),
-      indexes: { run: runOf },
-    }),
-    ready: createTable<ReadyRow, "lane" | "partition">(journal, {
+    ready: createTable<ReadyRow, "lane" | "partition" | "run">(journal, {
       name: "ready",
       key: ofStep,
-      indexes: { lane: (row) => row.lane, partition: partitionOf },
+      indexes: { lane: (row) => row.lane, partition: partitionOf, run: runOf },
     }),
-    lease: createTable<LeaseRow, "lane" | "session" | "partition">(journal, {
+    lease: createTable<LeaseRow, "lane" | "session" | "partition" | "run">(journal, {
       name: "lease",
       key: ofStep,
       indexes: {
         lane: (row) => row.lane,
-        session: (row) => row.lease.session,
+        session: (row) => row.session,
         partition: partitionOf,
+        run: runOf,
       },
     }),
-    due: createTable<DueRow, "partition">(journal, {
-      name: "due",
-      key: ofStep,
-      indexes: { partition: partitionOf },
+    payload: createTable<PayloadOfRun, "run">(journal, {
+      name: "payload",
+      key: (row) => payloadKey(row.runId, row),
+      indexes: { run: runOf },
     }),
-    attempt: createTable<AttemptRow, "run" | "step">(journal, {
-      name: "attempt",
-      key: (row) => attemptRowKey(row.runId, row.attempt),
-      indexes: { run: runOf, step: (row) => stepKey(row.runId, row.attempt.step) },
+    attemptLog: createTable<AttemptOfLog, "run">(journal, {
+      name: "attempt_log",
+      key: loggedKey,
+      indexes: { run: runOf },
     }),
     intervention: createTable<InterventionRecord, "run">(journal, {
       name: "intervention",
@@ -306,11 +292,14 @@ export function createTables(journal: Journal): Tables {
     ...createTablesOfSchedules(journal),
     ...createTablesOfTriggers(journal),
     ...createTablesOfCircuits(journal),
-    ...createTablesOfActivity(journal),
-    ...createTablesOfTokens(journal),
     ...createTablesOfCatalogue(journal),
     ...createTablesOfDurations(journal),
-    ...createSmallTables(journal),
+    ...createTablesOfProcesses(journal),
+    idempotency: createTable<KeyRow, never>(journal, {
+      name: "idempotency",
+      key: keyOfKey,
+      indexes: {},
+    }),
   });
 }
 
@@ -352,49 +341,6 @@ function createTablesOfPeople(
       name: "slot",
       key: runOf,
       indexes: { key: keyOfKey },
-    }),
-  };
-}
-
-function createSmallTables(
-  journal: Journal,
-): Pick<Tables, "idempotency" | "agentSession" | "agent" | "lanePoller" | "writer"> &
-  Pick<Tables, "partitionLease" | "partitionHistory"> {
-  return {
-    idempotency: createTable<KeyRow, never>(journal, {
-      name: "idempotency",
-      key: keyOfKey,
-      indexes: {},
-    }),
-    agentSession: createTable<AgentSessionRow, never>(journal, {
-      name: "agent_session",
-      key: (row) => row.session,
-      indexes: {},
-    }),
-    agent: createTable<AgentRow, never>(journal, {
-      name: "agent",
-      key: (row) => row.session,
-      indexes: {},
-    }),
-    lanePoller: createTable<LanePollerRow, "lane">(journal, {
-      name: "lane_poller",
-      key: (row) => `${row.lane}/${row.node}`,
-      indexes: { lane: (row) => row.lane },
-    }),
-    writer: createTable<WriterRow, never>(journal, {
-      name: "writer",
-      key: (row) => row.node,
-      indexes: {},
-    }),
-    partitionLease: createTable<PartitionRow, never>(journal, {
-      name: "partition_lease",
-      key: (row) => String(row.partition),
-      indexes: {},
-    }),
-    partitionHistory: createTable<HandOverRecord, "partition">(journal, {
-      name: "partition_history",
-      key: (row) => `${row.partition}/${row.epoch}`,
-      indexes: { partition: (row) => row.partition },
     }),
   };
 }

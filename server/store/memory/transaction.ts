@@ -6,7 +6,7 @@
 import type { EndedAttempt, Moment } from "../../core/attempt.ts";
 import { isWanted } from "../../core/event.ts";
 import type { Step } from "../../core/model.ts";
-import { TASKS, taskOf } from "../attempts.ts";
+import { endedTasksOf } from "../page-reads.ts";
 import type {
   ReadyRow as ClaimableRow,
   KeyHolder,
@@ -18,27 +18,29 @@ import type {
   Tx,
 } from "../store.ts";
 import { trialsOf } from "./circuits.ts";
+import { rewriteDerived } from "./consistency.ts";
 import { factsOf } from "./facts.ts";
 import { grant } from "./grant.ts";
 import { itemOutputsOf } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
+import { attemptsOf, type Writing } from "./pages.ts";
 import { ownsStill } from "./partitions.ts";
 import { freedLanes, lanePause, limitedLane, type QueueWorld, queueLocksOf } from "./queues.ts";
 import { decisionsOf, messagesOf, signalsOf } from "./reads.ts";
-import { byAge, mayBeTaken } from "./ready-rows.ts";
+import { byAge, mayBeTaken, readyTaskOf } from "./ready-rows.ts";
 import { type ScheduleWorld, schedulesLockedBy } from "./schedules.ts";
-import { stepOfRow } from "./step-rows.ts";
-import { sweepingOf } from "./stored-runs.ts";
 import {
-  type AttemptRow,
   endedHeadOf,
   headOf,
+  isOpen,
   keyOfKey,
+  pageStepOf,
   type ReadyRow,
-  stepKey,
+  runStateOf,
+  stepsOf,
   type Tables,
 } from "./tables.ts";
-import { insertRun, type Writing, writePass } from "./write.ts";
+import { insertRun, writePass } from "./write.ts";
 
 /**
  * Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. There
@@ -104,7 +106,10 @@ export function openTransaction(
     ...schedulesLockedBy(open),
     ...writingOf(open),
     ...claimingOf(open),
-    ...sweepingOf(open),
+    rewriteDerived: async (runs: readonly RunRef[]) => {
+      open.enter("runs");
+      return rewriteDerived(open, runs);
+    },
   });
   return {
     tx,
@@ -133,7 +138,8 @@ function lockingOf(open: Open): Pick<Tx, "holdWriter" | "reserveKeys" | "lockRun
     endedRuns: async (runs) =>
       runs.flatMap(({ runId }) => {
         const row = tables.run.get(runId);
-        return row?.ended ? [endedHeadOf(tables, row, row.ended.run)] : [];
+        if (!row || isOpen(tables, runId)) return [];
+        return [endedHeadOf(row, runStateOf(tables, runId))];
       }),
   };
 }
@@ -149,17 +155,17 @@ function reserve({ tables, now }: Open, { keepMs, ...wanted }: KeyReservation): 
   const { namespaceId, key } = wanted;
   const held = tables.idempotency.get(keyOfKey(wanted));
   // An expired key is kept while its run is open.
-  const mine = !held || (held.expiresAt < now && !tables.runOpen.get(held.runId));
+  const mine = !held || (held.expiresAt < now && !isOpen(tables, held.runId));
   if (mine) tables.idempotency.put({ ...wanted, expiresAt: now + keepMs });
   const { runId, digest } = mine ? wanted : held;
   return { namespaceId, key, runId, digest, mine };
 }
 
 function lock({ tables, locked }: Open, { runId, partition }: RunRef): RunHead | null {
-  const open = tables.runOpen.get(runId);
-  if (open?.partition !== partition) return null;
+  const row = tables.run.get(runId);
+  if (row?.partition !== partition || !isOpen(tables, runId)) return null;
   locked.add(runId);
-  return headOf(tables.run.expect(runId), open.run);
+  return headOf(row, runStateOf(tables, runId));
 }
 
 type Loading =
@@ -178,7 +184,7 @@ function loadingOf(open: Open): Pick<Tx, Loading> {
   return {
     loadSteps: async (wanted) => {
       open.enter("steps");
-      return new Map(wanted.map((one) => [one.runId, stepsOf(open, one)]));
+      return new Map(wanted.map((one) => [one.runId, wantedSteps(open, one)]));
     },
     lastBeats: async (sessions) => {
       open.enter("steps");
@@ -192,7 +198,8 @@ function loadingOf(open: Open): Pick<Tx, Loading> {
     loadAttempts: async (keys) => {
       const found = new Map<RunId, EndedAttempt[]>();
       for (const { runId, step, fence } of keys) {
-        const ended = endedAttempts(tables, stepKey(runId, step), fence);
+        const of = pageStepOf(tables, runId, step);
+        const ended = of ? endedTasksOf(step, attemptsOf(tables, runId, of), fence) : [];
         if (ended.length > 0) found.set(runId, [...(found.get(runId) ?? []), ...ended]);
       }
       return found;
@@ -238,43 +245,22 @@ function ofEach<Value>(
   return new Map(all.filter(([, values]) => values.length > 0));
 }
 
-function stepsOf(open: Open, { runId, ...wanted }: StepsWanted): ReadonlyMap<number, Step> {
+function wantedSteps(open: Open, { runId, ...wanted }: StepsWanted): ReadonlyMap<number, Step> {
   expectLocked(open, runId, "load the steps");
   const { tables } = open;
   const isNamed = !wanted.whole && wanted.undoing.length === 0;
-  const rows = isNamed
-    ? wanted.places.flatMap((no) => tables.step.get(stepKey(runId, no)) ?? [])
-    : [...tables.step.where("run", runId)];
+  const found = isNamed
+    ? wanted.places.flatMap((no) => pageStepOf(tables, runId, no) ?? [])
+    : stepsOf(tables, runId);
   const steps = new Map(
-    rows.sort((a, b) => a.no - b.no).map((row) => [row.no, stepOfRow(tables, row)]),
+    found.map(({ step }) => [step.no, step] as const).sort(([a], [b]) => a - b),
   );
   return isNamed ? steps : new Map([...steps].filter(([, step]) => isWanted(wanted, step, steps)));
 }
 
-function endedAttempts(tables: Tables, at: string, fence: number): readonly EndedAttempt[] {
-  return tables.attempt
-    .where("step", at)
-    .flatMap((row) => (row.attempt.fence === fence ? endedAttempt(row) : []))
-    .sort((a, b) => TASKS.indexOf(a.kind) - TASKS.indexOf(b.kind) || a.n - b.n);
-}
-
-function endedAttempt({ attempt: ended, counted }: AttemptRow): readonly EndedAttempt[] {
-  const { step, fence, n, attempt, secret, startedAt, outcome, digest } = ended;
-  const kind = taskOf(ended.kind);
-  if (!kind || secret === null) return [];
-  const [agentId, session] = [ended.agentId ?? "", ended.session ?? ""];
-  const transient = outcome.kind === "failure" && outcome.class === "transient";
-  return [
-    {
-      ...{ step, kind, fence, n, attempt, secret, agentId, session, startedAt },
-      ...{ outcome: outcome.kind, transient, counted, digest },
-    },
-  ];
-}
-
 /** Ended runs change no more, and need no lock. */
 function expectLocked({ tables, locked }: Open, runId: RunId, to: string): void {
-  if (tables.runOpen.get(runId) && !locked.has(runId))
+  if (isOpen(tables, runId) && !locked.has(runId))
     throw new Error(`to ${to} of run ${runId} it must be locked before`);
 }
 
@@ -365,22 +351,23 @@ function claimingOf(
           .filter((row) => mayBeTaken(row, now, marks))
           .sort(byAge)
           .slice(0, limit)
-          .map(claimable),
+          .map((row) => claimable(tables, row)),
       );
       return { rows, limited };
     },
     grant: async (grants) => {
       open.enter("writes and claims");
-      return grants.map((one) => grant(tables, now, one));
+      return grants.map((one) => grant(open, one));
     },
     placeReady: async () => [...open.filled],
   };
 }
 
-function claimable(row: ReadyRow): ClaimableRow {
+function claimable(tables: Tables, row: ReadyRow): ClaimableRow {
   const { runId, partition, step, lane, priority } = row;
-  const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = row;
-  const { task, fence, attempt, readyAt, until, avoid } = row.ready;
+  const { ready, terms } = readyTaskOf(tables, row);
+  const { attemptMs, heartbeatMs, cancelMs, stallMs, plain } = terms;
+  const { task, fence, attempt, readyAt, until, avoid } = ready;
   return {
     ...{ runId, partition, step, lane, priority, task, fence, attempt, readyAt, until, avoid },
     ...{ attemptMs, heartbeatMs, cancelMs, stallMs, plain },

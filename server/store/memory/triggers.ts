@@ -1,7 +1,7 @@
 // Triggers, what ended runs have set off, and what was refused, in memory, as the .sql statements
 // of the same names do.
 import type { Moment } from "../../core/attempt.ts";
-import type { End } from "../../core/model.ts";
+import { type End, isEnded } from "../../core/model.ts";
 import type { Namespace, NewRun, RunId } from "../store.ts";
 import {
   END_AGAIN_MS,
@@ -12,7 +12,7 @@ import {
   type Refused,
   type Triggers,
 } from "../triggers.ts";
-import type { RunRow, Tables } from "./tables.ts";
+import { pageOf, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 import { refusalKey, type TriggerEndRow, type TriggeredRow, triggerKey } from "./trigger-tables.ts";
 
@@ -33,13 +33,6 @@ export function createTriggers(world: TriggerWorld, { run }: Transactions): Trig
         const { namespaceId: _, ...known } = row;
         return known;
       }),
-    list: (namespaceId) =>
-      run(() =>
-        tables.trigger
-          .where("namespace", namespaceId)
-          .sort((a, b) => (a.definition.name < b.definition.name ? -1 : 1))
-          .map(({ namespaceId: _, secret: __, ...record }) => record),
-      ),
     delete: (namespaceId, name) =>
       run(() => {
         const key = triggerKey(namespaceId, name);
@@ -52,15 +45,6 @@ export function createTriggers(world: TriggerWorld, { run }: Transactions): Trig
       run(() => {
         for (const one of refused) refuse(world, one);
       }),
-    refusals: (namespaceId, trigger, limit) =>
-      run(() =>
-        tables.refusal
-          .where("namespace", namespaceId)
-          .filter((row) => trigger === null || row.trigger === trigger)
-          .sort((a, b) => b.lastAt - a.lastAt || b.no - a.no)
-          .slice(0, limit)
-          .map(({ namespaceId: _, no: __, ...record }) => record),
-      ),
     ended: (partitions, limit) =>
       run(() =>
         partitions
@@ -148,15 +132,16 @@ export function forgetTriggered(
   by: Moment,
   rowsMax: number,
 ): readonly TriggeredRow[] {
-  const waiting = tables.triggerEnd
-    .all()
-    .map(({ partition, runId }) => ({ partition, at: tables.run.get(runId)?.ended?.at ?? 0 }));
+  const waiting = tables.triggerEnd.all().map(({ partition, runId }) => ({
+    partition,
+    at: pageOf(tables, runId, 0)?.head?.endedAt ?? 0,
+  }));
   const old = tables.triggered.all().filter(({ runId }) => {
     const run = tables.run.get(runId);
     if (!run) return true;
-    const { ended, partition } = run;
-    if (ended === null || ended.at > by) return false;
-    return !waiting.some((one) => one.partition === partition && one.at <= ended.at);
+    const { endedAt } = runStateOf(tables, runId);
+    if (endedAt === null || endedAt > by) return false;
+    return !waiting.some((one) => one.partition === run.partition && one.at <= endedAt);
   });
   for (const row of old.slice(0, rowsMax)) tables.triggered.removeRow(row);
   return old;
@@ -164,9 +149,10 @@ export function forgetTriggered(
 
 function endedFor({ tables, namespaceOf }: TriggerWorld, row: TriggerEndRow): EndedFor {
   const { id, trigger, namespaceId, runId } = row;
-  const { definitionId, ended } = tables.run.expect(runId);
-  if (!ended) throw new Error(`run ${runId} has set off ${trigger}, and has not ended`);
-  const { kind: state, reason } = ended.run.state;
+  const { definitionId } = tables.run.expect(runId);
+  const end = runStateOf(tables, runId).run.state;
+  if (!isEnded(end)) throw new Error(`run ${runId} has set off ${trigger}, and has not ended`);
+  const { kind: state, reason } = end;
   const known = tables.trigger.get(triggerKey(namespaceId, trigger));
   return {
     ...{ id, trigger, definition: known?.definition ?? null, runId, definitionId, state, reason },

@@ -1,64 +1,37 @@
-// Writes a pass: the rows of `rowChanges`, guarded as in SQL. A row that a change expects and that
-// is not there, or the other way round, is a bug of ours: it throws, and the transaction leaves
-// nothing.
-import type { Attempt, Moment } from "../../core/attempt.ts";
+// Writes a pass: the pages of its run with what is derived from them (pages.ts), and the rows that
+// its effects append. A row that a change expects and that is not there, or the other way round, is
+// a bug of ours: it throws, and the transaction leaves nothing.
+import type { Moment } from "../../core/attempt.ts";
 import type { Intervention } from "../../core/history.ts";
-import { isEnded, type Lease, type Ready } from "../../core/model.ts";
-import { taskOf } from "../attempts.ts";
-import {
-  type Actor,
-  type Due,
-  MESSAGE_GRACE_MS,
-  type PassRecord,
-  type RowChanges,
-  rowChanges,
-} from "../changes.ts";
+import { isEnded } from "../../core/model.ts";
+import { applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
+import type { Page } from "../../core/page/page.ts";
 import { type EndedTask, endedTasks } from "../ended-tasks.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
-import type { EscalationClaim, NewRun, RunHead, RunRef } from "../store.ts";
-import { countRun } from "./activity.ts";
+import type { Actor, PassRecord } from "../pass-record.ts";
+import { MESSAGE_GRACE_MS, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
+import type { EscalationClaim, NewRun, RunRef } from "../store.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
-import { pinnedLane } from "./pins.ts";
-import { workflowKey } from "./queue-tables.ts";
-import type { QueueWorld } from "./queues.ts";
-import { stepRow } from "./step-rows.ts";
-import {
-  attemptKey,
-  attemptRowKey,
-  type DueRow,
-  interventionKey,
-  type LeaseRow,
-  messageKey,
-  type ReadyRow,
-  stepKey,
-  type Tables,
-} from "./tables.ts";
+import { firstPage, putApplied, putPage, type Writing } from "./pages.ts";
+import { interventionKey, messageKey, pageOf, type Tables } from "./tables.ts";
 import { insertTriggered, setOff } from "./triggers.ts";
 
-/** The transaction that writes. */
-export interface Writing {
-  readonly tables: Tables;
-  readonly now: Moment;
-  readonly transaction: number;
-  /** The next number within it. */
-  readonly nextNumber: () => number;
-  readonly world: Pick<QueueWorld, "tables" | "lanes">;
-}
-
 /** A run may end in its first pass: every step of it is skipped. It is never open then. */
-export function insertRun({ tables, now }: Writing, begun: NewRun): void {
-  const { run, wakeAt, triggered: _, ...row } = begun;
-  const { runId, partition } = row;
-  const { state, version, warnings } = run;
-  const ended = isEnded(state) ? { run: { state, version, warnings }, at: now } : null;
-  const inserted = { ...row, cancelNote: null, childOf: run.parent, ended };
-  tables.run.insert(inserted);
+export function insertRun(writing: Writing, begun: NewRun): void {
+  const { tables, now } = writing;
+  const { run, wakeAt: _, triggered: __, ...row } = begun;
+  const { runId, partition, namespaceId, definitionId, priority } = row;
+  const { state } = run;
+  tables.run.insert(row);
+  const endedAt = isEnded(state) ? now : null;
+  const of = { namespaceId, definitionId, priority };
+  const head = { ...of, run, endedAt, cancelNote: null, hasMore: false };
+  putPage(writing, { runId, partition }, firstPage(head));
   insertTriggered(tables, begun);
-  countRun(tables, inserted, "ACCEPTED", inserted.createdAt);
-  if (ended) tellOfEnd(tables, inserted);
-  if (ended) setOff(tables, now, inserted, ended.run.state);
-  else tables.runOpen.insert({ runId, partition, run, wakeAt });
-  if (ended) countRun(tables, inserted, ended.run.state.kind, now);
+  if (isEnded(state)) {
+    tellOfEnd(tables, row);
+    setOff(tables, now, row, state);
+  }
 }
 
 /** Returns the lanes of the leases that have gone and of new ready rows, and what has ended. */
@@ -70,152 +43,37 @@ export function writePass(
   readonly filled: readonly number[];
   readonly ended: readonly EndedTask[];
 } {
-  const changes = rowChanges(record);
-  writeRun(writing, changes);
-  const { step: steps } = writing.tables;
-  for (const step of changes.stepsNew) {
-    const row = stepRow(changes.head.runId, step);
-    if (changes.replaces) steps.put(row);
-    else steps.insert(row);
+  const { tables, now } = writing;
+  const { head, before, after } = record;
+  const changes = rowsOfEffects(record);
+  const { state } = after.run;
+  const ends = isEnded(state) && !isEnded(before.run.state);
+  const applied = applyPass(pagesFor(tables, record), { ...record, endedAt: ends ? now : null });
+  const { filled, leasesGone } = putApplied(writing, head, applied);
+  if (ends) {
+    const row = tables.run.expect(head.runId);
+    tellOfEnd(tables, row);
+    setOff(tables, now, row, state);
   }
-  for (const step of changes.stepsChanged) {
-    steps.expect(stepKey(changes.head.runId, step.no));
-    steps.put(stepRow(changes.head.runId, step));
-  }
-  const leases = writeMoving(writing, changes);
-  writeAttempts(writing, changes, leases);
   writeInterventions(writing, changes);
   writeEscalations(writing, changes);
   writePeople(writing, changes);
   writeMessages(writing, changes);
-  const lanes = [...leases.values()].map(({ lane }) => lane);
-  const filled = changes.readyNew.flatMap(({ step }) => {
-    const { lane } = writing.tables.ready.expect(stepKey(changes.head.runId, step));
-    return lane > 0 ? [lane] : [];
-  });
-  return { lanes, filled, ended: endedTasks([changes], lanes) };
+  const lanes = leasesGone.map(({ terms }) => terms.lane);
+  return { lanes, filled, ended: endedTasks(record, leasesGone) };
 }
 
-function writeRun({ tables, now }: Writing, changes: RowChanges): void {
-  const { head, run, cancelNote, wakeAt } = changes;
-  const noted = tables.run.expect(head.runId);
-  const row = cancelNote === null ? noted : { ...noted, cancelNote };
-  if (row !== noted) tables.run.put(row);
-  if (run === null) return;
-  const open = tables.runOpen.expect(head.runId);
-  const { state, version, warnings } = run;
-  if (isEnded(state)) {
-    tables.runOpen.remove(head.runId);
-    tables.run.put({ ...row, ended: { run: { state, version, warnings }, at: now } });
-    tellOfEnd(tables, row);
-    setOff(tables, now, row, state);
-    countRun(tables, row, state.kind, now);
-  } else {
-    tables.runOpen.put({ ...open, run, wakeAt });
-  }
-}
-
-/** Moves what is beside the step rows; returns the leases that have gone, by step. */
-function writeMoving(writing: Writing, changes: RowChanges): ReadonlyMap<number, LeaseRow> {
-  const { tables } = writing;
-  const { runId, partition, priority } = changes.head;
-  const at = (step: number): string => stepKey(runId, step);
-  for (const { step, ready } of changes.readyGone)
-    expectReady(tables.ready.remove(at(step)), ready);
-  for (const { step, due } of changes.dueGone) expectDue(tables.due.remove(at(step)), due);
-  const gone = new Map(
-    changes.leaseGone.map(({ step, lease }) => {
-      const row = tables.lease.remove(at(step));
-      expectLease(row, lease);
-      return [step, row];
+/** The pages that hold what the pass has changed. */
+function pagesFor(tables: Tables, record: PassRecord): ReadonlyMap<number, Page> {
+  return new Map(
+    pagesTouched(record).flatMap((no) => {
+      const page = pageOf(tables, record.head.runId, no);
+      return page ? [[no, page] as const] : [];
     }),
   );
-  for (const { step, lane, ready, task, workflow, slowAfterMs, plain } of changes.readyNew) {
-    const { attemptMs, heartbeatMs, cancelMs, stallMs } = task.timeouts;
-    const { namespaceId, definitionId } = changes.head;
-    const of = { namespaceId, workflow, definitionId };
-    const pinned = pinnedLane(writing.world, lane, of);
-    const paused = tables.pausedWorkflow.get(workflowKey(of));
-    tables.ready.insert({
-      ...{ runId, partition, step, lane: paused ? -pinned : pinned, priority, ready },
-      ...{ attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain },
-      transaction: writing.transaction,
-      number: writing.nextNumber(),
-    });
-  }
-  for (const { step, ready } of changes.readyMoved) {
-    const row = tables.ready.expect(at(step));
-    expectReady(row, ready);
-    const { alarms, until, wakeAt } = ready;
-    tables.ready.put({ ...row, ready: { ...row.ready, alarms, until, wakeAt } });
-  }
-  for (const { step, lease } of changes.leaseMoved) {
-    const row = tables.lease.expect(at(step));
-    expectLease(row, lease);
-    const { cancel, suspectAt, wakeAt } = lease;
-    tables.lease.put({ ...row, lease: { ...row.lease, cancel, suspectAt, wakeAt } });
-  }
-  for (const { step, due } of changes.dueNew) tables.due.insert({ runId, partition, step, due });
-  return gone;
 }
 
-function expectReady({ ready }: ReadyRow, { task, fence, attempt }: Ready): void {
-  if (ready.task === task && ready.fence === fence && ready.attempt === attempt) return;
-  throw new Error(
-    `a ready row is for ${ready.task} ${ready.fence}, a pass expects ${task} ${fence}`,
-  );
-}
-
-function expectDue({ due }: DueRow, expected: Due): void {
-  if (nameOf(due) === nameOf(expected)) return;
-  throw new Error(`a due row is for ${nameOf(due)}, a pass expects ${nameOf(expected)}`);
-}
-
-function nameOf(due: Due): string {
-  return due.kind === "WAITING" ? due.on : `${due.task} ${due.cause}`;
-}
-
-function expectLease({ lease }: LeaseRow, { fence, secret }: Lease): void {
-  if (lease.secret === secret) return;
-  throw new Error(`a lease is another one of fence ${lease.fence}, a pass expects ${fence}`);
-}
-
-/** Appends what ended, with the progress and the details that its lease had. */
-function writeAttempts(
-  writing: Writing,
-  changes: RowChanges,
-  leases: ReadonlyMap<number, LeaseRow>,
-): void {
-  const { attempt: table } = writing.tables;
-  const { runId } = changes.head;
-  for (const { attempt, counted } of changes.attempts) {
-    const beside = taskOf(attempt.kind) === null;
-    const lease = beside ? undefined : leases.get(attempt.step);
-    if (!beside) expectLeaseOf(changes.head, attempt, lease);
-    // A report that is known already stays as it is; of what no agent holds the last word counts.
-    const known = beside ? table.get(attemptRowKey(runId, attempt)) : undefined;
-    if (known && known.attempt.secret !== null) continue;
-    const { progress = null, details = null } = lease ?? {};
-    const row = { runId, attempt, counted, number: writing.nextNumber(), progress, details };
-    if (known) table.put(row);
-    else table.insert(row);
-  }
-  for (const { attempt, counted } of changes.settled) {
-    const row = table.expect(attemptKey(runId, attempt));
-    const { endedAt, outcome, digest } = attempt;
-    table.put({ ...row, counted, attempt: { ...row.attempt, endedAt, outcome, digest } });
-  }
-}
-
-function expectLeaseOf({ runId }: RunHead, ended: Attempt, row: LeaseRow | undefined): void {
-  if (row?.lease.fence === ended.fence && row.lease.secret === ended.secret) return;
-  const found = row ? `is of fence ${row.lease.fence}` : "is not there";
-  throw new Error(
-    `attempt ${attemptKey(runId, ended)} ends, but the lease that it is to end ${found}`,
-  );
-}
-
-function writeInterventions({ tables }: Writing, changes: RowChanges): void {
+function writeInterventions({ tables }: Writing, changes: RowsOfEffects): void {
   for (const intervention of changes.interventions)
     recordIntervention(tables, changes.head, intervention, changes.actor);
 }
@@ -233,7 +91,7 @@ export function recordIntervention(
 }
 
 /** Answers come before the closes that follow from them, and both before new questions. */
-function writeEscalations({ tables, now }: Writing, changes: RowChanges): void {
+function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): void {
   const { runId, partition, namespaceId } = changes.head;
   for (const { n, closedBy, answer } of changes.escalationsAnswered) {
     const row = tables.escalation.where("run", runId).find((one) => one.n === n);
@@ -267,7 +125,7 @@ function writeEscalations({ tables, now }: Writing, changes: RowChanges): void {
   }
 }
 
-function writePeople({ tables, now }: Writing, changes: RowChanges): void {
+function writePeople({ tables, now }: Writing, changes: RowsOfEffects): void {
   const { runId } = changes.head;
   for (const signal of changes.signals) {
     const twice = tables.signal.where("run", runId).some(({ id }) => id === signal.id);
@@ -303,7 +161,7 @@ export function claimEscalation(
 }
 
 /** Numbered by transaction and place: no two are alike, and later ones are greater. */
-function writeMessages(writing: Writing, changes: RowChanges): void {
+function writeMessages(writing: Writing, changes: RowsOfEffects): void {
   const { tables, now, transaction } = writing;
   const { runId: from } = changes.head;
   for (const no of changes.messagesApplied) tables.message.remove(messageKey(from, no));

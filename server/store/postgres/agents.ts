@@ -1,5 +1,6 @@
 // The agents that call, as servers tell of them and operators look at them.
 import type { Moment } from "../../core/attempt.ts";
+import { movingSide } from "../../core/model.ts";
 import {
   type AgentPage,
   type AgentPoll,
@@ -9,8 +10,8 @@ import {
   type HeldTask,
   type SilentSession,
 } from "../operators.ts";
-import { cancels, taskKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
+import { stepFinder } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
 export async function markAgents(
@@ -103,36 +104,27 @@ function pollOf({ queues, tasks }: AgentRow): AgentPoll | null {
 interface HeldRow {
   run_id: string;
   step_no: number;
-  kind: number;
-  fence: number;
-  attempt: number;
-  granted_at: Moment;
-  attempt_by: Moment;
-  progress: string | null;
-  progress_at: Moment;
-  cancel: number;
   queue: string;
   task: string;
   workflow: string;
   definition_id: number;
+  page: string | null;
 }
 
 export async function heldTasks(query: Query, session: string): Promise<readonly HeldTask[]> {
   const rows = await query<HeldRow>("held_tasks", [session, HELD_MAX]);
-  return rows.map((row) => ({
-    runId: row.run_id,
-    workflow: row.workflow,
-    definitionId: row.definition_id,
-    step: row.step_no,
-    kind: taskKinds.name(row.kind),
-    queue: row.queue,
-    task: row.task,
-    fence: row.fence,
-    attempt: row.attempt,
-    since: row.granted_at,
-    attemptBy: row.attempt_by,
-    progress: row.progress,
-    progressAt: row.progress_at,
-    cancelling: cancels.name(row.cancel) !== "none",
-  }));
+  const stepIn = stepFinder();
+  return rows.map((row) => {
+    const { run_id: runId, step_no: step, queue, task, workflow } = row;
+    const of = stepIn(row.page, step);
+    const lease = of && movingSide(of.step)?.state;
+    if (!of || lease?.kind !== "LEASED")
+      throw new Error(`step ${step} of run ${runId} has a lease that its page does not know`);
+    const { fence, attempt, attemptBy, progressAt } = lease;
+    return {
+      ...{ runId, workflow, definitionId: row.definition_id, step, kind: lease.task, queue, task },
+      ...{ fence, attempt, since: lease.grantedAt, attemptBy, progress: of.progress, progressAt },
+      cancelling: lease.cancel.kind !== "none",
+    };
+  });
 }

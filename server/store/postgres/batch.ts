@@ -1,20 +1,20 @@
 // A batch of passes as the rows of one statement a table, sent without waiting for it, and the
 // guard that each row is met.
-import type { RowChanges } from "../changes.ts";
+import type { RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunHead } from "../store.ts";
 import { columns, type Value } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
 export interface Of<Row> {
   readonly head: RunHead;
-  readonly actor: RowChanges["actor"];
+  readonly actor: RowsOfEffects["actor"];
   readonly row: Row;
 }
 
 /** The rows of all changes, each with the run that it is of. */
 export function ofEach<Row>(
-  changes: readonly RowChanges[],
-  rows: (change: RowChanges) => readonly Row[],
+  changes: readonly RowsOfEffects[],
+  rows: (change: RowsOfEffects) => readonly Row[],
 ): readonly Of<Row>[] {
   return changes.flatMap((change) =>
     rows(change).map((row) => ({ head: change.head, actor: change.actor, row })),

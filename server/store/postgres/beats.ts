@@ -1,15 +1,20 @@
-// Heartbeats of many sessions in two statements.
-import type { BeatAnswer, BeatsHeard, SessionBeat } from "../beats.ts";
-import { cancels } from "./codes.ts";
-import { columns, payloadColumns } from "./columns.ts";
-import type { Query } from "./transaction.ts";
+// Heartbeats of many sessions in two statements. A third one, in a transaction of its own, is for
+// tasks of which something new is said, and for those that have to stop: their pages change.
 
-interface HeardRow {
+import type { LeaseCancel } from "../../core/model.ts";
+import type { PayloadRow } from "../../core/page/apply-pass.ts";
+import { hearHeartbeat } from "../../core/page/hand-out.ts";
+import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat } from "../beats.ts";
+import type { RunId } from "../store.ts";
+import { columns } from "./columns.ts";
+import type { Pages } from "./pages.ts";
+import type { Begun, Query } from "./transaction.ts";
+import { writePayloads } from "./write-attempts.ts";
+
+interface HeldRow {
   readonly place: number;
   readonly heartbeat_ms: number;
-  readonly busy: boolean;
-  readonly cancel: number;
-  readonly cancel_left_ms: number | null;
+  readonly cancel: LeaseCancel["kind"];
 }
 
 interface ForgottenRow {
@@ -21,7 +26,11 @@ interface ForgottenRow {
   readonly secret: string;
 }
 
-export async function beat(query: Query, beats: readonly SessionBeat[]): Promise<BeatsHeard> {
+export async function beat(
+  query: Query,
+  hear: HearTasks,
+  beats: readonly SessionBeat[],
+): Promise<BeatsHeard> {
   const sessions = [...new Map(beats.map((one) => [one.session, one])).values()];
   const others = await query<{ session: string; namespace_id: number | null }>(
     "beat_sessions",
@@ -38,18 +47,26 @@ export async function beat(query: Query, beats: readonly SessionBeat[]): Promise
   const foreign = new Set(
     beats.filter(({ session, namespaceId }) => bound.get(session) !== namespaceId),
   );
-  const rows = await beatLeases(
-    query,
-    beats.filter((one) => !foreign.has(one)),
-  );
-  const byPlace = new Map(rows.flatMap((row) => (row.place === null ? [] : [[row.place, row]])));
+  const own = beats.filter((one) => !foreign.has(one));
+  const reports = own.flatMap(({ session, reports: of }) => of.map((one) => ({ ...one, session })));
+  const rows = await heldTasks(query, own, reports);
+  const held = new Map(rows.flatMap((row) => (row.place === null ? [] : [[row.place, row]])));
+  const telling = reports.filter((report, at) => {
+    const row = held.get(at + 1);
+    return row && (row.cancel !== "none" || report.progress !== null || report.details !== null);
+  });
+  const heard = telling.length === 0 ? new Map() : await hear(telling);
   let place = 0;
   return {
     answers: beats.map((one) =>
-      one.reports.map(() => {
+      one.reports.map((): BeatAnswer => {
         if (foreign.has(one)) return { kind: "lease-lost" };
+        const report = reports[place];
         place += 1;
-        return beatAnswer(byPlace.get(place));
+        const row = held.get(place);
+        if (!row) return { kind: "lease-lost" };
+        const answer = report && heard.get(report);
+        return answer ?? { kind: "carry-on", leaseMs: row.heartbeat_ms };
       }),
     ),
     foreign,
@@ -61,18 +78,50 @@ export async function beat(query: Query, beats: readonly SessionBeat[]): Promise
   };
 }
 
-async function beatLeases(
+export interface TaskHeard extends BeatReport {
+  readonly session: string;
+}
+
+/** Writes what is said of tasks into their pages. */
+export type HearTasks = (
+  reports: readonly TaskHeard[],
+) => Promise<ReadonlyMap<TaskHeard, BeatAnswer>>;
+
+/** The work of its transaction. A page that somebody holds is `busy`: the report is repeated. */
+export async function hearTasks(
+  { now, send }: Pick<Begun, "now" | "send">,
+  pages: Pages,
+  reports: readonly TaskHeard[],
+): Promise<ReadonlyMap<TaskHeard, BeatAnswer>> {
+  await pages.lockPages(reports);
+  const payloads: (PayloadRow & { readonly runId: RunId })[] = [];
+  const answers = new Map<TaskHeard, BeatAnswer>();
+  for (const report of reports) {
+    const { runId, step, session } = report;
+    let answer: BeatAnswer = { kind: "lease-lost" };
+    const found = pages.change(runId, step, (was) => {
+      const heard = hearHeartbeat(was, session, report, now);
+      if (!heard) return was;
+      payloads.push(...heard.payloads.map((row) => ({ ...row, runId })));
+      answer = heard.answer;
+      return heard.step;
+    });
+    answers.set(report, found ? answer : { kind: "busy" });
+  }
+  writePayloads(send, payloads);
+  return answers;
+}
+
+async function heldTasks(
   query: Query,
   beats: readonly SessionBeat[],
-): Promise<readonly (HeardRow | ForgottenRow)[]> {
-  const reports = beats.flatMap(({ session, reports: of }) =>
-    of.map((report) => ({ ...report, session, payload: payloadColumns(report.details) })),
-  );
+  reports: readonly TaskHeard[],
+): Promise<readonly (HeldRow | ForgottenRow)[]> {
   const whole = new Map<string, number>();
   for (const { session, listsAllTo = 0 } of beats)
     if (listsAllTo > (whole.get(session) ?? 0)) whole.set(session, listsAllTo);
   if (reports.length === 0 && whole.size === 0) return [];
-  return query<HeardRow | ForgottenRow>("beat_leases", [
+  return query<HeldRow | ForgottenRow>("heard_leases", [
     ...columns(
       reports,
       (report) => report.runId,
@@ -80,10 +129,6 @@ async function beatLeases(
       (report) => report.fence,
       (report) => report.secret,
       (report) => report.session,
-      (report) => report.progress,
-      (report) => report.payload.type,
-      (report) => report.payload.json,
-      (report) => report.payload.data,
     ),
     ...columns(
       [...whole],
@@ -91,11 +136,4 @@ async function beatLeases(
       ([, listsAllTo]) => listsAllTo,
     ),
   ]);
-}
-
-function beatAnswer(row: HeardRow | undefined): BeatAnswer {
-  if (!row) return { kind: "lease-lost" };
-  if (row.busy) return { kind: "busy" };
-  if (cancels.name(row.cancel) === "none") return { kind: "carry-on", leaseMs: row.heartbeat_ms };
-  return { kind: "cancel", withinMs: row.cancel_left_ms ?? 0 };
 }

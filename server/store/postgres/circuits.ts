@@ -1,12 +1,11 @@
 // Circuits and cordons on PostgreSQL.
 import type { Moment } from "../../core/attempt.ts";
 import { type CircuitState, CLOSED, endKindOf } from "../../core/circuit.ts";
-import type { Actor } from "../changes.ts";
+import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,
   CircuitChange,
   CircuitLook,
-  CircuitPage,
   CircuitRef,
   CircuitSign,
   Circuits,
@@ -16,19 +15,14 @@ import type {
   Trial,
   TrialEnd,
 } from "../circuits.ts";
+import type { Lists } from "../lists.ts";
+import type { Actor } from "../pass-record.ts";
 import type { RunId } from "../run-head.ts";
-import {
-  circuitSettings,
-  circuitStates,
-  cordonKinds,
-  failureClasses,
-  outcomes,
-  rules,
-  taskKinds,
-} from "./codes.ts";
+import { circuitSettings, circuitStates, cordonKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
 import { circuitSign } from "./pulse.ts";
+import { attemptIn, stepFinder } from "./read-pages.ts";
 import type { Begun, Query } from "./transaction.ts";
 
 /** A transaction of its own. */
@@ -69,19 +63,6 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
         if (row) return circuitOf(row);
         return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
       }),
-    async list(
-      namespaceId: number,
-      { after, limit, agentIds = null, openOnly = false }: CircuitPage,
-    ) {
-      const from = [after?.lane ?? 0, after?.agentId ?? ""];
-      const rows = await query<
-        CircuitRow & { queue: string; task: string; agent_version: string | null }
-      >("list_circuits", [namespaceId, ...from, limit, agentIds, openOnly]);
-      return rows.map((row) => {
-        const { queue, task, agent_version: agentVersion } = row;
-        return { ...circuitOf(row), queue, task, agentVersion };
-      });
-    },
     async cordon({ namespaceId, kind, name, by, why }) {
       await query("cordon", [namespaceId, cordonKinds.code(kind), name, by, why]);
       const known = (await cordonsOf(query, namespaceId)).find(
@@ -92,8 +73,23 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
     },
     uncordon: async ({ namespaceId, kind, name }) =>
       (await query("uncordon", [namespaceId, cordonKinds.code(kind), name])).length > 0,
-    cordons: (namespaceId) => cordonsOf(query, namespaceId),
   } satisfies Circuits);
+}
+
+export function circuitLists(query: Query): Pick<Lists, "circuits" | "cordons"> {
+  return {
+    async circuits(namespaceId, { after, limit, agentIds = null, openOnly = false }) {
+      const from = [after?.lane ?? 0, after?.agentId ?? ""];
+      const rows = await query<
+        CircuitRow & { queue: string; task: string; agent_version: string | null }
+      >("list_circuits", [namespaceId, ...from, limit, agentIds, openOnly]);
+      return rows.map((row) => {
+        const { queue, task, agent_version: agentVersion } = row;
+        return { ...circuitOf(row), queue, task, agentVersion };
+      });
+    },
+    cordons: (namespaceId) => cordonsOf(query, namespaceId),
+  };
 }
 
 interface OutageRow {
@@ -203,10 +199,10 @@ interface TriedRow extends CircuitRow {
   trial_run: RunId | null;
   trial_step: number | null;
   trial_fence: number | null;
+  trial_secret: string | null;
   is_out: boolean;
-  outcome: number | null;
-  class: number | null;
-  ended_at: Moment | null;
+  page: string | null;
+  logged: readonly string[] | null;
 }
 
 async function evidence(
@@ -215,8 +211,7 @@ async function evidence(
   windowMs: number,
 ): Promise<readonly LaneEvidence[]> {
   if (lanes.length === 0) return [];
-  const tasks = taskKinds.names.map(taskKinds.code);
-  const circuits = await query<TriedRow>("circuits_of_lanes", [lanes, tasks]);
+  const circuits = await query<TriedRow>("circuits_of_lanes", [lanes]);
   const tallies = await query<TallyRow>("circuit_tallies", [lanes, windowMs]);
   return lanes.flatMap((lane) => {
     const rows = circuits.filter(({ asked }) => asked === lane);
@@ -241,13 +236,17 @@ function tallyOf({ agent_id: agentId, good, bad, last_at: lastAt, ...row }: Tall
 
 /** A trial of which there is no trace any more says nothing. */
 function trialEndOf(row: TriedRow): TrialEnd | null {
-  const { trial_run: runId, trial_step: step, trial_fence: fence, outcome } = row;
+  const { trial_run: runId, trial_step: step, trial_fence: fence } = row;
   if (runId === null || step === null || fence === null || row.is_out) return null;
   const about = { runId, step, fence };
-  if (outcome === null) return { ...about, end: "nothing", at: row.now };
-  const transient = row.class !== null && failureClasses.name(row.class) === "transient";
-  const end = endKindOf({ kind: outcomes.name(outcome), transient });
-  return { ...about, end, at: row.ended_at ?? row.now };
+  const inPage = stepFinder()(row.page, step)?.attempts ?? [];
+  const ended = [...(row.logged ?? []).map(attemptIn), ...inPage].find(
+    (one) => one.fence === fence && one.secret === row.trial_secret && taskOf(one.kind) !== null,
+  );
+  if (!ended) return { ...about, end: "nothing", at: row.now };
+  const { outcome, endedAt: at } = ended;
+  const transient = outcome.kind === "failure" && outcome.class === "transient";
+  return { ...about, end: endKindOf({ kind: outcome.kind, transient }), at };
 }
 
 async function changeCircuits(

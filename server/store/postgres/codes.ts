@@ -1,18 +1,14 @@
 // The small integers that stand for names in the tables. A code is a place in its list: lists only
 // grow at their end. The views in migrations/ spell the same lists in words; a test compares them.
-import type { AttemptKind, FailureClass, Outcome, TaskKind } from "../../core/attempt.ts";
 import type { CircuitState, Forced } from "../../core/circuit.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
 import type { Message } from "../../core/message.ts";
-import type { BackoffCause, CancelCause, Reason, RunState, WaitingFor } from "../../core/model.ts";
+import type { Reason, RunState } from "../../core/model.ts";
 import type { ConcurrencyPolicy } from "../../core/slots.ts";
-import type { EffectMark } from "../../core/strategy.ts";
-import { TASKS } from "../attempts.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";
 import { FIRE_CAUSES, FIRE_OUTCOMES, type FireCause, type FireOutcome } from "../schedules.ts";
-import type { StoredState } from "../step-row.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];
@@ -60,108 +56,6 @@ export const reasons = codes<Reason>("reason", [
   "CANCELLED_BY_NEWER",
 ]);
 
-export type StoredForward = StoredState<"forward">;
-
-export const forwards = codes<StoredForward>("forward state", [
-  "BLOCKED",
-  "OPEN",
-  "BACKOFF",
-  "ESCALATED",
-  "SUCCEEDED",
-  "FAILED",
-  "CANCELLED",
-  "WAITING",
-  "HELD",
-  "SKIPPED",
-  "MAPPING",
-  "UNDOING",
-]);
-
-export type StoredUndo = StoredState<"undo">;
-
-export const undos = codes<StoredUndo>("undo state", [
-  "NONE",
-  "PENDING",
-  "OPEN",
-  "BACKOFF",
-  "DONE",
-  "FAILED",
-  "WAITING",
-  "HELD",
-  "MAPPING",
-]);
-
-/** States in which a side of a step moves no more, and asks nobody. */
-export const FORWARD_ENDS = (["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const).map(
-  forwards.code,
-);
-export const UNDO_ENDS = (["NONE", "DONE"] as const).map(undos.code);
-
-export const marks = codes<EffectMark>("effect mark", [
-  "NONE",
-  "UNSETTLED",
-  "MADE",
-  "ATTEMPTED",
-  "UNDONE",
-  "LINGERING",
-  "CLEARED",
-]);
-
-export const attemptKinds = codes<AttemptKind>("attempt kind", [
-  "perform",
-  "compensate",
-  "late",
-  "engine",
-  "verify",
-  "answer",
-]);
-
-/** A task has the code of the attempt as which it ends. */
-export const taskKinds: Codes<TaskKind> = {
-  names: TASKS,
-  code: attemptKinds.code,
-  name(code) {
-    const task = TASKS.find((name) => attemptKinds.code(name) === code);
-    if (task === undefined) throw new Error(`no task has the code ${code}`);
-    return task;
-  },
-};
-
-/** What a due row is for: a backoff, by its task and its cause, or what the step waits for. */
-export const dueKinds = codes<`${TaskKind} ${BackoffCause}` | WaitingFor>("due row", [
-  "perform retry",
-  "perform again",
-  "perform settle",
-  "compensate retry",
-  "compensate again",
-  "compensate settle",
-  "verify retry",
-  "verify again",
-  "verify settle",
-  "timer",
-  "signal",
-  "approval",
-  "callback",
-  "child",
-  "child-end",
-  "items",
-]);
-
-export const cancels = codes<"none" | "asked" | "heard">("cancel", ["none", "asked", "heard"]);
-export const cancelCauses = codes<CancelCause>("cancel cause", ["run", "timeout", "stalled"]);
-export const outcomes = codes<Outcome["kind"]>("outcome", [
-  "success",
-  "failure",
-  "unknown",
-  "released",
-  "cancelled",
-  "undelivered",
-  "again",
-  "deferred",
-  "superseded",
-  "unsent",
-]);
-export const failureClasses = codes<FailureClass>("failure class", ["transient", "permanent"]);
 export const rules = codes<Rule>("rule", [
   "lease",
   "delivery",

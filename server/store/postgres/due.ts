@@ -1,88 +1,97 @@
-// The supervisor's look: what is due, and when the next moment comes. A lease whose session has
-// beaten needs no judgement: it moves to its next moment here, many more in one statement than a
-// look has rows, since with many agents these are nearly all that is due.
+// The supervisor's look: what is due, and when the next timer comes.
+//
+// A page says when somebody must look at it at the latest; its timers say what is due. A page that
+// was looked at too early gets its next time here, many in one statement. Leases whose sessions are
+// silent are found by the sessions.
 import type { Moment } from "../../core/attempt.ts";
-import { type DueRange, type DueRef, dueLook, leaseOf, type Outside } from "../due.ts";
-import type { RunId } from "../run-head.ts";
-import type { DueKind, DueLook, DueRow } from "../store.ts";
-import { dueKinds } from "./codes.ts";
+import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows.ts";
+import type { Page } from "../../core/page/page.ts";
+import { pageNoOf } from "../../core/page/page.ts";
+import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
+import type { DueKind, DueLook, DueRow, RunId } from "../store.ts";
+import { columns } from "./columns.ts";
+import type { PageCache } from "./page-cache.ts";
 import type { Query } from "./transaction.ts";
 
-const TABLES_DUE: readonly DueKind[] = [
-  "lease",
-  "ready",
-  "backoff",
-  "run",
-  "message",
-  "escalation",
-];
-
-/** The kind of schedules in `due_rows`. */
-const SCHEDULE_DUE = 6;
+/** Kinds of rows in `due_rows`. */
+const PAGE = 0;
+const ESCALATION = 1;
+const MESSAGE = 2;
+const SCHEDULE = 3;
 
 /**
  * Rows of each kind that one look reads of a partition. A backlog behind them is found by the next
  * looks: reading all of it in each look made catching up quadratic.
  */
 const OF_PARTITION_MAX = 64;
-/** Leases that one statement moves. */
-const MOVED_MAX = 2_000;
+/** Pages with a timer that rests of which one look reads the others. */
+const RESTING_PAGES_MAX = 64;
+
+export interface DueAsked extends DueRange {
+  readonly limit: number;
+  readonly polledMs: number;
+}
 
 export async function dueRows(
   query: Query,
+  cache: PageCache,
   partitions: readonly number[],
-  limit: number,
-  { since, aheadMs, without = [], polledMs }: DueRange & { readonly polledMs: number },
+  asked: DueAsked,
 ): Promise<DueLook> {
+  const { limit, since, aheadMs, without = [] } = asked;
   const seen = await query<DueColumns | NextColumns>("due_rows", [
-    ...[partitions, limit, OF_PARTITION_MAX, polledMs, since, aheadMs],
-    without.map(({ kind }) => tableOf(kind)),
-    without.map(({ id }) => id),
-    without.map(({ place }) => place),
+    ...[partitions, limit, OF_PARTITION_MAX, since, aheadMs],
+    ...columns(
+      without,
+      ({ kind }) => kindOf(kind),
+      ({ id }) => id,
+      ({ kind, place }) => (kindOf(kind) === PAGE ? pageNoOf(Math.max(0, place)) : place),
+    ),
   ]);
-  const due = seen.flatMap((row) => (row.run_id === null ? [] : row));
+  const found = seen.flatMap((row) => (row.run_id === null ? [] : row));
   const next = seen.find((row) => row.run_id === null);
   if (!next) throw new Error("a look at what is due came back without the time");
-  const schedules = due.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
-    kind === SCHEDULE_DUE ? [{ id, partition, wakeAt }] : [],
-  );
-  const rows = due.flatMap((row): readonly DueRow[] =>
-    row.kind === SCHEDULE_DUE
-      ? []
-      : [
-          {
-            kind: dueKindOf(row),
-            runId: row.run_id,
-            partition: row.partition,
-            step: row.step_no,
-            fence: row.fence,
-            wakeAt: row.wake_at,
-            polled: row.polled,
-            lane: row.lane,
-            agentVersion: row.agent_version,
-          },
-        ],
-  );
-  const moved = rows.some(({ kind }) => kind === "lease")
-    ? await moveBeaten(query, partitions, since)
-    : new Map<string, Moment>();
-  const { now, outside, wake_at: nextAt } = next;
-  const foundTo = foundToOf(due, limit) ?? now;
-  const isMore = due.length >= limit || moved.size >= MOVED_MAX || foundTo < now;
-  return dueLook({ now, outside, rows, schedules, isMore, moved, nextAt, foundTo });
+  const { now, outside } = next;
+  const pages = found.flatMap((row) => (row.kind === PAGE ? pageOf(row, cache) : []));
+  const others = await restingPages(query, cache, partitions, asked);
+  const timers = [...pages, ...others].flatMap((page) => dueTimers(page, now));
+  const rests = restsOf(without);
+  const due = timers.filter((row) => !rests(dueRefOf(row)));
+  await raise(query, pages);
+  const silent = await silentLeases(query, partitions, asked);
+  const foundTo = foundToOf(found, limit) ?? now;
+  const all = [
+    ...(await withTakers(query, due, asked.polledMs)),
+    ...silent.filter((row) => row.wakeAt <= now && !rests(dueRefOf(row))),
+    ...found.flatMap(rowBeside),
+  ].sort((a, b) => a.wakeAt - b.wakeAt);
+  const rows = all.slice(0, limit);
+  const latest = now + (aheadMs ?? Number.POSITIVE_INFINITY);
+  const later = pages.flatMap(({ page }) => timersOf(page).map(({ wakeAt }) => wakeAt));
+  const times = [next.wake_at, ...later, ...silent.map(({ wakeAt }) => wakeAt)];
+  const toCome = times.flatMap((at) => (at !== null && at > now && at <= latest ? at : []));
+  const isFull = all.length >= limit || found.length >= limit;
+  return dueLook({
+    ...{ now, outside, due: rows },
+    foundTo: isFull ? Math.min(foundTo, rows.at(-1)?.wakeAt ?? foundTo) : foundTo,
+    schedules: found.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
+      kind === SCHEDULE ? [{ id, partition, wakeAt }] : [],
+    ),
+    isMore: isFull || foundTo < now,
+    nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
+  });
 }
 
 interface DueColumns {
   kind: number;
-  due_kind: number | null;
   run_id: string;
   partition: number;
-  step_no: number;
-  fence: number;
+  /** The number of a page, the step of an escalation, -1. */
+  place: number;
+  n: number | null;
   wake_at: number;
-  polled: boolean;
-  lane: number | null;
-  agent_version: string | null;
+  version: number | null;
+  state: string | null;
 }
 
 interface NextColumns {
@@ -90,6 +99,170 @@ interface NextColumns {
   wake_at: number | null;
   now: number;
   outside: Outside[];
+}
+
+interface DuePage {
+  readonly runId: RunId;
+  readonly partition: number;
+  readonly version: number;
+  readonly storedAt: Moment;
+  readonly page: Page;
+}
+
+function pageOf(row: DueColumns, cache: PageCache): DuePage {
+  const { run_id: runId, partition, place, state } = row;
+  const version = row.version ?? 0;
+  const storedAt = row.wake_at;
+  return {
+    runId,
+    partition,
+    version,
+    storedAt,
+    page: cache.decoded(runId, place, version, state).page,
+  };
+}
+
+const UNTAKEN = { polled: false, lane: null, agentVersion: null };
+
+function dueTimers({ runId, partition, page }: DuePage, now: Moment): readonly DueRow[] {
+  return timersOf(page).flatMap(({ kind, step, fence, wakeAt }: PageTimer): readonly DueRow[] =>
+    wakeAt <= now ? [{ ...UNTAKEN, runId, partition, kind, step, fence, wakeAt }] : [],
+  );
+}
+
+function rowBeside({
+  kind,
+  run_id: runId,
+  partition,
+  place,
+  n,
+  wake_at,
+}: DueColumns): readonly DueRow[] {
+  const of = { ...UNTAKEN, runId, partition, step: place, wakeAt: wake_at };
+  if (kind === ESCALATION) return [{ ...of, kind: "escalation", fence: n ?? 0 }];
+  return kind === MESSAGE ? [{ ...of, kind: "message", fence: 0 }] : [];
+}
+
+function restsOf(without: readonly DueRef[]): (ref: DueRef) => boolean {
+  if (without.length === 0) return () => false;
+  const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
+  return ({ kind, id, place }) => resting.has(`${kind}/${id}/${place}`);
+}
+
+/** One bad step rests alone: others of its page may be due. */
+async function restingPages(
+  query: Query,
+  cache: PageCache,
+  partitions: readonly number[],
+  { without = [] }: DueAsked,
+): Promise<readonly DuePage[]> {
+  const pages = new Map(
+    without.flatMap(({ kind, id, place }) => {
+      if (kindOf(kind) !== PAGE) return [];
+      const no = pageNoOf(Math.max(0, place));
+      return [[`${id}/${no}`, { id, no }] as const];
+    }),
+  );
+  if (pages.size === 0) return [];
+  const rows = await query<PageColumns>(
+    "resting_pages",
+    columns(
+      [...pages.values()].slice(0, RESTING_PAGES_MAX),
+      ({ id }) => id,
+      ({ no }) => no,
+    ),
+  );
+  return rows.flatMap(({ wake_at: wakeAt, ...row }) =>
+    wakeAt === null || !partitions.includes(row.partition)
+      ? []
+      : [pageOf({ ...row, wake_at: wakeAt, kind: PAGE, place: row.no, n: null }, cache)],
+  );
+}
+
+interface PageColumns extends Pick<DueColumns, "run_id" | "partition" | "version" | "state"> {
+  no: number;
+  wake_at: Moment | null;
+}
+
+/** Pages that came too early wait for their earliest timer. */
+async function raise(query: Query, pages: readonly DuePage[]): Promise<void> {
+  const next = pages
+    .map((one) => ({ ...one, wakeAt: wakeAtOf(one.page) }))
+    .filter(({ wakeAt, storedAt }) => wakeAt !== storedAt);
+  if (next.length === 0) return;
+  await query(
+    "raise_wake_ups",
+    columns(
+      next,
+      ({ runId }) => runId,
+      ({ page }) => page.no,
+      ({ version }) => version,
+      ({ wakeAt }) => wakeAt,
+    ),
+  );
+}
+
+/** Of ready tasks: whether somebody may take them, and who. */
+async function withTakers(
+  query: Query,
+  rows: readonly DueRow[],
+  polledMs: number,
+): Promise<readonly DueRow[]> {
+  const ready = rows.filter(({ kind }) => kind === "ready");
+  if (ready.length === 0) return rows;
+  const takers = await query<{
+    run_id: RunId;
+    step_no: number;
+    lane: number;
+    polled: boolean;
+    agent_version: string | null;
+  }>("ready_takers", [
+    ...columns(
+      ready,
+      ({ runId }) => runId,
+      ({ step }) => step,
+    ),
+    polledMs,
+  ]);
+  const byStep = new Map(takers.map((row) => [`${row.run_id}/${row.step_no}`, row]));
+  return rows.flatMap((row): readonly DueRow[] => {
+    if (row.kind !== "ready") return [row];
+    const found = byStep.get(`${row.runId}/${row.step}`);
+    // A claim has taken it since.
+    if (!found) return [];
+    const { lane, polled, agent_version: agentVersion } = found;
+    return [{ ...row, lane, polled, agentVersion }];
+  });
+}
+
+async function silentLeases(
+  query: Query,
+  partitions: readonly number[],
+  { heardSince, limit, aheadMs }: DueAsked,
+): Promise<readonly DueRow[]> {
+  const heard = partitions.flatMap((partition) => {
+    const since = heardSince?.get(partition);
+    return since === undefined ? [] : [{ partition, since }];
+  });
+  if (heard.length === 0) return [];
+  const rows = await query<{
+    run_id: RunId;
+    partition: number;
+    step_no: number;
+    fence: number;
+    silent_at: number;
+  }>("silent_leases", [
+    ...columns(
+      heard,
+      ({ partition }) => partition,
+      ({ since }) => since,
+    ),
+    ...[limit, aheadMs],
+  ]);
+  return rows.map((row): DueRow => {
+    const { run_id: runId, partition, step_no: step, fence, silent_at: wakeAt } = row;
+    return { ...UNTAKEN, runId, partition, step, fence, kind: "lease", wakeAt };
+  });
 }
 
 /** Nothing is left out that is due before it; null: nothing is left out at all. */
@@ -105,41 +278,15 @@ function foundToOf(due: readonly DueColumns[], limit: number): Moment | null {
   return (capped ?? last)?.wake_at ?? null;
 }
 
-/** The next moments of those leases that need no look now, by `leaseOf`. */
-async function moveBeaten(
-  query: Query,
-  partitions: readonly number[],
-  since: DueRange["since"],
-): Promise<ReadonlyMap<string, Moment>> {
-  const moved = await query<{ run_id: RunId; step_no: number; wake_at: number }>("move_beaten", [
-    ...[partitions, MOVED_MAX, OF_PARTITION_MAX, since],
-  ]);
-  return new Map(
-    moved.map((row) => [leaseOf({ runId: row.run_id, step: row.step_no }), row.wake_at]),
-  );
-}
-
-/** The number of a table in `due_rows`. */
-function tableOf(kind: DueRef["kind"]): number {
-  if (kind === "schedule") return SCHEDULE_DUE;
-  const table = TABLES_DUE.indexOf(kind);
-  return table === -1 ? TABLES_DUE.indexOf("backoff") : table;
-}
-
-/** Tables in the order of `due_rows`; a row of `due` itself says what it is for. */
-function dueKindOf(row: { readonly kind: number; readonly due_kind: number | null }): DueKind {
-  if (row.due_kind === null) return TABLES_DUE[row.kind] ?? "run";
-  const name = dueKinds.name(row.due_kind);
-  switch (name) {
-    case "timer":
-    case "signal":
-    case "approval":
-    case "callback":
-    case "items":
-    case "child":
-    case "child-end":
-      return name;
+function kindOf(kind: DueKind | "schedule"): number {
+  switch (kind) {
+    case "escalation":
+      return ESCALATION;
+    case "message":
+      return MESSAGE;
+    case "schedule":
+      return SCHEDULE;
     default:
-      return "backoff";
+      return PAGE;
   }
 }

@@ -1,19 +1,16 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
 import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
-import type { Items } from "../../core/items.ts";
+import { isFinal, movingSide } from "../../core/model.ts";
+import type { PageAttempt, PageStep } from "../../core/page/page.ts";
+import { pageNoOf } from "../../core/page/page.ts";
 import type { Payload } from "../../core/payload.ts";
-import {
-  detailsWanted,
-  ERROR_KINDS,
-  ERROR_OUTCOMES,
-  FINAL,
-  madeOutput,
-  strategyOfTask,
-} from "../facts.ts";
+import { detailsWanted, FINAL, madeOutput, strategyOfTask } from "../facts.ts";
+import { errorIn, lastDetailsIn, outputIn, type PayloadOf } from "../page-reads.ts";
 import type { FactsWanted, Granted, RunId, TaskFacts } from "../store.ts";
-import { attemptKinds, forwards, outcomes } from "./codes.ts";
+import { type AttemptsOf, attemptsAt, payloadsAt } from "./attempts-at.ts";
 import { columns, labelsOf, payloadOf } from "./columns.ts";
-import { strategyOf } from "./step-rows.ts";
+import type { PageCache } from "./page-cache.ts";
+import { type PageRow, uniquePages } from "./pages.ts";
 import { traceOf } from "./trace-columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -29,50 +26,81 @@ interface RunFactsRow {
   input_data: Buffer | null;
 }
 
-interface StepFactsRow {
-  run_id: RunId;
-  no: number;
-  forward: number;
-  output_type: string | null;
-  output_json: string | null;
-  output_data: Buffer | null;
-  code: string | null;
-  message: string | null;
+interface StepKey {
+  readonly runId: RunId;
+  readonly step: number;
 }
 
-const FINAL_CODES = FINAL.map(forwards.code);
-const FAILED_CODE = forwards.code("FAILED");
-const ERROR_KIND_CODES = ERROR_KINDS.map(attemptKinds.code);
-const ERROR_OUTCOME_CODES = ERROR_OUTCOMES.map(outcomes.code);
+/** Steps as their pages say them; one that was never touched is left out. */
+export type ReadSteps = (keys: readonly StepKey[]) => Promise<readonly (PageStep | null)[]>;
+
+/** By plain reads, outside of any transaction. */
+export function stepsRead(query: Query, cache: PageCache): ReadSteps {
+  return async (keys) => {
+    const rows = await query<PageRow>(
+      "read_pages",
+      columns(
+        uniquePages(keys),
+        ({ runId }) => runId,
+        ({ no }) => no,
+      ),
+    );
+    const pages = new Map(
+      rows.map((row) => {
+        const { page } = cache.decoded(row.run_id, row.no, row.version, row.state);
+        return [`${row.run_id}/${row.no}`, page];
+      }),
+    );
+    return keys.map(
+      ({ runId, step }) => pages.get(`${runId}/${pageNoOf(step)}`)?.steps.get(step) ?? null,
+    );
+  };
+}
 
 export async function loadFacts(
   query: Query,
   wanted: readonly FactsWanted[],
+  readSteps: ReadSteps,
 ): Promise<ReadonlyMap<RunId, Facts>> {
   if (wanted.length === 0) return new Map();
   const runs = await query<RunFactsRow>("run_facts", [wanted.map(({ runId }) => runId)]);
-  const named = wanted.flatMap(({ runId, steps }) => steps.map((no) => ({ runId, no })));
-  const steps =
-    named.length === 0
-      ? []
-      : await query<StepFactsRow>("step_facts", [
-          ...columns(
-            named,
-            (one) => one.runId,
-            (one) => one.no,
-          ),
-          FINAL_CODES,
-          FAILED_CODE,
-          ERROR_KIND_CODES,
-          ERROR_OUTCOME_CODES,
-        ]);
+  const named = wanted.flatMap(({ runId, steps }) => steps.map((step) => ({ runId, step })));
+  const steps = named.length === 0 ? new Map() : await stepFacts(query, named, readSteps);
   return new Map(
-    runs.map((row) => {
-      const own = steps.filter((step) => step.run_id === row.run_id);
-      const facts = new Map(own.map((step) => [step.no, stepFactsOf(step)]));
-      return [row.run_id, { run: runFactsOf(row), steps: facts }];
-    }),
+    runs.map((row) => [
+      row.run_id,
+      { run: runFactsOf(row), steps: steps.get(row.run_id) ?? new Map() },
+    ]),
   );
+}
+
+async function stepFacts(
+  query: Query,
+  keys: readonly StepKey[],
+  readSteps: ReadSteps,
+): Promise<Map<RunId, Map<number, StepFacts>>> {
+  const read = await readSteps(keys);
+  const ended = keys.flatMap(({ runId }, at) => {
+    const of = read[at];
+    return of && isFinal(of.step.forward) ? [{ runId, of }] : [];
+  });
+  const attempts = await attemptsAt(query, ended);
+  const payloads = await payloadsAt(query, ended, attempts, "output");
+  const found = new Map<RunId, Map<number, StepFacts>>();
+  for (const one of ended) {
+    const { runId, of } = one;
+    const all = attempts(runId, of);
+    const status = FINAL.find((final) => final === of.step.forward.kind);
+    if (status === undefined) continue;
+    const facts = {
+      status,
+      output: outputIn(of, all, payloads(runId)),
+      error: status === "FAILED" ? errorIn(all) : null,
+    };
+    const ofRun = found.get(runId) ?? new Map<number, StepFacts>();
+    found.set(runId, ofRun.set(of.step.no, facts));
+  }
+  return found;
 }
 
 function runFactsOf(row: RunFactsRow): RunFacts {
@@ -87,83 +115,93 @@ function runFactsOf(row: RunFactsRow): RunFacts {
   };
 }
 
-function stepFactsOf(row: StepFactsRow): StepFacts {
-  const stored = forwards.name(row.forward);
-  const status = FINAL.find((final) => final === stored);
-  if (status === undefined) throw new Error(`step ${row.no} of ${row.run_id} has not ended`);
-  return {
-    status,
-    output: payloadOf(row.output_type, row.output_json, row.output_data),
-    error: row.code === null ? null : { code: row.code, message: row.message ?? "" },
-  };
-}
-
-interface TaskFactsRow extends Omit<RunFactsRow, "run_id" | "workflow" | "key" | "created_at"> {
+interface TaskFactsRow
+  extends Omit<RunFactsRow, "run_id" | "workflow" | "key" | "created_at" | "version"> {
   place: number;
   definition_id: number;
+  workflow_version: number;
   traceparent: string | null;
   tracestate: string | null;
-  forward: number;
-  strategies: number[];
-  items: Items | null;
-  details_type: string | null;
-  details_json: string | null;
-  details_data: Buffer | null;
-  output_type: string | null;
-  output_json: string | null;
-  output_data: Buffer | null;
   of_run: RunId | null;
+  no: number;
+  version: number;
+  state: string;
+}
+
+interface FoundTask {
+  readonly task: Granted;
+  readonly row: TaskFactsRow;
+  readonly runId: RunId;
+  readonly of: PageStep;
 }
 
 export async function taskFacts(
   query: Query,
   tasks: readonly Granted[],
+  cache: PageCache,
 ): Promise<readonly TaskFacts[]> {
   if (tasks.length === 0) return [];
   const rows = await query<TaskFactsRow>(
     "task_facts",
     columns(
-      tasks.map((task) => ({ ...task.ready, ...task, details: detailsWanted(task) })),
+      tasks.map(({ ready }) => ready),
       (task) => task.runId,
       (task) => task.step,
-      (task) => task.details.beforeFence,
-      (task) => attemptKinds.code(task.details.kind),
+      (task) => pageNoOf(task.step),
       (task) => task.task === "compensate",
-      (task) => task.secret,
     ),
   );
-  const found = rows.flatMap((row) => {
-    const task = tasks[row.place - 1];
-    return task ? [taskFactsOf(task, row)] : [];
+  const found = rows.flatMap((row) => foundTask(tasks, row, cache));
+  const attempts = await attemptsAt(query, found);
+  const outputs = await payloadsAt(query, found, attempts, "output");
+  const details = await payloadsAt(query, found, attempts, "details");
+  const facts = found.map((one) => {
+    const payloadsOf: PayloadOf = (key) =>
+      (key.what === "output" ? outputs : details)(one.runId)(key);
+    return taskFactsOf(one, attempts, payloadsOf);
   });
   const inputs = await changedInputs(
     query,
-    found.filter(({ changed }) => changed),
+    facts.filter(({ changed }) => changed),
   );
-  return found.map(({ changed: _, ...facts }) => {
-    const payload = inputs.get(placeOf(facts));
-    return { ...facts, changedInput: payload === undefined ? null : { payload } };
+  return facts.map(({ changed: _, ...of }) => {
+    const payload = inputs.get(placeOf(of));
+    return { ...of, changedInput: payload === undefined ? null : { payload } };
   });
 }
 
-function taskFactsOf({ ready }: Granted, row: TaskFactsRow) {
-  const strategies = row.strategies.map(strategyOf);
+/** One whose lease has ended is left out: its step may be tried in another way by now. */
+function foundTask(
+  tasks: readonly Granted[],
+  row: TaskFactsRow,
+  cache: PageCache,
+): readonly FoundTask[] {
+  const task = tasks[row.place - 1];
+  if (!task) return [];
+  const { runId, step } = task.ready;
+  const of = cache.decoded(runId, row.no, row.version, row.state).page.steps.get(step);
+  const lease = of && movingSide(of.step)?.state;
+  if (!of || lease?.kind !== "LEASED" || lease.secret !== task.secret) return [];
+  return [{ task, row, runId, of }];
+}
+
+function taskFactsOf({ task, row, of }: FoundTask, attemptsOf: AttemptsOf, payloads: PayloadOf) {
+  const { ready } = task;
+  const { strategies, forward, items } = of.step;
   const strategy = strategyOfTask(ready.task, strategies);
   const { planned = 0, changed = false } = strategies[strategy] ?? {};
-  const made = madeOutput(forwards.name(row.forward), strategies, strategy);
+  const made = ready.task === "compensate" && madeOutput(forward.kind, strategies, strategy);
+  const attempts: readonly PageAttempt[] = attemptsOf(ready.runId, of);
   return {
     runId: ready.runId,
     step: ready.step,
     definitionId: row.definition_id,
-    version: row.version,
+    version: row.workflow_version,
     labels: labelsOf(row.labels),
     input: payloadOf(row.input_type, row.input_json, row.input_data),
-    lastDetails: payloadOf(row.details_type, row.details_json, row.details_data),
-    items: row.items,
-    strategy,
-    planned,
-    changed,
-    output: made ? payloadOf(row.output_type, row.output_json, row.output_data) : null,
+    lastDetails: lastDetailsIn(ready.step, attempts, detailsWanted(task), payloads),
+    ...{ items, strategy, planned, changed },
+    output: made ? outputIn(of, attempts, payloads) : null,
     effectOf: row.of_run,
     trace: traceOf(row),
   };

@@ -1,12 +1,11 @@
 // The inbox, which users fill by drover.schedule in transactions of their own.
-import type { InboxAnswer, InboxRow } from "../inbox.ts";
-import type { Store } from "../store.ts";
+import type { InboxAnswer, InboxRow, InboxRows } from "../inbox.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-export function inboxOf(query: Query): Pick<Store, "takeInbox" | "settleInbox"> {
-  return {
-    async takeInbox(limit) {
+export function createInboxRows(query: Query): InboxRows {
+  return Object.freeze({
+    async take(limit) {
       const rows = await query<{
         id: number;
         namespace: string;
@@ -27,7 +26,7 @@ export function inboxOf(query: Query): Pick<Store, "takeInbox" | "settleInbox"> 
         )
         .sort((a, b) => a.id - b.id);
     },
-    async settleInbox(answers) {
+    async settle(answers) {
       const done = answers.filter(({ refused }) => refused === null);
       const refused = answers.flatMap((answer) => (answer.refused ? [withReason(answer)] : []));
       if (done.length > 0)
@@ -50,7 +49,7 @@ export function inboxOf(query: Query): Pick<Store, "takeInbox" | "settleInbox"> 
           ),
         );
     },
-  };
+  } satisfies InboxRows);
 }
 
 function withReason({ id, refused }: InboxAnswer) {

@@ -1,41 +1,98 @@
 // What the items of maps have come to, for a pass that ends them.
 import type { ItemOutputs } from "../../core/items.ts";
-import { itemOutputs, OUTPUTS_BYTES_MAX } from "../item-outputs.ts";
+import type { PayloadKey } from "../../core/page/apply-pass.ts";
+import { decodePage } from "../../core/page/codec.ts";
+import type { PageAttempt, PageStep } from "../../core/page/page.ts";
+import { type ItemOutput, itemOutputs, OUTPUTS_BYTES_MAX } from "../item-outputs.ts";
+import { payloadKeyOf, resultOf } from "../page-reads.ts";
 import type { MapRef, RunId } from "../store.ts";
-import { forwards } from "./codes.ts";
-import { byRun, columns } from "./columns.ts";
+import { attemptsAt, payloadRows, rowName } from "./attempts-at.ts";
 import type { Query } from "./transaction.ts";
-
-interface ItemOutputRow {
-  run_id: RunId;
-  map: number;
-  no: number;
-  output_json: string | null;
-  bytes: number;
-}
 
 export async function loadItemOutputs(
   query: Query,
   maps: readonly MapRef[],
 ): Promise<ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>>> {
-  const rows = await query<ItemOutputRow>("item_outputs", [
-    ...columns(
-      maps,
-      (one) => one.runId,
-      (one) => one.map,
-    ),
-    forwards.code("SUCCEEDED"),
-    OUTPUTS_BYTES_MAX,
-  ]);
-  return new Map(
-    [...byRun(rows, (row) => row)].map(([runId, ofRun]) => {
-      const ofMaps = Map.groupBy(ofRun, ({ map }) => map);
-      return [runId, new Map([...ofMaps].map(([map, found]) => [map, outputsOf(found)]))];
-    }),
-  );
+  const found = new Map<RunId, Map<number, ItemOutputs>>();
+  for (const ref of maps) {
+    const outputs = await outputsOf(query, ref);
+    if (!outputs) continue;
+    const ofRun = found.get(ref.runId) ?? new Map<number, ItemOutputs>();
+    found.set(ref.runId, ofRun.set(ref.map, outputs));
+  }
+  return found;
 }
 
-function outputsOf(rows: readonly ItemOutputRow[]): ItemOutputs {
-  const found = rows.map(({ no, output_json: json }) => ({ place: no, json }));
-  return itemOutputs(found, rows[0]?.bytes ?? 0);
+interface Result {
+  readonly place: number;
+  readonly ended: PageAttempt;
+}
+
+/** null: no item has one. */
+async function outputsOf(query: Query, ref: MapRef): Promise<ItemOutputs | null> {
+  const { runId, map } = ref;
+  const pages = await query<{ state: string }>("pages_of_map", [runId, map]);
+  const items = pages
+    .flatMap(({ state }) => [...decodePage(state).page.steps.values()])
+    .filter(({ step }) => step.forward.kind === "SUCCEEDED");
+  const results = await resultsOf(query, runId, items);
+  const inline = results.flatMap(({ place, ended: { outcome } }): readonly ItemOutput[] =>
+    outcome.kind === "success" && outcome.output?.kind === "json"
+      ? [{ place, json: outcome.output.json }]
+      : [],
+  );
+  const keys = results.flatMap(({ place, ended }): readonly PayloadKey[] =>
+    ended.outcome.kind === "success" && ended.outcome.output?.kind === "row"
+      ? [payloadKeyOf(place, ended, "output")]
+      : [],
+  );
+  const inlineBytes = inline.reduce((sum, { json }) => sum + Buffer.byteLength(json ?? ""), 0);
+  const rows = keys.length === 0 ? [] : await sizesOf(query, ref, keys);
+  const bytes = rows.reduce((sum, row) => sum + row.bytes, inlineBytes);
+  if (inline.length + rows.length === 0) return null;
+  if (bytes > OUTPUTS_BYTES_MAX) return itemOutputs([], bytes);
+  const payloads = await payloadRows(
+    query,
+    rows.map(({ key }) => ({ runId, key })),
+  );
+  const apart = rows.flatMap(({ key }): readonly ItemOutput[] => {
+    const payload = payloads.get(rowName(runId, key));
+    return payload?.kind === "json" ? [{ place: key.step, json: payload.json }] : [];
+  });
+  const all = [...inline, ...apart].sort((a, b) => a.place - b.place);
+  return itemOutputs(all, bytes);
+}
+
+async function resultsOf(
+  query: Query,
+  runId: RunId,
+  items: readonly PageStep[],
+): Promise<readonly Result[]> {
+  const attempts = await attemptsAt(
+    query,
+    items.map((of) => ({ runId, of })),
+  );
+  return items.flatMap((of) => {
+    const ended = resultOf(of, attempts(runId, of));
+    return ended ? [{ place: of.step.no, ended }] : [];
+  });
+}
+
+async function sizesOf(
+  query: Query,
+  { runId, map }: MapRef,
+  keys: readonly PayloadKey[],
+): Promise<readonly { readonly key: PayloadKey; readonly bytes: number }[]> {
+  const rows = await query<{
+    step_no: number;
+    fence: number;
+    kind: PayloadKey["kind"];
+    n: number;
+    bytes: number;
+  }>("item_payload_sizes", [runId, map]);
+  const wanted = new Set(keys.map((key) => rowName(runId, key)));
+  return rows.flatMap(({ step_no: step, fence, kind, n, bytes }) => {
+    const key = { step, fence, kind, n, what: "output" } as const;
+    return wanted.has(rowName(runId, key)) ? [{ key, bytes }] : [];
+  });
 }

@@ -3,16 +3,13 @@ import type { Tx } from "../store.ts";
 import { writeRows } from "./batch.ts";
 import type { Begun } from "./transaction.ts";
 
-/** The first of the two keys of their advisory locks: "lane". */
-const LOCK_CLASS = 0x6c616e65;
-
 export function laneQuestionsOf({
   query,
   send,
 }: Pick<Begun, "query" | "send">): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
   return {
     async lockLaneQuestions(lanes) {
-      await query("lock_lane_questions", [LOCK_CLASS, lanes]);
+      await query("lock_lane_questions", [lanes]);
       const rows = await query<{ lane: number }>("lane_questions", [lanes]);
       return rows.map(({ lane }) => lane);
     },

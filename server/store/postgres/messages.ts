@@ -1,7 +1,7 @@
 // What runs tell each other, as rows: written with the change that causes them, taken by a pass of
 // the run that they are for.
 import type { Message, StoredMessage } from "../../core/message.ts";
-import { MESSAGE_GRACE_MS, type RowChanges } from "../changes.ts";
+import { MESSAGE_GRACE_MS, type RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";
 import { ofEach, writeEach } from "./batch.ts";
 import { messageKinds } from "./codes.ts";
@@ -38,7 +38,7 @@ function messageOf(row: MessageRow): Message {
   }
 }
 
-export function writeMessages(send: Send, changes: readonly RowChanges[]): void {
+export function writeMessages(send: Send, changes: readonly RowsOfEffects[]): void {
   writeEach(
     send,
     "take_messages",

@@ -2,24 +2,29 @@
  * Brings a database to the schema that this program needs: numbered files, forward only.
  *
  * `migrations/NNNN_name.sql` are applied in order, each in a transaction of its own together with
- * its row in `drover_migration`. Each such transaction takes one advisory lock and reads anew what
- * is recorded, so any number of programs may migrate at once, also through a transaction pooler; a
- * file that fails leaves nothing of itself and all before it.
+ * its row in `drover_migration`, the first also with the schema that all is in. Each such
+ * transaction takes one advisory lock and reads anew what is recorded, so any number of programs
+ * may migrate at once, also through a transaction pooler; a file that fails leaves nothing of
+ * itself and all before it.
  *
  * Servers are at work meanwhile, and whoever wants a table queues behind a file that waits for it.
  * So a file waits for a lock for 2 s at most, is rolled back, and is tried again after a pause.
  *
  * Refused, with nothing changed: a file changed or renamed after it was applied, a gap in the
- * numbers, and a database that a newer program has migrated.
+ * numbers, a database that a newer program has migrated, and one of the first design.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { Client, type ClientBase } from "pg";
+import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { systemClock } from "../../clock.ts";
+import { DATABASE_SCHEMA } from "../../database-schema.ts";
+import { inSchema } from "./sql.ts";
 
 export interface MigrateOptions {
   readonly folder: string;
+  /** Where it all goes; left out: DATABASE_SCHEMA. */
+  readonly schema?: string;
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
   readonly lockTries?: number;
@@ -35,8 +40,10 @@ interface Migration {
 
 type Recorded = Pick<Migration, "number" | "name" | "checksum">;
 
-/** One for all programs and versions. */
-const lockKey = 4_877_612_093;
+/** The table that says which files are applied. */
+const RECORD = "drover_migration";
+const LOCK_NOT_AVAILABLE = "55P03";
+const INSUFFICIENT_PRIVILEGE = "42501";
 /** How long a program waits for another that is migrating: no table is locked meanwhile. */
 const turnMsMax = 60_000;
 /** How long a file waits for a lock: all that want the same table wait behind it. */
@@ -49,14 +56,15 @@ const lockTriesDefault = 30;
 /** Applies what is pending; returns the names of the files that it applied itself. */
 export async function migrate(
   target: string | ClientBase,
-  { folder, lockMs = lockMsDefault, lockTries = lockTriesDefault }: MigrateOptions,
+  { folder, schema = DATABASE_SCHEMA, ...options }: MigrateOptions,
 ): Promise<{ applied: string[] }> {
+  const { lockMs = lockMsDefault, lockTries = lockTriesDefault } = options;
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
     const applied: string[] = [];
     let tries = 0;
     for (;;) {
-      const done = await applyNext(client, migrations, lockMs);
+      const done = await applyNext(client, schema, { migrations, lockMs });
       if (done === null) return { applied };
       if (done.applied) applied.push(done.name);
       tries = done.applied ? 0 : tries + 1;
@@ -80,14 +88,13 @@ function lockRefused(name: string, lockMs: number, tries: number): Error {
 /** The names of the files that `migrate` would apply; changes nothing, refuses what it refuses. */
 export async function pendingMigrations(
   target: string | ClientBase,
-  { folder }: MigrateOptions,
+  { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
 ): Promise<string[]> {
   const migrations = readMigrations(folder);
   return withClient(target, async (client) => {
-    const table = await client.query<{ found: boolean }>(
-      "select to_regclass('drover_migration') is not null as found",
-    );
-    const recorded = table.rows[0]?.found === true ? await readRecorded(client) : [];
+    await refuseFirstDesign(client);
+    const isThere = await hasTables(client, schema, [RECORD]);
+    const recorded = isThere ? await readRecorded(client, schema) : [];
     return pendingOf(migrations, recorded).map(({ name }) => name);
   });
 }
@@ -115,24 +122,19 @@ interface Tried {
 /** null: nothing is left to apply. */
 async function applyNext(
   client: ClientBase,
-  migrations: readonly Migration[],
-  lockMs: number,
+  schema: string,
+  { migrations, lockMs }: { readonly migrations: readonly Migration[]; readonly lockMs: number },
 ): Promise<Tried | null> {
   await client.query("begin");
   try {
     await client.query(`set local lock_timeout = ${turnMsMax}; set local statement_timeout = 0`);
-    // A role by the name of a schema, as `drover`, would have its tables made there.
-    await client.query("set local search_path = public");
-    await takeLock(client);
-    await client.query(`
-      create table if not exists drover_migration (
-        number integer primary key,
-        name text not null,
-        checksum text not null,
-        applied_at timestamptz not null default now()
-      )`);
-    const next = pendingOf(migrations, await readRecorded(client))[0];
-    const applied = next !== undefined && (await apply(client, next, lockMs));
+    // A name without its schema fails, instead of being made wherever the role's path leads.
+    await client.query("set local search_path = ''");
+    await takeLock(client, schema);
+    await refuseFirstDesign(client);
+    await makeSchema(client, schema);
+    const next = pendingOf(migrations, await readRecorded(client, schema))[0];
+    const applied = next !== undefined && (await apply(client, next, { schema, lockMs }));
     await client.query(next === undefined || applied ? "commit" : "rollback");
     return next === undefined ? null : { name: next.name, applied };
   } catch (error) {
@@ -142,9 +144,12 @@ async function applyNext(
   }
 }
 
-async function takeLock(client: ClientBase): Promise<void> {
+/** One lock for all programs and versions; another schema is another Drover. */
+async function takeLock(client: ClientBase, schema: string): Promise<void> {
   try {
-    await client.query("select pg_advisory_xact_lock($1)", [lockKey]);
+    await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+      `drover migrate ${schema}`,
+    ]);
   } catch (cause) {
     if (!isLockTimeout(cause)) throw cause;
     throw new Error(
@@ -155,15 +160,77 @@ async function takeLock(client: ClientBase): Promise<void> {
   }
 }
 
+/** The first design had its tables in `public`, and was never released: nothing leads from it. */
+async function refuseFirstDesign(client: ClientBase): Promise<void> {
+  const tables = ["run_open", RECORD];
+  if (!(await hasTables(client, "public", tables))) return;
+  throw new Error(
+    `This database has the tables of an unreleased Drover in the schema public (${tables.join(", ")} ` +
+      "and others), which this version cannot bring up to date. Make a new database, or drop those " +
+      "tables and the schema drover, and run 'drover migrate' again.",
+  );
+}
+
+/** By the catalogue, which may be read without any right on the schema. */
+async function hasTables(
+  client: ClientBase,
+  schema: string,
+  names: readonly string[],
+): Promise<boolean> {
+  const { rows } = await client.query<{ found: number }>(
+    `select count(*)::integer as found
+     from pg_class as c join pg_namespace as n on n.oid = c.relnamespace
+     where n.nspname = $1 and c.relname = any ($2)`,
+    [schema, names],
+  );
+  return rows[0]?.found === names.length;
+}
+
+/** What is there is not asked for: a role that owns the schema need not be allowed to make one. */
+async function makeSchema(client: ClientBase, schema: string): Promise<void> {
+  const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [schema]);
+  try {
+    if (rowCount === 0) await client.query(`create schema ${escapeIdentifier(schema)}`);
+    await client.query(
+      inSchema(
+        `create table if not exists drover.${RECORD} (
+           number integer primary key,
+           name text not null,
+           checksum text not null,
+           applied_at timestamptz not null default now()
+         )`,
+        schema,
+      ),
+    );
+  } catch (cause) {
+    if (!hasCode(cause, INSUFFICIENT_PRIVILEGE)) throw cause;
+    throw new Error(
+      `The role of this connection may not make the schema ${schema}, or tables in it: ` +
+        `${cause instanceof Error ? cause.message : cause}. Let somebody who may run ` +
+        `'create schema ${schema} authorization ROLE' as the owner of the database, and run ` +
+        "'drover migrate' again.",
+      { cause },
+    );
+  }
+}
+
 function isLockTimeout(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "55P03";
+  return hasCode(error, LOCK_NOT_AVAILABLE);
+}
+
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
 
 /** false: a lock that it needs was not to be had in time. */
-async function apply(client: ClientBase, migration: Migration, lockMs: number): Promise<boolean> {
+async function apply(
+  client: ClientBase,
+  migration: Migration,
+  { schema, lockMs }: { readonly schema: string; readonly lockMs: number },
+): Promise<boolean> {
   await client.query(`set local lock_timeout = ${Math.round(lockMs)}`);
   try {
-    await client.query(migration.sql);
+    await client.query(inSchema(migration.sql, schema));
   } catch (cause) {
     if (isLockTimeout(cause)) return false;
     const at = cause instanceof Error && "position" in cause ? Number(cause.position) : 0;
@@ -177,17 +244,16 @@ async function apply(client: ClientBase, migration: Migration, lockMs: number): 
       { cause },
     );
   }
-  await client.query("insert into drover_migration (number, name, checksum) values ($1, $2, $3)", [
-    migration.number,
-    migration.name,
-    migration.checksum,
-  ]);
+  await client.query(
+    inSchema(`insert into drover.${RECORD} (number, name, checksum) values ($1, $2, $3)`, schema),
+    [migration.number, migration.name, migration.checksum],
+  );
   return true;
 }
 
-async function readRecorded(client: ClientBase): Promise<Recorded[]> {
+async function readRecorded(client: ClientBase, schema: string): Promise<Recorded[]> {
   const read = await client.query<Recorded>(
-    "select number, name, checksum from drover_migration order by number",
+    inSchema(`select number, name, checksum from drover.${RECORD} order by number`, schema),
   );
   return read.rows;
 }

@@ -1,5 +1,6 @@
 // Namespaces: their regions, what they may take, and their runs that go, on PostgreSQL.
 import type { Moment } from "../../core/attempt.ts";
+import type { Lists, NamespaceRecord, RegionRecord } from "../lists.ts";
 import {
   type ForgottenPage,
   type NamespaceLimits,
@@ -9,9 +10,7 @@ import {
   ROWS_FORGOTTEN_MAX,
 } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
-import type { NamespaceRecord, Reads, RegionRecord } from "../reads.ts";
 import type { Namespace, Store } from "../store.ts";
-import { PARTITION_CLASS } from "./partitions.ts";
 import type { createTransact, Query } from "./transaction.ts";
 
 const OPEN_RUNS_PAGE = 20_000;
@@ -57,17 +56,16 @@ async function createRegion(query: Query, name: string): Promise<void> {
   await query("create_partitions", [made.id]);
 }
 
-export function namespaceReads(query: Query): Pick<Reads, "listNamespaces" | "listRegions"> {
+export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "regions"> {
   return {
-    async listNamespaces({ names, after }, limit): Promise<readonly NamespaceRecord[]> {
+    async namespaces({ names, after }, limit): Promise<readonly NamespaceRecord[]> {
       const rows = await query<NamespaceRow>("list_namespaces", [names, after, limit]);
       return rows.map((row) => ({
         ...{ id: row.id, name: row.name, region: row.region, createdAt: row.created_at },
         ...{ retentionMs: row.retention_ms, limits: limitsOf(row) },
       }));
     },
-    listRegions: () =>
-      query<RegionRecord & Record<string, unknown>>("list_regions", [PARTITION_CLASS]),
+    regions: () => query<RegionRecord & Record<string, unknown>>("list_regions", []),
   };
 }
 

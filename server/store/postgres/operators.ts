@@ -30,6 +30,9 @@ import { createActivity } from "./activity.ts";
 import { heldTasks, listAgents } from "./agents.ts";
 import { handOverWhys, rules } from "./codes.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
+import { lateTimers } from "./late-timers.ts";
+import { lateLeases } from "./overdue.ts";
+import { attemptIn, stepFinder } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
 export function createOperators(
@@ -119,10 +122,19 @@ async function listPartitions(
   { ownerLostMs }: StoreTimes,
 ) {
   const rows = await query<PartitionRow>("list_partitions", [after, limit, ownerLostMs]);
+  const shown = rows.map(({ partition }) => partition);
+  const late = await lateTimers(query, shown, { byMs: 0, since: null });
+  const silent = new Map(
+    (await lateLeases(query, shown, { byMs: 0, since: null })).map((one) => [one.partition, one]),
+  );
   const partitions = rows.map((row): PartitionRecord => {
     const { partition, region, used, epoch, taken_at: takenAt, node, watched } = row;
-    const { address, last_seen_at: lastSeenAt, overdue_at: overdueAt } = row;
+    const { address, last_seen_at: lastSeenAt, overdue_at: rowsAt } = row;
     const owner = node === null ? null : { node, address, lastSeenAt };
+    const moments = (late.get(partition) ?? []).map(({ wakeAt }) => wakeAt);
+    const silentAt = silent.get(partition)?.oldest_at ?? null;
+    for (const at of [rowsAt, silentAt]) if (at !== null) moments.push(at);
+    const overdueAt = moments.length === 0 ? null : moments.reduce((a, b) => Math.min(a, b));
     return { partition, region, used, epoch, takenAt, owner, watched, overdueAt };
   });
   return { now: rows[0]?.now ?? (await databaseNow(query)).now, partitions };
@@ -172,7 +184,10 @@ interface ListedRow extends InterventionRow {
   run_id: string;
   workflow: string;
   definition_id: number;
-  attempt: number;
+  /** That of its step; null: it is about no step, or of a step that was never tried. */
+  page: string | null;
+  /** An attempt of its fence that is in the page no more. */
+  logged: string | null;
 }
 
 async function listInterventions(
@@ -198,13 +213,17 @@ async function listInterventions(
     runId === null
       ? await query<ListedRow>("list_interventions", asked)
       : await query<ListedRow>("list_run_interventions", [...asked, runId]);
-  return rows.map((row) => ({
-    runId: row.run_id,
-    ...interventionOf(row),
-    workflow: row.workflow,
-    definitionId: row.definition_id,
-    attempt: row.attempt,
-  }));
+  const stepIn = stepFinder();
+  return rows.map((row) => {
+    const of = stepIn(row.page, row.step_no);
+    const inPage = of?.attempts.find(({ fence }) => fence === row.fence);
+    const about = row.logged === null ? inPage : attemptIn(row.logged);
+    return {
+      ...{ runId: row.run_id, workflow: row.workflow, definitionId: row.definition_id },
+      ...interventionOf(row),
+      attempt: about?.attempt ?? 0,
+    };
+  });
 }
 
 async function databaseNow(query: Query): Promise<{ now: Moment; version: string }> {

@@ -1,14 +1,17 @@
 // Hooks, the outbox and its deliveries on PostgreSQL.
 import type { Moment } from "../../core/attempt.ts";
+import { isEnded } from "../../core/model.ts";
+import { decodePageHead } from "../../core/page/codec.ts";
 import {
   CAUSE_APART_MS,
+  type DeliveryPage,
   type DeliveryRecord,
   type DueDelivery,
   type HookRecord,
   type Outbox,
   type ToldEscalation,
 } from "../outbox.ts";
-import { deliveryStates, escalationReasons, outboxKinds, reasons, runStates } from "./codes.ts";
+import { deliveryStates, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -58,17 +61,16 @@ export function createOutbox(query: Query): Outbox {
         ),
       );
     },
-    async deliveries(namespaceId, { states, hook, after, limit }) {
-      const rows = await query<DeliveryRow>("list_deliveries", [
-        namespaceId,
-        states.map(deliveryStates.code),
-        hook,
-        after,
-        limit,
-      ]);
-      return rows.map(deliveryOf);
-    },
   } satisfies Outbox);
+}
+
+export async function listDeliveries(
+  query: Query,
+  namespaceId: number,
+  { states, hook, after, limit }: DeliveryPage,
+): Promise<readonly DeliveryRecord[]> {
+  const asked = [namespaceId, states.map(deliveryStates.code), hook, after, limit];
+  return (await query<DeliveryRow>("list_deliveries", asked)).map(deliveryOf);
 }
 
 interface HookRow {
@@ -137,9 +139,8 @@ interface DueRow extends DeliveryRow {
   key: string | null;
   labels: unknown;
   run_created_at: Moment;
-  run_state: number | null;
-  run_reason: number | null;
-  run_ended_at: Moment | null;
+  /** The first line of the run's first page. */
+  head: string;
   step_no: number | null;
   reason: number | null;
   code: string | null;
@@ -149,7 +150,7 @@ interface DueRow extends DeliveryRow {
 }
 
 function dueOf(row: DueRow): DueDelivery {
-  const { run_state: state, run_reason: reason, run_ended_at: at } = row;
+  const { run, endedAt: at } = decodePageHead(row.head);
   return {
     ...deliveryOf(row),
     now: row.now,
@@ -167,9 +168,9 @@ function dueOf(row: DueRow): DueDelivery {
       labels: labelsOf(row.labels),
       createdAt: row.run_created_at,
       end:
-        state === null || reason === null || at === null
+        at === null || !isEnded(run.state)
           ? null
-          : { state: runStates.name(state), reason: reasons.name(reason), at },
+          : { state: run.state.kind, reason: run.state.reason, at },
     },
     escalation: escalationOf(row),
   };

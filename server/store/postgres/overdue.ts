@@ -1,12 +1,14 @@
 // How far the watching is behind.
 import type { Moment } from "../../core/attempt.ts";
+import type { TimerKind } from "../../core/page/derived-rows.ts";
 import {
   noneOverdue,
-  OVERDUE_OF,
   OVERDUE_ROWS_MAX,
   type Overdue,
+  type OverdueOf,
   type UnownedRegion,
 } from "../overdue.ts";
+import { lateTimers } from "./late-timers.ts";
 import type { Query } from "./transaction.ts";
 
 interface OverdueAsked {
@@ -22,22 +24,55 @@ export async function overdue(
 ): Promise<Overdue> {
   const found = await query<{
     now: Moment;
-    kind: number;
+    kind: OverdueOf;
     rows: number;
     oldest_at: Moment | null;
   }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, since]);
+  const silent = await lateLeases(query, partitions, { byMs, since });
   const unowned = await query<UnownedRegion & Record<string, unknown>>("unowned_partitions", [
     partitions,
     ownerLostMs,
   ]);
   const rows = noneOverdue();
-  for (const [kind, of] of OVERDUE_OF.entries())
-    rows[of] = found.find((row) => row.kind === kind)?.rows ?? 0;
-  const oldest = found.flatMap((row) => row.oldest_at ?? []);
+  const oldest: Moment[] = [];
+  for (const row of found) {
+    rows[row.kind] = row.rows;
+    if (row.oldest_at !== null) oldest.push(row.oldest_at);
+  }
+  for (const row of silent) {
+    rows.lease += row.rows;
+    oldest.push(row.oldest_at);
+  }
+  for (const timers of (await lateTimers(query, partitions, { byMs, since })).values()) {
+    const counted = Map.groupBy(timers, ({ kind }) => overdueOf(kind));
+    for (const [of, late] of counted) rows[of] += Math.min(late.length, OVERDUE_ROWS_MAX);
+    for (const { wakeAt } of timers) oldest.push(wakeAt);
+  }
   return {
     now: found[0]?.now ?? 0,
     rows,
-    oldestAt: oldest.length === 0 ? null : Math.min(...oldest),
+    oldestAt: oldest.length === 0 ? null : oldest.reduce((a, b) => Math.min(a, b)),
     unowned,
   };
+}
+
+interface LateLeases {
+  readonly partition: number;
+  readonly rows: number;
+  readonly oldest_at: Moment;
+}
+
+/** Leases whose session has been silent for so much longer than they allow, by partition. */
+export function lateLeases(
+  query: Query,
+  partitions: readonly number[],
+  { byMs, since }: Pick<OverdueAsked, "byMs" | "since">,
+): Promise<readonly LateLeases[]> {
+  return query<LateLeases & Record<string, unknown>>("late_leases", [
+    ...[partitions, byMs, OVERDUE_ROWS_MAX, since],
+  ]);
+}
+
+function overdueOf(kind: TimerKind): OverdueOf {
+  return kind === "lease" || kind === "ready" || kind === "run" ? kind : "due";
 }

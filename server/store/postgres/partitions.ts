@@ -6,7 +6,7 @@
 // under a frozen process or a cut cable; its locks are free from then on. It protects nothing:
 // take-over first deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md,
 // "Three layers").
-import type pg from "pg";
+import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import {
   HAND_OVERS_KEPT,
@@ -24,24 +24,24 @@ import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 
-/** The first of the two keys of our advisory locks: "drov". */
-export const PARTITION_CLASS = 0x64726f76;
-/** Of the lock that says that a node lives: "dron". */
-const NODE_CLASS = 0x64726f6e;
 /** Flights of one process that can hold a writer row at a time. */
 export const WRITER_SLOTS = 4;
 const LEAVE_MS_MAX = 1_000;
-const LANES_CHANNEL = "drover_lanes";
-const MOMENTS_CHANNEL = "drover_moments";
+/** The first word of what is said on the channel, which has the name of the schema. */
+const LANES = "lanes ";
+const MOMENT = "moment ";
 /** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
 const LANES_PER_NOTICE_MAX = 500;
 
-export function createPartitions(
-  connectionString: string,
-  pool: pg.Pool,
-  clock: Clock,
-  { ownerLostMs }: Pick<StoreTimes, "ownerLostMs">,
-): Partitions {
+interface Use {
+  readonly hot: pg.Pool;
+  readonly schema: string;
+  readonly clock: Clock;
+  readonly times: Pick<StoreTimes, "ownerLostMs">;
+}
+
+export function createPartitions(connectionString: string, use: Use): Partitions {
+  const { hot: pool, schema, times } = use;
   return {
     async join(info: NodeInfo): Promise<PartitionSession> {
       const client = createSession(connectionString);
@@ -52,12 +52,12 @@ export function createPartitions(
         // Before anything is set: behind a pooler it would be set for somebody else.
         const backend = await ownBackend(client, pool);
         await client.query(
-          `set idle_session_timeout = '${ownerLostMs}ms'; set statement_timeout = '2s';
+          `set idle_session_timeout = '${times.ownerLostMs}ms'; set statement_timeout = '2s';
            set idle_in_transaction_session_timeout = '2s';
-           listen ${LANES_CHANNEL}; listen ${MOMENTS_CHANNEL}`,
+           listen ${pg.escapeIdentifier(schema)}`,
         );
-        await joinNode(queryOn(client), queryOn(pool), info);
-        return createPartitionSession(client, pool, clock, { node: info.node, backend });
+        await joinNode(queryOn(client, schema), queryOn(pool, schema), info);
+        return createPartitionSession(client, use, { node: info.node, backend });
       } catch (error) {
         void client.end().catch(() => undefined);
         throw storeFailure(error);
@@ -70,18 +70,22 @@ async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<vo
   const { node, address, regions = null, standby = false } = info;
   await onPool("forget_old_nodes", []);
   const [row] = await onPool<{ number: number }>("join_node", [node, address, regions, standby]);
-  await query("live_node", [NODE_CLASS, row?.number]);
+  await query("live_node", [row?.number]);
   await onPool("join_writers", [node, WRITER_SLOTS]);
 }
 
 function createPartitionSession(
   client: pg.Client,
-  pool: pg.Pool,
-  clock: Clock,
+  { hot: pool, schema, clock }: Use,
   { node, backend }: { readonly node: string; readonly backend: number },
 ): PartitionSession {
-  const query = queryOn(client);
-  const onPool = queryOn(pool);
+  const query = queryOn(client, schema);
+  const onPool = queryOn(pool, schema);
+  const say = (text: string) => pool.query("select pg_notify($1, $2)", [schema, text]);
+  const onSaid = (kind: string, listener: (said: string) => void) =>
+    client.on("notification", ({ payload = "" }) => {
+      if (payload.startsWith(kind)) listener(payload.slice(kind.length));
+    });
   const lost: ((cause: Error) => void)[] = [];
   let over: Error | null = null;
   const lose = (cause: Error): void => {
@@ -100,39 +104,33 @@ function createPartitionSession(
         live: LiveNode[];
         regions: number[];
         backend: number;
-      }>("look", [node, PARTITION_CLASS, NODE_CLASS]);
+      }>("look", [node]);
       if (!row) throw new Error("the look gave no row");
       watchBackend(backend, row.backend);
       return { held: row.held, liveNodes: row.live, regions: row.regions };
     },
     async tryLock(partitions) {
-      const rows = await query<{ partition: number }>("try_lock", [PARTITION_CLASS, partitions]);
+      const rows = await query<{ partition: number }>("try_lock", [partitions]);
       return rows.map((row) => row.partition);
     },
-    takeOver: (partitions) => takeOver(pool, clock, node, partitions),
+    takeOver: (partitions) => takeOver(createTransact(pool, clock, schema), node, partitions),
     async unlock(partitions) {
       await onPool("clear_partitions", [partitions, node]);
-      await query("unlock", [PARTITION_CLASS, partitions]);
+      await query("unlock", [partitions]);
     },
     onLanes(listener) {
-      client.on("notification", ({ channel, payload }) => {
-        if (channel !== LANES_CHANNEL || !payload) return;
-        listener(payload.split(",").map(Number));
-      });
+      onSaid(LANES, (said) => listener(said.split(",").map(Number)));
     },
     async announceLanes(lanes) {
       for (let from = 0; from < lanes.length; from += LANES_PER_NOTICE_MAX) {
-        const payload = lanes.slice(from, from + LANES_PER_NOTICE_MAX).join(",");
-        await pool.query("select pg_notify($1, $2)", [LANES_CHANNEL, payload]);
+        await say(`${LANES}${lanes.slice(from, from + LANES_PER_NOTICE_MAX).join(",")}`);
       }
     },
     onMoments(listener) {
-      client.on("notification", ({ channel, payload }) => {
-        if (channel === MOMENTS_CHANNEL && payload) listener(Number(payload));
-      });
+      onSaid(MOMENT, (said) => listener(Number(said)));
     },
     async announceMoment(moment) {
-      await pool.query("select pg_notify($1, $2)", [MOMENTS_CHANNEL, String(moment)]);
+      await say(`${MOMENT}${moment}`);
     },
     onLost(listener) {
       if (over) listener(over);
@@ -154,12 +152,11 @@ function createPartitionSession(
  * the timeouts of its session.
  */
 async function takeOver(
-  pool: pg.Pool,
-  clock: Clock,
+  transact: ReturnType<typeof createTransact>,
   node: string,
   partitions: readonly number[],
 ): Promise<readonly TakenPartition[]> {
-  return createTransact(pool, clock)({}, async ({ query }) => {
+  return transact({}, async ({ query }) => {
     await query("lock_partition_leases", [partitions]);
     await query("fence_former_owners", [partitions, node]);
     return query<{ partition: number; epoch: number }>("take_partitions", [

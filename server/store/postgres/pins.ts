@@ -23,14 +23,19 @@ export function createPins(query: Query, clock: Clock): Pins {
       const named = [namespaceId, queue, workflow, version];
       return moveNoted(mover, of, await query<MoveRow>("unpin_version", named));
     },
-    async list(namespaceId: number, queue: string) {
-      const rows = await query<PinRow>("list_pins", [namespaceId, queue]);
-      return rows.map((row): Pin => {
-        const { workflow, version, agent_version: agentVersion, pinned_at: at } = row;
-        return { namespaceId, queue, workflow, version, agentVersion, at };
-      });
-    },
   } satisfies Pins);
+}
+
+export async function listPins(
+  query: Query,
+  namespaceId: number,
+  queue: string,
+): Promise<readonly Pin[]> {
+  const rows = await query<PinRow>("list_pins", [namespaceId, queue]);
+  return rows.map((row): Pin => {
+    const { workflow, version, agent_version: agentVersion, pinned_at: at } = row;
+    return { namespaceId, queue, workflow, version, agentVersion, at };
+  });
 }
 
 interface PinRow {

@@ -1,10 +1,11 @@
 // The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
-// are composed in reads.ts. Three pools: flights and beats, reads, and what operators look at.
+// are composed in lists.ts. Three pools: flights and beats, reads, and what operators look at.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../clock.ts";
 import type { Definition } from "../../core/definition.ts";
+import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { WHOLE_RANGE } from "../due.ts";
@@ -12,21 +13,25 @@ import { namespaceIsGone } from "../namespaces.ts";
 import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markSilent } from "./agents.ts";
-import { beat } from "./beats.ts";
+import { beat, hearTasks } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
 import { rules } from "./codes.ts";
 import { columns } from "./columns.ts";
+import { differingRuns } from "./consistency.ts";
 import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
-import { loadFacts, taskFacts } from "./facts.ts";
+import { loadFacts, stepsRead, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { createForgetOld } from "./housekeeping.ts";
-import { inboxOf } from "./inbox.ts";
+import { createInboxRows } from "./inbox.ts";
 import { createIncarnations } from "./incarnations.ts";
-import { createNamespaces, namespaceReads, namespacesOf } from "./namespaces.ts";
+import { createLists } from "./lists.ts";
+import { createNamespaces, namespacesOf } from "./namespaces.ts";
 import { createOperators } from "./operators.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
+import { createPageCache } from "./page-cache.ts";
+import { createPages } from "./pages.ts";
 import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
 import { createPins } from "./pins.ts";
@@ -36,7 +41,6 @@ import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
 import { createStatistics } from "./statistics.ts";
-import { sweptRows } from "./stored-runs.ts";
 import { createTokens } from "./tokens.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 import { createTriggers } from "./triggers.ts";
@@ -47,11 +51,15 @@ const READ_CONNECTIONS = 4;
 const OPERATOR_CONNECTIONS = 2;
 /** An id that is drawn at random may be taken: one of some ten thousand inserts, at most. */
 const INSERTS_MAX = 3;
+/** As find_version names it. */
+const NEWEST = -1;
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
   /** Leads to PostgreSQL itself where the other leads to a transaction pooler. */
   readonly directConnectionString?: string;
+  /** Of the database, where all tables are; left out: DATABASE_SCHEMA. */
+  readonly schema?: string;
   readonly log: Logger;
   readonly clock?: Clock;
   /** What is left out is as STORE_TIMES. */
@@ -59,7 +67,7 @@ export interface PostgresStoreOptions {
 }
 
 export function createPostgresStore(options: PostgresStoreOptions): Store {
-  const { connectionString, log, clock = systemClock } = options;
+  const { connectionString, log, clock = systemClock, schema = DATABASE_SCHEMA } = options;
   const { directConnectionString = connectionString } = options;
   const times = { ...STORE_TIMES, ...options.times };
   const incarnations = createIncarnations();
@@ -67,34 +75,40 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log, connected);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log, connected);
   const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, connected);
-  const transact = createTransact(hot, clock);
-  const query = guarded(queryOn(hot));
-  const statistics = createStatistics(hot, clock, log);
+  const transact = createTransact(hot, clock, schema);
+  const query = guarded(queryOn(hot, schema));
+  const statistics = createStatistics(query, hot, clock, log);
+  const cache = createPageCache();
+  incarnations.listen(cache.forget);
 
   return Object.freeze({
-    reads: Object.freeze({ ...createReads(lists, times), ...namespaceReads(query) }),
-    partitions: createPartitions(directConnectionString, hot, clock, times),
+    reads: createReads(lists, schema, times),
+    lists: createLists(lists, schema, query),
+    partitions: createPartitions(directConnectionString, { hot, schema, clock, times }),
     outbox: createOutbox(query),
     queues: createQueues(query, clock),
     pins: createPins(query, clock),
     schedules: createSchedules(query),
     triggers: createTriggers(query),
-    tokens: createTokens(query),
     circuits: createCircuits(query, (work) => transact({}, work)),
     durations: createDurations(query, transact),
     namespaces: createNamespaces(query, transact),
-    operators: createOperators(guarded(queryOn(looks)), {
+    tokens: createTokens(query),
+    inbox: createInboxRows(query),
+    operators: createOperators(guarded(queryOn(looks, schema)), {
       times,
       pools: { hot, operators: looks, reads: lists },
     }),
-    transact(use, work) {
+    async transact(use, work) {
       statistics.written();
-      return transact(use, async (begun) => {
-        const tx = createTx(begun);
-        const result = await work(tx);
-        void tx.placeReady();
-        return result;
+      const { committed, result } = await transact(use, async (begun) => {
+        const open = createTx(begun, cache);
+        const done = await work(open.tx);
+        void open.tx.placeReady();
+        return { committed: open.committed, result: done };
       });
+      committed();
+      return result;
     },
 
     ...namespacesOf(query, transact),
@@ -112,7 +126,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
         definition_id: number;
         version: number;
         created_at: number;
-      }>("find_version", [namespaceId, name, version]);
+      }>("find_version", [namespaceId, name, version === "newest" ? NEWEST : version]);
       if (!row) return null;
       const { definition_id: definitionId, created_at: createdAt } = row;
       return { definitionId, version: row.version, createdAt };
@@ -132,9 +146,20 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     onIncarnation: incarnations.listen,
     claimEscalation: (claim) => claimEscalation(query, "claim_escalation", claim),
     releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),
-    taskFacts: (tasks) => taskFacts(query, tasks),
-    facts: (wanted) => loadFacts(query, wanted),
-    beat: (beats) => beat(query, beats),
+    taskFacts: (tasks) => taskFacts(query, tasks, cache),
+    facts: (wanted) => loadFacts(query, wanted, stepsRead(query, cache)),
+    beat: (beats) =>
+      beat(
+        query,
+        (reports) =>
+          transact({ fate: "unasked" }, async (begun) => {
+            const pages = createPages(begun, cache);
+            const answers = await hearTasks(begun, pages, reports);
+            void pages.flush();
+            return answers;
+          }),
+        beats,
+      ),
     async undelivered(lost) {
       const polls = lost.flatMap(({ session, polls: of }) => of.map((poll) => ({ session, poll })));
       if (polls.length === 0) return [];
@@ -166,15 +191,15 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     markAgents: (server, seen) => markAgents(query, server, seen),
     markSilent: (silent) => markSilent(query, silent),
     forgetOld: createForgetOld(query, clock),
-    ...inboxOf(query),
-    ...sweptRows(query),
+    differingRuns: (partitions, after, limit) =>
+      differingRuns(query, cache, partitions, after, limit),
     pulse(asked) {
       // It comes once a second.
       void statistics.look();
       return pulse(query, asked);
     },
     dueRows: (partitions, limit, range = WHOLE_RANGE) =>
-      dueRows(query, partitions, limit, { ...range, polledMs: times.polledMs }),
+      dueRows(query, cache, partitions, { ...range, limit, polledMs: times.polledMs }),
     overdue: (partitions, byMs, since = null) =>
       overdue(query, partitions, { ...times, byMs, since }),
     async ready() {

@@ -6,6 +6,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { QueueLimits } from "../../core/limits.ts";
+import type { Lists } from "../lists.ts";
 import {
   type LockedQueue,
   type Pause,
@@ -22,17 +23,12 @@ import { claimsOver, isWorkflow, type MoveRow, moveNoted } from "./ready-moves.t
 import type { Query, Send } from "./transaction.ts";
 
 export function createQueues(query: Query, clock: Clock): Queues {
-  async function pauseOf({ namespaceId, queue }: QueueRef): Promise<Pause | null> {
-    const [row] = await query<PauseRow>("queue_pause", [namespaceId, queue]);
-    return row ? { since: row.paused_at, reason: row.pause_reason } : null;
-  }
-
   return Object.freeze({
     async pause(of: QueueRef, reason: string): Promise<Pause> {
       await query("pause_queue", [of.namespaceId, of.queue, reason]);
       // Also if it was paused before: whoever did that may have died before its claims were over.
       await claimsOver(query, clock);
-      const pause = await pauseOf(of);
+      const pause = await queuePause(query, of);
       return pause ?? { since: clock.wallMs(), reason };
     },
     async resume({ namespaceId, queue }: QueueRef): Promise<readonly number[]> {
@@ -57,10 +53,22 @@ export function createQueues(query: Query, clock: Clock): Queues {
       const named = [of.namespaceId, of.workflow];
       return moveNoted({ query, clock }, of, await query<MoveRow>("resume_workflow", named));
     },
-    workflowPause: (of: WorkflowRef) => workflowPause(query, of),
-    namespacePause: (namespaceId: number) => pauseOf({ namespaceId, queue: "" }),
-    list: (namespaceId: number, page: QueuePage) => listQueues(query, namespaceId, page),
   } satisfies Queues);
+}
+
+export function queueLists(
+  query: Query,
+): Pick<Lists, "queues" | "namespacePause" | "workflowPause"> {
+  return {
+    queues: (namespaceId, page) => listQueues(query, namespaceId, page),
+    namespacePause: (namespaceId) => queuePause(query, { namespaceId, queue: "" }),
+    workflowPause: (of) => workflowPause(query, of),
+  };
+}
+
+async function queuePause(query: Query, { namespaceId, queue }: QueueRef): Promise<Pause | null> {
+  const [row] = await query<PauseRow>("queue_pause", [namespaceId, queue]);
+  return row ? { since: row.paused_at, reason: row.pause_reason } : null;
 }
 
 async function lanesOf(query: Query, { namespaceId, queue }: QueueRef): Promise<readonly number[]> {

@@ -3,17 +3,19 @@
 // takes no more of each than it was asked for:
 //
 //   any state, or COMPLETED   the runs of the namespace, of a workflow, of a parent or of a label
-//   states of open runs       run_open; with nothing else asked for, partition by partition
+//   states of open runs       run_page_open_partition, partition by partition
 //   other ends                their marks, a part for each
 //
 // Times of creation are bounds of ids. A child has an id of its parent's time, so those that began
 // after a moment, and whose ids are older, are a part of their own.
 import { type RawBuilder, sql } from "kysely";
 import { type EndKind, isEndKind } from "../../core/model.ts";
-import type { RunFilter, RunPage } from "../reads.ts";
+import type { RunFilter, RunPage } from "../lists.ts";
 import { runStates } from "./codes.ts";
 
 export interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
+  /** That of the database. */
+  readonly schema: string;
   readonly namespaceId: number;
   readonly filter: RunFilter;
 }
@@ -59,15 +61,12 @@ interface Wanted {
 
 function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
   const marks = [...(mark === undefined ? [] : [mark]), ...labelMarks(search.filter)];
-  const asksRun = states !== undefined || (search.filter.workflow !== null && mark === undefined);
+  const asksRun = search.filter.workflow !== null && mark === undefined;
   const tables = [
     ...marks.map((name, at) => markTable(search, name, at)),
     ...(marks.length === 0 || asksRun || asksRunOf(search, time) ? [runTable(search, time)] : []),
   ];
-  if (!states) return walk(search, time, tables);
-  const open = sql`left join run_open as o on o.partition = r.partition and o.run_id = r.id`;
-  const state = sql`coalesce(o.state, r.state) = any (${states}::smallint[])`;
-  return walk(search, time, tables, { open, state });
+  return walk(search, time, tables, states);
 }
 
 /**
@@ -79,7 +78,8 @@ function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
  */
 function openPart(search: Search, time: Time, open: readonly number[]): Ids {
   const { namespaceId } = search;
-  const state = sql`o.namespace_id = ${namespaceId} and o.state = any (${open}::smallint[])`;
+  const state = sql`o.namespace_id = ${namespaceId} and o.no = 0 and o.ended_at is null
+    and o.run_state = any (${open}::smallint[])`;
   const rare = rareOf(search);
   if (!rare) return ofOpen(search, time, state);
   const where = [...rare.where, ...within(search, time, rare.id)];
@@ -113,7 +113,7 @@ const FIRST_OF_LIMIT = 2;
 /** What might be asked for that is rare; each has an index in the order of ids. */
 function rareOf(search: Search): Table | null {
   const { filter, namespaceId } = search;
-  const run = { table: sql`run as r`, id: "r.id" };
+  const run = { table: sql`${tableOf(search, "run")} as r`, id: "r.id" };
   const ofRun = (is: Sql) => ({ ...run, where: [sql`r.namespace_id = ${namespaceId}`, is] });
   if (filter.parent !== null) return ofRun(sql`r.parent_id = ${filter.parent}`);
   const [label] = labelMarks(filter);
@@ -122,18 +122,12 @@ function rareOf(search: Search): Table | null {
 }
 
 function ofFew(search: Search, time: Time, state: Sql, when: readonly Sql[]): Ids {
-  const partition = sql`select r.partition from run as r where r.id = f.id limit 1`;
-  const open = sql`select from run_open as o
-    where o.partition = p.partition and o.run_id = f.id and ${state} limit 1`;
-  const laterals = [
-    sql`cross join lateral (${partition}) as p`,
-    sql`cross join lateral (${open}) as o`,
-    ...probesOf(search, time, sql`f.id`),
-  ];
+  const open = sql`select from ${tableOf(search, "run_page")} as o where o.run_id = f.id and ${state} limit 1`;
+  const laterals = [sql`cross join lateral (${open}) as o`, ...probesOf(search, time, sql`f.id`)];
   return inOrder(search, "f.id", [sql`few as f`, ...laterals], when);
 }
 
-/** By partitions, as the key of open runs has it. */
+/** By partitions, as the index of open runs has it. */
 function ofOpen(
   search: Search,
   time: Time,
@@ -143,10 +137,10 @@ function ofOpen(
     when = [],
   }: { readonly probes?: readonly Sql[]; readonly when?: readonly Sql[] } = {},
 ): Ids {
-  const rows = [sql`run_open as o`, ...probes];
+  const rows = [sql`${tableOf(search, "run_page")} as o`, ...probes];
   const where = [sql`o.partition = p.partition`, state, ...within(search, time, "o.run_id")];
   const each = sql`cross join lateral (${inOrder(search, "o.run_id", rows, where)}) as e`;
-  return inOrder(search, "e.id", [sql`partition_lease as p`, each], when);
+  return inOrder(search, "e.id", [sql`${tableOf(search, "partition_lease")} as p`, each], when);
 }
 
 /** All that is asked for besides the state. A limit keeps the planner to the key of each. */
@@ -174,17 +168,22 @@ function asksRunOf({ filter }: Search, time: Time): boolean {
   return filter.parent !== null || time.run.length > 0;
 }
 
-function runTable({ namespaceId, filter }: Search, time: Time): Table {
+function runTable(search: Search, time: Time): Table {
+  const { namespaceId, filter } = search;
   const where = [sql`r.namespace_id = ${namespaceId}`, ...time.run];
   if (filter.workflow !== null) where.push(sql`r.workflow = ${filter.workflow}`);
   if (filter.parent !== null) where.push(sql`r.parent_id = ${filter.parent}`);
-  return { table: sql`run as r`, id: "r.id", where };
+  return { table: sql`${tableOf(search, "run")} as r`, id: "r.id", where };
 }
 
-function markTable({ namespaceId }: Search, name: string, at: number): Table {
+function markTable(search: Search, name: string, at: number): Table {
   const m = sql.ref(`m${at}`);
-  const where = [sql`${m}.namespace_id = ${namespaceId} and ${m}.mark = ${name}`];
-  return { table: sql`run_mark as ${m}`, id: `m${at}.run_id`, where };
+  const where = [sql`${m}.namespace_id = ${search.namespaceId} and ${m}.mark = ${name}`];
+  return { table: sql`${tableOf(search, "run_mark")} as ${m}`, id: `m${at}.run_id`, where };
+}
+
+function tableOf({ schema }: Search, name: string): Sql {
+  return sql`${sql.table(`${schema}.${name}`)}`;
 }
 
 function labelMarks({ labels }: RunFilter): readonly string[] {
@@ -200,16 +199,24 @@ function walk(
   search: Search,
   time: Time,
   [first, ...others]: readonly Table[],
-  ended?: { readonly open: Sql; readonly state: Sql },
+  states?: readonly number[],
 ): Ids {
   if (!first) throw new Error("a part walks one table at least");
   const joined = others.map(
     ({ table, id }) => sql`join ${table} on ${sql.ref(id)} = ${sql.ref(first.id)}`,
   );
-  const from = [first.table, ...joined, ...(ended ? [ended.open] : [])];
-  const where = [first, ...others].flatMap((table) => table.where);
-  const bounds = [...within(search, time, first.id), ...(ended ? [ended.state] : [])];
-  return inOrder(search, first.id, from, [...where, ...bounds]);
+  const from = [first.table, ...joined];
+  const where = [
+    ...[first, ...others].flatMap((table) => table.where),
+    ...within(search, time, first.id),
+  ];
+  if (states) {
+    // Without the limit the planner may read all pages of all runs.
+    from.push(sql`cross join lateral (select o.run_state from ${tableOf(search, "run_page")} as o
+      where o.run_id = ${sql.ref(first.id)} and o.no = 0 limit 1) as p`);
+    where.push(sql`p.run_state = any (${states}::smallint[])`);
+  }
+  return inOrder(search, first.id, from, where);
 }
 
 /** Runs of some time, by their ids and, where those do not say it, by themselves. */

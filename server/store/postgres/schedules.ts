@@ -2,14 +2,14 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { PlacedMoment } from "../../core/calendar.ts";
 import { specFromText, specText } from "../definition-text.ts";
-import {
-  type Fire,
-  type FireRecord,
-  isAsleep,
-  type NewSchedule,
-  type ScheduleRecord,
-  type Schedules,
-  type ScheduleTx,
+import type {
+  Fire,
+  FireRecord,
+  NewSchedule,
+  SchedulePage,
+  ScheduleRecord,
+  Schedules,
+  ScheduleTx,
 } from "../schedules.ts";
 import { writeEach } from "./batch.ts";
 import { fireCauses, fireOutcomes, runStates } from "./codes.ts";
@@ -23,10 +23,6 @@ export function createSchedules(query: Query): Schedules {
       return row ? scheduleOf(row) : null;
     },
     byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", [ids])),
-    async list(namespaceId, { after, limit }) {
-      const rows = await query<ScheduleRow>("list_schedules", [namespaceId, after, limit]);
-      return rows.map(scheduleOf);
-    },
     async lastFires(ids, limit) {
       const rows = await query<FireRow & { run_state: number | null }>("last_fires", [ids, limit]);
       return rows.map((row): FireRecord => {
@@ -34,21 +30,18 @@ export function createSchedules(query: Query): Schedules {
         return { ...fireOf(row), firedAt: row.fired_at, runState };
       });
     },
-    async asleep(after, limit) {
-      const rows = await query<{ id: string; partition: number; is_last: boolean }>(
-        "asleep_schedules",
-        [after ?? "00000000-0000-0000-0000-000000000000", limit],
-      );
-      return {
-        schedules: rows
-          .filter((row) => !row.is_last)
-          .map(({ id, partition }) => ({ id, partition })),
-        last: rows.find((row) => row.is_last)?.id ?? null,
-      };
-    },
     delete: async (namespaceId, name) =>
       (await query("delete_schedule", [namespaceId, name])).length > 0,
   } satisfies Schedules);
+}
+
+export async function listSchedules(
+  query: Query,
+  namespaceId: number,
+  { after, limit }: SchedulePage,
+): Promise<readonly ScheduleRecord[]> {
+  const rows = await query<ScheduleRow>("list_schedules", [namespaceId, after, limit]);
+  return rows.map(scheduleOf);
 }
 
 export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">): ScheduleTx {
@@ -154,7 +147,6 @@ function scheduleOf(row: ScheduleRow): ScheduleRecord {
     ...{ series: row.series, revision: row.revision },
     ...{ spec, next },
     pause: since === null ? null : { since, reason: reason ?? "" },
-    asleep: since === null && (row.wake_at === null || isAsleep({ next, spec })),
     createdAt: row.created_at,
     changedAt: row.changed_at,
   };

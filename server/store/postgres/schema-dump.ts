@@ -11,31 +11,32 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client, type ClientBase } from "pg";
+import { Client, type ClientBase, escapeIdentifier } from "pg";
+import { DATABASE_SCHEMA } from "../../database-schema.ts";
 
 /** Every query gives one column `sql`, complete statements in the order to run them. */
 const sections: readonly (readonly [title: string, query: string])[] = [
   [
     "schemas",
-    `select format('create schema %I;', nspname) as sql from pg_namespace
-      where nspname = 'drover'`,
+    `select format('create schema %s;', oid::regnamespace) as sql from pg_namespace
+      where oid = $1::regnamespace`,
   ],
   [
     "types",
-    `select format('create type %I as enum (%s);', t.typname,
+    `select format('create type %s as enum (%s);', t.oid::regtype,
         string_agg(quote_literal(e.enumlabel), ', ' order by e.enumsortorder)) as sql
       from pg_type t join pg_enum e on e.enumtypid = t.oid
-      where t.typnamespace = 'public'::regnamespace
-      group by t.typname order by t.typname collate "C"`,
+      where t.typnamespace = $1::regnamespace
+      group by t.oid, t.typname order by t.typname collate "C"`,
   ],
   [
     "sequences",
-    `select format('create sequence %I as %s increment %s minvalue %s maxvalue %s start %s '
+    `select format('create sequence %s as %s increment %s minvalue %s maxvalue %s start %s '
           'cache %s%s;',
-        c.relname, s.seqtypid::regtype, s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
+        c.oid::regclass, s.seqtypid::regtype, s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache,
         case when s.seqcycle then ' cycle' else '' end) as sql
       from pg_class c join pg_sequence s on s.seqrelid = c.oid
-      where c.relnamespace = 'public'::regnamespace and not exists
+      where c.relnamespace = $1::regnamespace and not exists
         (select from pg_depend d where d.objid = c.oid and d.deptype = 'i'
           and d.classid = 'pg_class'::regclass)
       order by c.relname collate "C"`,
@@ -45,7 +46,7 @@ const sections: readonly (readonly [title: string, query: string])[] = [
     `select pg_get_functiondef(p.oid) || ';' as sql
       from pg_proc p
       join pg_namespace n on n.oid = p.pronamespace
-      where n.nspname in ('public', 'drover') and p.prokind in ('f', 'p')
+      where n.oid = $1::regnamespace and p.prokind in ('f', 'p')
       order by p.proname collate "C", pg_get_function_identity_arguments(p.oid) collate "C"`,
   ],
   [
@@ -99,11 +100,11 @@ const sections: readonly (readonly [title: string, query: string])[] = [
       ), ancestry as (
         select c.oid, (select count(*) from pg_partition_ancestors(c.oid)) as depth from pg_class c
       )
-      select format('create %stable %I%s%s%s;',
+      select format('create %stable %s%s%s%s;',
           case c.relpersistence when 'u' then 'unlogged ' else '' end,
-          c.relname,
+          c.oid::regclass,
           case when c.relispartition
-            then format(' partition of %I %s', parent.relname, pg_get_expr(c.relpartbound, c.oid))
+            then format(' partition of %s %s', parent.oid::regclass, pg_get_expr(c.relpartbound, c.oid))
             else format(E' (\\n  %s\\n)', body.text) end,
           case when c.relkind = 'p' then ' partition by ' || pg_get_partkeydef(c.oid) else '' end,
           case when o.text <> '' then format(E'\\nwith (%s)', o.text) else '' end) as sql
@@ -118,12 +119,12 @@ const sections: readonly (readonly [title: string, query: string])[] = [
           select unnest(c.reloptions) as option
           union all select 'toast.' || unnest(toast.reloptions)) options
       ) o on true
-      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+      where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p')
       order by ancestry.depth, c.relname collate "C"`,
   ],
   [
     "storage of columns",
-    `select format('alter table %I alter column %I set %s;', c.relname, a.attname, o.option) as sql
+    `select format('alter table %s alter column %I set %s;', c.oid::regclass, a.attname, o.option) as sql
       from pg_class c
       join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
       join pg_type t on t.oid = a.atttypid
@@ -138,7 +139,7 @@ const sections: readonly (readonly [title: string, query: string])[] = [
         (case when a.attoptions is not null
           then format('(%s)', array_to_string(a.attoptions, ', ')) end)
       ) o (option)
-      where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p')
+      where c.relnamespace = $1::regnamespace and c.relkind in ('r', 'p')
         and not c.relispartition and o.option is not null
       order by c.relname collate "C", a.attnum, o.option`,
   ],
@@ -147,7 +148,7 @@ const sections: readonly (readonly [title: string, query: string])[] = [
     // Partitions get theirs from the parent's, hence not "only".
     `select replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') || ';' as sql
       from pg_index i join pg_class c on c.oid = i.indexrelid
-      where c.relnamespace = 'public'::regnamespace and not c.relispartition
+      where c.relnamespace = $1::regnamespace and not c.relispartition
         and not exists (select from pg_constraint k where k.conindid = c.oid
           and k.contype in ('p', 'u', 'x'))
         and exists (select from pg_class t
@@ -157,64 +158,63 @@ const sections: readonly (readonly [title: string, query: string])[] = [
   [
     "statistics",
     `select pg_get_statisticsobjdef(oid) || ';' as sql
-      from pg_statistic_ext where stxnamespace = 'public'::regnamespace
+      from pg_statistic_ext where stxnamespace = $1::regnamespace
       order by stxname collate "C"`,
   ],
   [
     "foreign keys",
-    `select format('alter table %I add constraint %I %s;', t.relname, k.conname,
+    `select format('alter table %s add constraint %I %s;', t.oid::regclass, k.conname,
         pg_get_constraintdef(k.oid)) as sql
       from pg_constraint k join pg_class t on t.oid = k.conrelid
-      where k.contype = 'f' and k.conparentid = 0 and k.connamespace = 'public'::regnamespace
+      where k.contype = 'f' and k.conparentid = 0 and k.connamespace = $1::regnamespace
       order by t.relname collate "C", k.conname collate "C"`,
   ],
   [
     "triggers",
     `select pg_get_triggerdef(g.oid) || ';' as sql
       from pg_trigger g join pg_class t on t.oid = g.tgrelid
-      where not g.tgisinternal and g.tgparentid = 0 and t.relnamespace = 'public'::regnamespace
+      where not g.tgisinternal and g.tgparentid = 0 and t.relnamespace = $1::regnamespace
       order by t.relname collate "C", g.tgname collate "C"`,
   ],
   [
     // A view may read another; the older one comes first.
     "views",
-    `select format(E'create %sview %s%I%s as\\n%s',
+    `select format(E'create %sview %s%s as\\n%s',
         case relkind when 'm' then 'materialized ' else '' end,
-        case n.nspname when 'public' then '' else n.nspname || '.' end,
-        relname, case when relkind = 'v' and reloptions is not null
+        c.oid::regclass, case when relkind = 'v' and reloptions is not null
           then format(' with (%s)', array_to_string(reloptions, ', ')) else '' end,
         pg_get_viewdef(c.oid, true)) as sql
       from pg_class c
       join pg_namespace n on n.oid = c.relnamespace
-      where n.nspname in ('public', 'drover') and relkind in ('v', 'm')
+      where n.oid = $1::regnamespace and relkind in ('v', 'm')
       order by c.oid`,
   ],
   [
     "comments",
     `select format('comment on %s is %s;', what, quote_literal(text)) as sql from (
-        select format('%s %I', case c.relkind when 'v' then 'view'
+        select format('%s %s', case c.relkind when 'v' then 'view'
               when 'm' then 'materialized view' when 'i' then 'index' when 'I' then 'index'
               when 'S' then 'sequence' else 'table' end,
-            c.relname) as what, c.relname as name, 0 as place, d.description as text
+            c.oid::regclass) as what, c.relname as name, 0 as place, d.description as text
           from pg_description d join pg_class c on c.oid = d.objoid
           where d.classoid = 'pg_class'::regclass and d.objsubid = 0
-            and c.relnamespace = 'public'::regnamespace
+            and c.relnamespace = $1::regnamespace
         union all
-        select format('column %I.%I', c.relname, a.attname), c.relname, d.objsubid, d.description
+        select format('column %s.%I', c.oid::regclass, a.attname), c.relname, d.objsubid, d.description
           from pg_description d join pg_class c on c.oid = d.objoid
           join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid
           where d.classoid = 'pg_class'::regclass and d.objsubid > 0
-            and c.relnamespace = 'public'::regnamespace
+            and c.relnamespace = $1::regnamespace
         union all
-        select format('%s %I(%s)', case p.prokind when 'p' then 'procedure' else 'function' end,
-            p.proname, pg_get_function_identity_arguments(p.oid)), p.proname, 0, d.description
+        select format('%s %s(%s)', case p.prokind when 'p' then 'procedure' else 'function' end,
+            p.oid::regproc, pg_get_function_identity_arguments(p.oid)), p.proname, 0, d.description
           from pg_description d join pg_proc p on p.oid = d.objoid
-          where d.classoid = 'pg_proc'::regclass and p.pronamespace = 'public'::regnamespace
+          where d.classoid = 'pg_proc'::regclass and p.pronamespace = $1::regnamespace
         union all
-        select format('constraint %I on %I', k.conname, c.relname), c.relname, 0, d.description
+        select format('constraint %I on %s', k.conname, c.oid::regclass), c.relname, 0, d.description
           from pg_description d join pg_constraint k on k.oid = d.objoid
           join pg_class c on c.oid = k.conrelid
-          where d.classoid = 'pg_constraint'::regclass and k.connamespace = 'public'::regnamespace
+          where d.classoid = 'pg_constraint'::regclass and k.connamespace = $1::regnamespace
       ) comments
       order by name collate "C", place, what collate "C"`,
   ],
@@ -225,14 +225,17 @@ const head = `-- What the migrations lead to, written from the catalogue by "npm
 set check_function_bodies = off;
 `;
 
-/** The schema \`public\` of the database. Leaves the session as it was. */
-export async function dumpSchema(client: ClientBase): Promise<string> {
+/** A schema of the database, by its name. Leaves the session as it was. */
+export async function dumpSchema(
+  client: ClientBase,
+  schema: string = DATABASE_SCHEMA,
+): Promise<string> {
   await client.query("begin read only");
   try {
-    await client.query("set local search_path = public");
+    await client.query("set local search_path = pg_catalog");
     const parts: string[] = [head];
     for (const [title, query] of sections) {
-      const found = await client.query<{ sql: string }>(query);
+      const found = await client.query<{ sql: string }>(query, [escapeIdentifier(schema)]);
       if (found.rows.length === 0) continue;
       const statements = found.rows.map(({ sql }) => plain(sql.trimEnd()));
       const gap = statements.some((statement) => statement.includes("\n")) ? "\n\n" : "\n";
@@ -244,11 +247,10 @@ export async function dumpSchema(client: ClientBase): Promise<string> {
   }
 }
 
-/** One hand: keywords in small letters, as in our own files, and no "public". */
+/** One hand: keywords in small letters, as in our own files. */
 function plain(statement: string): string {
-  const quotedOrWord = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|\bpublic\.|[A-Z]+/g;
+  const quotedOrWord = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|[A-Z]+/g;
   return withoutLoneTable(statement).replace(quotedOrWord, (found) => {
-    if (found === "public.") return "";
     return /^[A-Z]+$/.test(found) ? found.toLowerCase() : found;
   });
 }
@@ -259,7 +261,8 @@ function plain(statement: string): string {
  */
 function withoutLoneTable(statement: string): string {
   if (!/^create (materialized )?view /.test(statement)) return statement;
-  const lone = /\n {3}FROM (?:ONLY )?(?:\w+ )?(\w+)(;|\n(?! +(?:LEFT |RIGHT |FULL |CROSS )?JOIN))/;
+  const lone =
+    /\n {3}FROM (?:ONLY )?(?:\w+\.)?(?:\w+ )?(\w+)(;|\n(?! +(?:LEFT |RIGHT |FULL |CROSS )?JOIN))/;
   const table = lone.exec(statement)?.[1];
   if (table === undefined) return statement;
   const isSubquery: boolean[] = [];

@@ -6,6 +6,7 @@ import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../store.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { circuitStates } from "./codes.ts";
+import { stepFinder } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
 interface SignRow {
@@ -14,7 +15,8 @@ interface SignRow {
   step_no: number | null;
   is_lease: boolean | null;
   last_beat_at: Moment | null;
-  progress: string | null;
+  /** Of a lease. */
+  page: string | null;
   polled_at: Moment | null;
   /** null: nothing is. */
   paused: LanePause["of"] | null;
@@ -47,6 +49,7 @@ export async function runSigns(
   { polledMs, ownerLostMs }: StoreTimes,
 ): Promise<RunSigns> {
   const rows = await query<SignRow>("run_signs", [runId, polledMs, ownerLostMs]);
+  const stepIn = stepFinder();
   const leases = new Map<number, LeaseSigns>();
   const polls = new Map<number, Moment | null>();
   const silent = new Set<number>();
@@ -57,7 +60,8 @@ export async function runSigns(
   const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
-    const { last_beat_at: lastBeatAt, progress } = row;
+    const { last_beat_at: lastBeatAt } = row;
+    const progress = stepIn(row.page, row.step_no)?.progress ?? null;
     if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
     if (row.silent) silent.add(row.step_no);

@@ -7,7 +7,7 @@
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
-import { queryOn } from "./transaction.ts";
+import type { Query } from "./transaction.ts";
 
 const LOOK_EVERY_MS = 3_000;
 /** A session that falls idle tells the counts of its rows after ten seconds. */
@@ -20,8 +20,12 @@ export interface Statistics {
   look(): Promise<void>;
 }
 
-export function createStatistics(pool: pg.Pool, clock: Clock, log: Logger): Statistics {
-  const query = queryOn(pool);
+export function createStatistics(
+  query: Query,
+  pool: pg.Pool,
+  clock: Clock,
+  log: Logger,
+): Statistics {
   let writtenAtMs = Number.NEGATIVE_INFINITY;
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 

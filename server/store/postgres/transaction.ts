@@ -52,13 +52,13 @@ export interface Begun {
 
 type Use = Pick<TransactOptions, "fate" | "lockTimeoutMs" | "leadsWithLock">;
 
-export function createTransact(pool: pg.Pool, clock: Clock) {
+export function createTransact(pool: pg.Pool, clock: Clock, schema: string) {
   return async function transact<T>(options: Use, work: (begun: Begun) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw storeFailure(error);
     });
     let broken: Error | undefined;
-    const sent = sentOn(client);
+    const sent = sentOn(client, schema);
     try {
       const begin = sent.begin(options);
       if (!options.leadsWithLock) await sent.checked();
@@ -88,8 +88,8 @@ export function createTransact(pool: pg.Pool, clock: Clock) {
 }
 
 /** What has been sent on a connection within one transaction, and whether it has been answered. */
-function sentOn(client: pg.PoolClient) {
-  const ask = queryOn(client);
+function sentOn(client: pg.PoolClient, schema: string) {
+  const ask = queryOn(client, schema);
   let now: Moment | null = null;
   let over = false;
   let unheard: Promise<unknown>[] = [];
@@ -232,9 +232,9 @@ function isBeginRow(
 /**
  * Statements by name on this connection. The row type is the statement's contract in its .sql file.
  */
-export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool): Query {
+export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool, schema: string): Query {
   return async <Row extends pg.QueryResultRow>(name: string, values: readonly unknown[]) => {
-    const { text } = statement(name);
+    const { text } = statement(name, schema);
     const result = await client.query<Row>({ name, text, values: [...values] });
     return result.rows;
   };

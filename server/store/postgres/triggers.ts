@@ -1,7 +1,9 @@
 // Triggers, what ended runs have set off, and what was refused, on PostgreSQL.
 import type { Moment } from "../../core/attempt.ts";
-import { isEndKind } from "../../core/model.ts";
+import { isEnded } from "../../core/model.ts";
+import { decodePageHead } from "../../core/page/codec.ts";
 import type { TriggerDefinition } from "../../core/trigger.ts";
+import type { Lists } from "../lists.ts";
 import { triggerFromText, triggerText } from "../trigger-text.ts";
 import {
   END_AGAIN_MS,
@@ -11,7 +13,7 @@ import {
   type RefusalRecord,
   type Triggers,
 } from "../triggers.ts";
-import { reasons, runStates } from "./codes.ts";
+import { runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -35,13 +37,6 @@ export function createTriggers(query: Query): Triggers {
     async find(namespaceId, name) {
       const [row] = await query<TriggerRow>("find_trigger", [namespaceId, name]);
       return row ? knownOf(row) : null;
-    },
-    async list(namespaceId) {
-      const rows = await query<Omit<TriggerRow, "secret">>("list_triggers", [namespaceId]);
-      return rows.map((row) => {
-        const { secret: _, ...record } = knownOf({ ...row, secret: null });
-        return record;
-      });
     },
     delete: async (namespaceId, name) =>
       (await query("delete_trigger", [namespaceId, name])).length > 0,
@@ -67,10 +62,6 @@ export function createTriggers(query: Query): Triggers {
       );
       await query("trim_refusals", [...triggers, REFUSALS_KEPT]);
     },
-    async refusals(namespaceId, trigger, limit) {
-      const rows = await query<RefusalRow>("list_refusals", [namespaceId, trigger, limit]);
-      return rows.map(refusalOf);
-    },
     async ended(partitions, limit) {
       return (await query<EndRow>("due_ends", [partitions, limit])).map(endOf);
     },
@@ -89,6 +80,22 @@ export function createTriggers(query: Query): Triggers {
       if (later.length > 0) await query("postpone_ends", [later, END_AGAIN_MS]);
     },
   } satisfies Triggers);
+}
+
+export function triggerLists(query: Query): Pick<Lists, "triggers" | "refusals"> {
+  return {
+    async triggers(namespaceId) {
+      const rows = await query<Omit<TriggerRow, "secret">>("list_triggers", [namespaceId]);
+      return rows.map((row) => {
+        const { secret: _, ...record } = knownOf({ ...row, secret: null });
+        return record;
+      });
+    },
+    async refusals(namespaceId, trigger, limit) {
+      const rows = await query<RefusalRow>("list_refusals", [namespaceId, trigger, limit]);
+      return rows.map(refusalOf);
+    },
+  };
 }
 
 interface TriggerRow {
@@ -140,14 +147,14 @@ interface EndRow {
   region: number;
   run_id: string;
   definition_id: number;
-  state: number;
-  reason: number;
+  /** The first line of the run's first page. */
+  head: string;
   depth: number;
 }
 
 function endOf(row: EndRow): EndedFor {
-  const state = runStates.name(row.state);
-  if (!isEndKind(state)) throw new Error(`run ${row.run_id} has ended as ${state}`);
+  const { state } = decodePageHead(row.head).run;
+  if (!isEnded(state)) throw new Error(`run ${row.run_id} has ended as ${state.kind}`);
   const definition: TriggerDefinition | null = row.body === null ? null : triggerFromText(row.body);
   return {
     id: row.id,
@@ -156,8 +163,8 @@ function endOf(row: EndRow): EndedFor {
     namespace: { id: row.namespace_id, name: row.namespace, region: row.region },
     runId: row.run_id,
     definitionId: row.definition_id,
-    state,
-    reason: reasons.name(row.reason),
+    state: state.kind,
+    reason: state.reason,
     depth: row.depth,
   };
 }

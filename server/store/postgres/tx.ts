@@ -1,44 +1,37 @@
 // The transaction of the contract on PostgreSQL: locks and loads, then writes and claims.
 import type { EndedAttempt } from "../../core/attempt.ts";
+import { endedTasksOf } from "../page-reads.ts";
 import type { TakenPartition } from "../partition-session.ts";
-import type {
-  AttemptKey,
-  KeyHolder,
-  KeyReservation,
-  RunHead,
-  RunId,
-  RunRef,
-  Tx,
-} from "../store.ts";
-import { type EndedAttemptRow, endedAttemptOf } from "./attempt-rows.ts";
+import type { AttemptKey, KeyHolder, KeyReservation, RunId, Tx } from "../store.ts";
+import { attemptsAt } from "./attempts-at.ts";
 import { takeTrials } from "./circuits.ts";
-import { taskKinds } from "./codes.ts";
-import { byRun, columns } from "./columns.ts";
-import { loadFacts } from "./facts.ts";
+import { columns } from "./columns.ts";
+import { rewriteDerived } from "./consistency.ts";
+import { loadFacts, stepsRead } from "./facts.ts";
 import { loadItemOutputs } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
 import { loadMessages } from "./messages.ts";
+import type { PageCache } from "./page-cache.ts";
+import { createPages, type Pages } from "./pages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
-import {
-  type EndedRunRow,
-  endedHeadOf,
-  headOf,
-  type OpenRunRow,
-  type ParentRow,
-} from "./run-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
 import { slotsOf } from "./slots.ts";
-import { loadSteps } from "./steps-locked.ts";
-import { removeStrays, storedRuns } from "./stored-runs.ts";
 import type { Begun, Query } from "./transaction.ts";
-import { insertRuns, reopenRuns, writePasses } from "./write.ts";
+import { insertRuns, writePasses } from "./write.ts";
 
-export function createTx(begun: Begun): Tx {
+export interface OpenTx {
+  readonly tx: Tx;
+  /** It has committed. */
+  committed(): void;
+}
+
+export function createTx(begun: Begun, cache: PageCache): OpenTx {
   const { query, send } = begun;
-  const ready = createReadyRows(begun);
-  return Object.freeze({
+  const pages = createPages(begun, cache);
+  const ready = createReadyRows(begun, pages);
+  const tx: Tx = Object.freeze({
     get now() {
       return begun.now;
     },
@@ -52,46 +45,19 @@ export function createTx(begun: Begun): Tx {
         ),
       ]),
     reserveKeys: (keys) => reserveKeys(query, keys),
-    lockRuns: async (runs, wait) => {
-      const rows = await query<OpenRunRow>(
-        wait ? "lock_runs_wait" : "lock_runs_skip",
-        columns(
-          runs,
-          (run) => run.partition,
-          (run) => run.runId,
-        ),
-      );
-      return withParents(query, rows);
-    },
-    endedRuns: (runs) => endedRuns(query, runs),
-    loadSteps: (wanted) => loadSteps(query, wanted),
-    lockStored: async (runs) => {
-      const refs = columns(
-        runs,
-        (run) => run.partition,
-        (run) => run.runId,
-      );
-      await query("lock_runs_wait", refs);
-      return storedRuns(query, runs);
-    },
-    removeStrays: (runs) => removeStrays(query, runs),
-    restoreLanes: async (lanes) =>
-      void (await query(
-        "restore_lanes",
-        columns(
-          lanes,
-          (lane) => lane.lane,
-          (lane) => lane.namespaceId,
-          (lane) => lane.queue,
-          (lane) => lane.task,
-        ),
-      )),
+    lockRuns: pages.lockRuns,
+    endedRuns: pages.lockEnded,
+    loadSteps: pages.loadSteps,
     lastBeats: async (sessions) => {
-      const rows = await query<{ session: string; last_beat_at: number }>("last_beats", [sessions]);
-      return new Map(rows.map((row) => [row.session, row.last_beat_at]));
+      const rows = await query<{ session: string; last_beat_at: number | null }>("last_beats", [
+        sessions,
+      ]);
+      return new Map(
+        rows.flatMap(({ session, last_beat_at: at }) => (at === null ? [] : [[session, at]])),
+      );
     },
-    loadAttempts: (keys) => loadAttempts(query, keys),
-    loadFacts: (wanted) => loadFacts(query, wanted),
+    loadAttempts: (keys) => loadAttempts(query, pages, keys),
+    loadFacts: (wanted) => loadFacts(query, wanted, stepsRead(query, cache)),
     loadSignals: (runs) => loadSignals(query, runs),
     loadDecisions: (runs) => loadDecisions(query, runs),
     loadEscalations: (wanted) => loadEscalations(query, wanted),
@@ -100,24 +66,21 @@ export function createTx(begun: Begun): Tx {
     ...slotsOf(begun),
     ...laneQuestionsOf(begun),
     ...schedulesLockedBy(begun),
-    insertRuns: async (runs) => insertRuns(send, runs),
-    reopenRuns: async (runs) => reopenRuns(send, runs),
-    write: (passes) => writePasses(send, ready, passes),
+    insertRuns: async (runs) => {
+      pages.begin(runs);
+      insertRuns(send, runs);
+    },
+    rewriteDerived: async (runs) => rewriteDerived(query, cache, await pages.lockRuns(runs, true)),
+    write: (passes) => writePasses(begun, pages, passes),
     lockReady: ready.lockReady,
+    // What has ended in this transaction has freed its places.
     lockQueues: (queues) => lockQueues(query, queues),
     writeBuckets: async (queues) => writeBuckets(send, queues),
     takeTrials: (trials) => takeTrials(query, trials),
     grant: ready.grant,
     placeReady: ready.placeReady,
   } satisfies Tx);
-}
-
-/** Of children, whose parents are asked for; a flight without any asks nothing. */
-async function withParents(query: Query, rows: readonly OpenRunRow[]): Promise<readonly RunHead[]> {
-  const children = rows.filter(({ depth }) => depth !== null).map(({ run_id }) => run_id);
-  const found = children.length === 0 ? [] : await query<ParentRow>("parents_of_runs", [children]);
-  const parents = new Map(found.map((row) => [row.run_id, row]));
-  return rows.map((row) => headOf(row, parents.get(row.run_id)));
+  return { tx, committed: pages.committed };
 }
 
 async function reserveKeys(
@@ -162,23 +125,21 @@ async function reserveKeys(
   ];
 }
 
-async function endedRuns(query: Query, runs: readonly RunRef[]): Promise<readonly RunHead[]> {
-  const rows = await query<EndedRunRow>("ended_runs", [runs.map((run) => run.runId)]);
-  return rows.map(endedHeadOf);
-}
-
 async function loadAttempts(
   query: Query,
+  pages: Pages,
   keys: readonly AttemptKey[],
 ): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>> {
-  const rows = await query<EndedAttemptRow>("load_attempts", [
-    ...columns(
-      keys,
-      (key) => key.runId,
-      (key) => key.step,
-      (key) => key.fence,
-    ),
-    taskKinds.names.map(taskKinds.code),
-  ]);
-  return byRun(rows, endedAttemptOf);
+  const steps = await pages.steps(keys);
+  const read = keys.flatMap((key, at) => {
+    const of = steps[at];
+    return of ? [{ ...key, of }] : [];
+  });
+  const attempts = await attemptsAt(query, read);
+  const found = new Map<RunId, EndedAttempt[]>();
+  for (const { runId, step, fence, of } of read) {
+    const ended = endedTasksOf(step, attempts(runId, of), fence);
+    if (ended.length > 0) found.set(runId, [...(found.get(runId) ?? []), ...ended]);
+  }
+  return found;
 }

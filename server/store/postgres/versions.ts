@@ -1,5 +1,5 @@
 // Versions of workflows, with the open runs that still need each.
-import { OPEN_RUNS_MAX, type VersionRecord } from "../reads.ts";
+import { OPEN_RUNS_MAX, type VersionRecord } from "../lists.ts";
 import type { Query } from "./transaction.ts";
 
 export async function listVersions(

@@ -1,15 +1,15 @@
 // Writes what the world has said to runs: answers, signals, decisions, changed inputs. Answers come
 // before the closes that follow from them, and both before the questions that the pass asks.
-import type { RowChanges } from "../changes.ts";
 import { type EscalationAnswer, KEPT_OPEN } from "../escalation-changes.ts";
 import type { OutboxKind } from "../outbox.ts";
+import type { RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import { answers, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
-export async function writePeople(send: Send, changes: readonly RowChanges[]): Promise<void> {
+export async function writePeople(send: Send, changes: readonly RowsOfEffects[]): Promise<void> {
   await writeEscalations(send, changes);
   writeSignals(send, changes);
   writeRows(
@@ -43,7 +43,7 @@ export async function writePeople(send: Send, changes: readonly RowChanges[]): P
   );
 }
 
-async function writeEscalations(send: Send, changes: readonly RowChanges[]): Promise<void> {
+async function writeEscalations(send: Send, changes: readonly RowsOfEffects[]): Promise<void> {
   writeEach(
     send,
     "answer_escalations",
@@ -108,9 +108,15 @@ interface EscalationKey {
 }
 
 /** Hooks hear of what was asked and stands open, still or anew, and of what was closed. */
-function tell(send: Send, changes: readonly RowChanges[], closed: readonly EscalationKey[]): void {
-  const keys = (kind: OutboxKind, of: (change: RowChanges) => readonly { readonly n: number }[]) =>
-    ofEach(changes, of).map(({ head, row }) => ({ kind, run_id: head.runId, n: row.n }));
+function tell(
+  send: Send,
+  changes: readonly RowsOfEffects[],
+  closed: readonly EscalationKey[],
+): void {
+  const keys = (
+    kind: OutboxKind,
+    of: (change: RowsOfEffects) => readonly { readonly n: number }[],
+  ) => ofEach(changes, of).map(({ head, row }) => ({ kind, run_id: head.runId, n: row.n }));
   writeRows(
     send,
     "tell_of_escalations",
@@ -138,7 +144,7 @@ function answerColumns(answer: EscalationAnswer | null) {
   };
 }
 
-function writeSignals(send: Send, changes: readonly RowChanges[]): void {
+function writeSignals(send: Send, changes: readonly RowsOfEffects[]): void {
   writeRows(
     send,
     "insert_signals",

@@ -1,7 +1,7 @@
 // drover queue circuit list, open, close and release; drover agent cordon, uncordon and cordons.
 import { CircuitSetting, CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
 
 const AT = { seconds: 1_767_225_600n };
@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const run = (...args: readonly string[]) =>
-  drover(args, { env: { DROVER_ADDRESS: server.address } });
+  callDrover(args, { env: { DROVER_ADDRESS: server.address } });
 
 test("a circuit is opened by somebody for a reason, and the way back is said", async () => {
   const asked: object[] = [];

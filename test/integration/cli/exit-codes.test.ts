@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
-import { type CliFailure, exitCodes, failureOf } from "../../../cli/failure.ts";
+import { type CliFailure, exitCodes } from "../../../cli/failure.ts";
+import { failureOf } from "../../../cli/failure-of.ts";
 import { createProgram } from "../../../cli/program.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 
@@ -109,13 +110,13 @@ function verbsOf(command: Command, name = ""): readonly Verb[] {
   return [{ name, args, namesThings: names.length > 0 }, ...children];
 }
 
-const verbs = verbsOf(createProgram("0", () => undefined));
+const verbs = verbsOf(await createProgram("0", () => undefined));
 const online = verbs.filter(({ name }) => !offline.has(name));
 
 /** A verb as main.ts runs it, without the process around it. */
 async function endOf(args: readonly string[]): Promise<number | CliFailure> {
   let code: number = exitCodes.done;
-  const program = createProgram("0", (given) => {
+  const program = await createProgram("0", (given) => {
     code = given;
   });
   try {

@@ -1,6 +1,7 @@
 // What the tests of commands share: a server that answers by script, and drover as it calls it.
 import { afterAll, beforeAll } from "vitest";
-import { type DroverOptions, drover, type Ended } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
+import type { DroverOptions, Ended } from "../../support/drover-process.ts";
 import {
   type FakeScheduler,
   type Script,
@@ -29,6 +30,6 @@ export function scriptedServer(): ScriptedServer {
     },
     play: (script) => server.play(script),
     drover: (args, options = {}) =>
-      drover(args, { ...options, env: { DROVER_ADDRESS: server.address, ...options.env } }),
+      callDrover(args, { ...options, env: { DROVER_ADDRESS: server.address, ...options.env } }),
   };
 }

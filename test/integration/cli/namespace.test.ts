@@ -1,7 +1,7 @@
 // drover namespace create, list, show, retention, limit, pause and resume; drover workflow pause
 // and resume.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
 
 const pause = { sinceTime: { seconds: 1_767_225_600n }, reason: "moving" };
@@ -12,7 +12,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-const say = (line: string) => drover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
+const say = (line: string) =>
+  callDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
 
 test("a namespace is paused for a reason, and resumed", async () => {
   const asked: unknown[] = [];

@@ -5,6 +5,7 @@ import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { UnknownError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
+import { callDrover } from "../../support/drover-call.ts";
 import { type Ended, drover as spawnDrover } from "../../support/drover-process.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { until } from "../../support/until.ts";
@@ -20,8 +21,12 @@ afterAll(async () => {
   await server.stop();
 });
 
-const ask = (line: string): Promise<Ended> =>
+/** In a process of its own: it goes on while others call. */
+const askBeside = (line: string): Promise<Ended> =>
   spawnDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
+
+const ask = (line: string): Promise<Ended> =>
+  callDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
 
 async function drover(line: string): Promise<Ended> {
   const ended = await ask(line);
@@ -125,7 +130,7 @@ test("a queue is shown with its tasks, and drained when its agents have finished
   const late = await ask("queue drain bank --reason upgrade --timeout 1s");
   expect(late.code).toBe(1);
   expect(late.stderr).toContain("agents still have 1 task of it");
-  const draining = drover("queue drain bank");
+  const draining = askBeside("queue drain bank");
   await once("queue show bank", (answer) => answer.queue?.pause !== undefined);
   letGo();
   const drained = await draining;
@@ -141,7 +146,7 @@ test("a drain ends when somebody resumes the queue", async () => {
   const { letGo, begun } = holdingAgent("desk", "desk");
   await charge("desk");
   await begun;
-  const draining = ask("queue drain desk");
+  const draining = askBeside("queue drain desk");
   await once("queue show desk", (answer) => answer.queue?.pause !== undefined);
   await drover("queue resume desk");
   const { code, stderr } = await draining;

@@ -1,6 +1,6 @@
 // drover queue list, pause, resume and limit.
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
 import { type FakeScheduler, startFakeScheduler } from "../../support/fake-scheduler.ts";
 
 const AT = { seconds: 1_767_225_600n };
@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 
 const queue = (...args: readonly string[]) =>
-  drover(["queue", ...args], { env: { DROVER_ADDRESS: server.address } });
+  callDrover(["queue", ...args], { env: { DROVER_ADDRESS: server.address } });
 
 test("a queue is paused for a reason, and the way back is said", async () => {
   const asked: object[] = [];

@@ -4,7 +4,8 @@ import { createAgent } from "../../../sdk/typescript/agent.ts";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { PermanentError, UnknownError } from "../../../sdk/typescript/task-errors.ts";
 import { silentLog } from "../../support/agent-script.ts";
-import { type Ended, drover as spawnDrover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
+import type { Ended } from "../../support/drover-process.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 
 let server: TestServer;
@@ -19,7 +20,7 @@ afterAll(async () => {
 });
 
 async function drover(line: string): Promise<Ended> {
-  const ended = await spawnDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
+  const ended = await callDrover(line.split(" "), { env: { DROVER_ADDRESS: server.address } });
   if (ended.code !== 0) throw new Error(`drover ${line}: ${ended.stderr}`);
   return ended;
 }

@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
-import { type Ended, drover as spawnDrover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
+import type { Ended } from "../../support/drover-process.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 
 const GUIDE = new URL("../../../docs/SCHEDULES.md", import.meta.url);
@@ -22,7 +23,7 @@ afterAll(async () => {
 });
 
 function drover(...args: readonly string[]): Promise<Ended> {
-  return spawnDrover(args, { env: { DROVER_ADDRESS: server.address } });
+  return callDrover(args, { env: { DROVER_ADDRESS: server.address } });
 }
 
 async function done(...args: readonly string[]): Promise<string> {

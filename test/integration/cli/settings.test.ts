@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
 import { treeRoot } from "../../support/tree.ts";
 
@@ -26,7 +26,7 @@ describe("config show", () => {
   test("says of each setting what holds and who says it, and no password", async () => {
     const env = { DATABASE_URL: "postgresql://u:se@cret@db/x", DROVER_LOG: "debug" };
     const args = ["config", "show", "--config", "mine.yaml", "--overdue", "8s", "-o", "jsonl"];
-    const { code, stdout } = await drover(args, { cwd: folder, env });
+    const { code, stdout } = await callDrover(args, { cwd: folder, env });
     expect({ code, secret: stdout.includes("cret") }).toEqual({ code: 0, secret: false });
     const shown = stdout
       .trim()
@@ -48,7 +48,7 @@ describe("config show", () => {
     ["a: [", "bad.yaml: "],
   ])("a file that says %s is refused", async (text, message) => {
     writeFileSync(join(folder, "bad.yaml"), text);
-    const { code, stderr } = await drover(["config", "show", "--config", "bad.yaml"], {
+    const { code, stderr } = await callDrover(["config", "show", "--config", "bad.yaml"], {
       cwd: folder,
     });
     expect(code).toBe(2);
@@ -57,7 +57,7 @@ describe("config show", () => {
   });
 
   test("a variable that is no setting is told of, with what may be meant", async () => {
-    const { stderr } = await drover(["config", "show"], {
+    const { stderr } = await callDrover(["config", "show"], {
       cwd: folder,
       env: { DROVER_ADRESS: "x" },
     });
@@ -69,7 +69,7 @@ describe("doctor", () => {
   test("finds what is planted, says what to do, and is content once that is done", async () => {
     const env = { DROVER_ADDRESS: server.address };
     const run = async (...args: readonly string[]) => {
-      const ended = await drover(args, { cwd: folder, env });
+      const ended = await callDrover(args, { cwd: folder, env });
       expect(ended.code, ended.stderr).toBe(0);
       return ended.stdout;
     };
@@ -90,7 +90,9 @@ describe("doctor", () => {
   });
 
   test("without a server ends with 3", async () => {
-    const { code, stderr } = await drover(["doctor"], { env: { DROVER_ADDRESS: "127.0.0.1:1" } });
+    const { code, stderr } = await callDrover(["doctor"], {
+      env: { DROVER_ADDRESS: "127.0.0.1:1" },
+    });
     expect(code).toBe(3);
     expect(stderr).toContain("next: drover dev");
   });
@@ -129,9 +131,9 @@ describe("bash completes", () => {
   test("names that the server knows", async () => {
     writeFileSync(join(folder, "w.yaml"), "workflow: trip\nsteps: [{ id: a, task: t }]\n");
     const env = { DROVER_ADDRESS: server.address };
-    const { code } = await drover(["workflow", "apply", "w.yaml"], { cwd: folder, env });
+    const { code } = await callDrover(["workflow", "apply", "w.yaml"], { cwd: folder, env });
     expect(code).toBe(0);
     expect(await complete("run", "start", "tr")).toEqual(["trip"]);
-    expect((await drover(["workflow", "list"], { env })).stdout).toMatch(/^trip +v1 +v1 /m);
+    expect((await callDrover(["workflow", "list"], { env })).stdout).toMatch(/^trip +v1 +v1 /m);
   });
 });

@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { drover, startDrover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
+import { startDrover } from "../../support/drover-process.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 const ALL = ["--all-namespaces", "--by", "ada"];
@@ -18,7 +19,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "drover-token-"));
   const url = { DATABASE_URL: database.connectionString };
   const args = ["token", "create", "first", "--role", "admin", ...ALL, "--in-database"];
-  const made = await drover(args, { env: url, cwd: folder });
+  const made = await callDrover(args, { env: url, cwd: folder });
   admin = made.stdout.trim();
   expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^drover_[\w-]{43}\n$/) });
   expect(made.stderr).toMatch(/^token [0-9a-f]{16} first is made, for admins in every namespace/);
@@ -36,7 +37,7 @@ afterAll(async () => {
 
 const run = (token: string | null, ...args: string[]) => {
   const shown: Record<string, string> = token === null ? {} : { DROVER_TOKEN: token };
-  return drover(args, { env: { DROVER_ADDRESS: address, ...shown }, cwd: folder });
+  return callDrover(args, { env: { DROVER_ADDRESS: address, ...shown }, cwd: folder });
 };
 
 test("who shows no token, or one that may not, is told what to do", async () => {
@@ -101,7 +102,7 @@ test("tokens are made, listed and revoked", async () => {
 test("what makes no sense is refused in the database as by a server", async () => {
   const env = { DATABASE_URL: database.connectionString };
   const args = ["token", "create", "x", "--role", "client", ...ALL, "--in-database"];
-  const { code, stderr } = await drover(args, { env, cwd: folder });
+  const { code, stderr } = await callDrover(args, { env, cwd: folder });
   expect(code).toBe(1);
   expect(stderr).toContain('a token of the role "client" is for one namespace');
 });
@@ -109,7 +110,7 @@ test("what makes no sense is refused in the database as by a server", async () =
 test("beyond loopback it wants TLS in front, and takes no for an answer", async () => {
   const env = { DATABASE_URL: database.connectionString, DROVER_TLS_IN_FRONT: "no" };
   const args = ["server", "--address", "0.0.0.0:0", "--require-tokens"];
-  const { code, stderr } = await drover(args, { env, cwd: folder });
+  const { code, stderr } = await callDrover(args, { env, cwd: folder });
   expect(code).toBe(1);
   expect(stderr).toMatch(/in plain text, and whoever hears it has every token.*--tls-in-front/);
 });

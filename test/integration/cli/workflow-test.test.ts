@@ -3,7 +3,7 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
@@ -26,7 +26,7 @@ const GOOD = scenarios("  - { scenario: all goes well, expect: COMPLETED }\n");
 const BAD = scenarios("  - { scenario: it is thought to fail, expect: FAILED }\n");
 
 test("every workflow of the examples has scenarios, and all of them pass", async () => {
-  const { code, stdout, stderr } = await drover(["workflow", "test", "agents-examples"], {
+  const { code, stdout, stderr } = await callDrover(["workflow", "test", "agents-examples"], {
     cwd: root,
   });
   expect(code, stdout + stderr).toBe(0);
@@ -42,7 +42,7 @@ describe("which are played", () => {
 
   test.for(["", ".", "order.yaml", "order.scenarios.yaml"])("all of %j", async (path) => {
     const paths = path === "" ? [] : [path];
-    const { code, stdout } = await drover(["workflow", "test", ...paths], { cwd: cwd() });
+    const { code, stdout } = await callDrover(["workflow", "test", ...paths], { cwd: cwd() });
     expect(stdout).toMatch(
       /^order\.scenarios\.yaml\n {2}✓ all goes well +\d\.\ds in \d+ ms\n1 scenario, all passed\n$/,
     );
@@ -51,21 +51,21 @@ describe("which are played", () => {
 
   test("those with words in their name, and none is a mistake", async () => {
     const folder = cwd();
-    const some = await drover(["workflow", "test", "--scenario", "goes", "--timeline"], {
+    const some = await callDrover(["workflow", "test", "--scenario", "goes", "--timeline"], {
       cwd: folder,
     });
     expect(some.stdout).toMatch(/runs-1 +takes take-payment|parcels-1 +ship +takes ship-parcel/);
-    const none = await drover(["workflow", "test", "--scenario", "x"], { cwd: folder });
+    const none = await callDrover(["workflow", "test", "--scenario", "x"], { cwd: folder });
     expect(none.code).toBe(2);
     expect(none.stderr).toContain('no scenario has "x" in its name: there are "all goes well"');
   });
 
   test("a folder without any, and a workflow without one beside it, are told so", async () => {
-    const empty = await drover(["workflow", "test"], { cwd: folderWith({}) });
+    const empty = await callDrover(["workflow", "test"], { cwd: folderWith({}) });
     expect(empty).toMatchObject({ code: 2 });
     expect(empty.stderr).toContain("a file of them is called NAME.scenarios.yaml");
     const alone = folderWith({ "order.yaml": WORKFLOW });
-    const missing = await drover(["workflow", "test", "order.yaml"], { cwd: alone });
+    const missing = await callDrover(["workflow", "test", "order.yaml"], { cwd: alone });
     expect(missing).toMatchObject({ code: 2 });
     expect(missing.stderr).toContain("there is no order.scenarios.yaml beside it");
   });
@@ -74,7 +74,7 @@ describe("which are played", () => {
 describe("how it ends", () => {
   test("with 1, the difference and the timeline, if an expectation is not met", async () => {
     const cwd = folderWith({ "order.yaml": WORKFLOW, "order.scenarios.yaml": BAD });
-    const { code, stdout } = await drover(["workflow", "test"], { cwd });
+    const { code, stdout } = await callDrover(["workflow", "test"], { cwd });
     expect(code).toBe(1);
     expect(stdout).toContain("  ✗ it is thought to fail");
     expect(stdout).toMatch(
@@ -89,27 +89,27 @@ describe("how it ends", () => {
       "  - { scenario: s, expect: COMPLETED, agents: { ship-parcle: hang } }\n",
     );
     const cwd = folderWith({ "order.yaml": WORKFLOW, "order.scenarios.yaml": wrong });
-    const { code, stderr } = await drover(["workflow", "test"], { cwd });
+    const { code, stderr } = await callDrover(["workflow", "test"], { cwd });
     expect(code).toBe(2);
     expect(stderr).toMatch(/order\.scenarios\.yaml:3:\d+: .*did you mean "ship-parcel"\?/);
   });
 
   test("with 2 if its workflow is not there, or is wrong itself", async () => {
     const cwd = folderWith({ "order.scenarios.yaml": GOOD });
-    const missing = await drover(["workflow", "test"], { cwd });
+    const missing = await callDrover(["workflow", "test"], { cwd });
     expect(missing.code).toBe(2);
     expect(missing.stderr).toContain(
       "order.scenarios.yaml:1:11: workflow: there is no file order.yaml",
     );
     writeFileSync(join(cwd, "order.yaml"), "workflow: order\nsteps: []\n");
-    const wrong = await drover(["workflow", "test"], { cwd });
+    const wrong = await callDrover(["workflow", "test"], { cwd });
     expect(wrong.code).toBe(2);
     expect(wrong.stderr).toContain("order.yaml has a problem");
   });
 
   test("for programs, in JSON", async () => {
     const cwd = folderWith({ "order.yaml": WORKFLOW, "order.scenarios.yaml": BAD });
-    const { code, stdout } = await drover(["workflow", "test", "-o", "json"], { cwd });
+    const { code, stdout } = await callDrover(["workflow", "test", "-o", "json"], { cwd });
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       passed: false,
@@ -130,7 +130,7 @@ describe("a workflow that another one begins", () => {
       "  - { scenario: s, agents: { take-payment: { fail: declined } }, expect: FAILED }\n",
     );
     const cwd = folderWith({ "order.yaml": WORKFLOW, "order.scenarios.yaml": text });
-    expect(await drover(["workflow", "test"], { cwd })).toMatchObject({ code: 0 });
+    expect(await callDrover(["workflow", "test"], { cwd })).toMatchObject({ code: 0 });
   });
 
   test("is played as it is where its file is given", async () => {
@@ -143,6 +143,6 @@ describe("a workflow that another one begins", () => {
       ...{ "order.yaml": WORKFLOW, "payment.yaml": payment },
       "order.scenarios.yaml": text,
     });
-    expect(await drover(["workflow", "test"], { cwd })).toMatchObject({ code: 0 });
+    expect(await callDrover(["workflow", "test"], { cwd })).toMatchObject({ code: 0 });
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Code } from "@connectrpc/connect";
 import type { RegisterWorkflowRequest } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { drover } from "../../support/drover-process.ts";
+import { callDrover } from "../../support/drover-call.ts";
 import { refusedBy } from "../../support/fake-scheduler.ts";
 import { scriptedServer } from "./fixture.ts";
 
@@ -27,7 +27,7 @@ const run = (args: readonly string[], stdin = "") => server.drover(args, { cwd: 
 
 describe("check needs no server", () => {
   const check = (text: string, ...options: readonly string[]) =>
-    drover(["workflow", "check", fileOf(text), ...options], { cwd: folder });
+    callDrover(["workflow", "check", fileOf(text), ...options], { cwd: folder });
 
   test("a good file", async () => {
     expect(await check(good)).toEqual({

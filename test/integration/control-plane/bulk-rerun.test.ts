@@ -63,7 +63,7 @@ async function begun(label: string): Promise<number> {
   const page = { order: "created-asc", limit: 100, after: null } as const;
   const filter = { labels: { of: label }, states: [], workflow: null, parent: null };
   const times = { createdAfter: null, createdBefore: null };
-  const runs = await plane.store.reads.listRuns(plane.namespace.id, {
+  const runs = await plane.store.lists.runs(plane.namespace.id, {
     ...{ ...page, filter: { ...filter, ...times } },
   });
   return runs.filter(({ rerunOf }) => rerunOf !== null).length;

@@ -150,7 +150,7 @@ it("a request id that is not kept any more names another signal", async () => {
   const asked = { ...by("later"), ...paid, requestId: "later" };
   await world.bulk(asked);
   const hand = await openHand(world.connectionString);
-  await hand.query(`update idempotency set expires_at = now() - interval '1 day'`);
+  await hand.query(`update drover.idempotency set expires_at = now() - interval '1 day'`);
   await hand.close();
   await world.bulk(asked);
   expect(await signalsOf([run])).toEqual([[...once, ...once]]);

@@ -7,6 +7,7 @@ import type { Definition, StepRules } from "../../../server/core/definition.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { editPages } from "../../support/pages.ts";
 import { until } from "../../support/until.ts";
 import {
   type Agent,
@@ -69,11 +70,11 @@ async function ends(agent: Agent, count: number, outcome: typeof busy | typeof s
 async function openedSecondsAgo(seconds: number): Promise<void> {
   await hand.query(
     `with earlier as (
-       update circuit_outage set opened_at = now() - $2::integer * interval '1 second'
-       where lane = (select id from lane where task = $1)
+       update drover.circuit_outage set opened_at = now() - $2::integer * interval '1 second'
+       where lane = (select id from drover.lane where task = $1)
        returning lane
      )
-     update circuit as c set version = nextval('circuit_version') from earlier as e
+     update drover.circuit as c set version = nextval('drover.circuit_version') from earlier as e
      where c.lane = e.lane`,
     [task, seconds],
   );
@@ -82,7 +83,7 @@ async function openedSecondsAgo(seconds: number): Promise<void> {
 /** Circuits of the lane by agent, "" its own. */
 async function circuits(): Promise<Readonly<Record<string, string>>> {
   const rows = await hand.query<{ agent_id: string; state: number }>(
-    "select c.agent_id, c.state from circuit as c join lane as l on l.id = c.lane where l.task = $1",
+    "select c.agent_id, c.state from drover.circuit as c join drover.lane as l on l.id = c.lane where l.task = $1",
     [task],
   );
   const names = ["closed", "open", "trying"];
@@ -92,7 +93,7 @@ async function circuits(): Promise<Readonly<Record<string, string>>> {
 /** Its rest is over. */
 const rested = () =>
   hand.query(
-    `update circuit as c set until = now(), version = nextval('circuit_version') from lane as l
+    `update drover.circuit as c set until = now(), version = nextval('drover.circuit_version') from drover.lane as l
      where l.id = c.lane and l.task = $1 and c.state = 1`,
     [task],
   );
@@ -112,7 +113,9 @@ async function outage(): Promise<readonly [RunRef, Agent, Agent]> {
 /** Retries come due, as the watches would see. */
 async function due(plane: TestPlane): Promise<void> {
   const rows = await hand.query<{ run_id: string; partition: number; step_no: number }>(
-    "select run_id, partition, step_no from due where wake_at <= now()",
+    `select s.run_id, p.partition, s.no as step_no
+     from drover.run_page as p join drover.step_view as s on s.run_id = p.run_id
+     where p.no = 0 and p.wake_at <= now() and s.state = 'BACKOFF' and s.next_look_at <= now()`,
   );
   await Promise.all(
     rows.map(({ run_id: runId, partition, step_no: step }) =>
@@ -198,14 +201,15 @@ describe("the circuit of a queue's task", () => {
     await here.scheduler.sayCircuit(of, "", said);
     // Its minute is over, and half of it the circuit was open.
     await openedSecondsAgo(50);
-    await hand.query(
-      "update step set first_ready_at = now() - interval '70 seconds' where run_id = $1",
-      [run.runId],
-    );
-    await hand.query(
-      "update ready set wake_at = now(), until = now() where run_id = $1 returning lane",
-      [run.runId],
-    );
+    const [now, firstReadyAt] = [Date.now(), Date.now() - 70_000];
+    await editPages(hand, run.runId, {
+      step: (of) => {
+        const { forward } = of.step;
+        const over = forward.kind === "READY" ? { ...forward, until: now, wakeAt: now } : forward;
+        return { ...of, step: { ...of.step, firstReadyAt, forward: over } };
+      },
+    });
+    await hand.query("update drover.ready set until = now() where run_id = $1", [run.runId]);
     await here.circuits.runOnce();
     const look = await here.store.dueRows([run.partition], 500);
     const row = look.due.find(({ runId }) => runId === run.runId);
@@ -215,7 +219,7 @@ describe("the circuit of a queue's task", () => {
     await here.advance.submit(run, { kind: "ready-moment", step, fence, polled });
     expect(await historyOf(here, run)).toMatchObject({ attempts: [], interventions: [] });
     const [ready] = await hand.query<{ ms: number }>(
-      "select extract(epoch from until - now())::float8 * 1000 as ms from ready where run_id = $1",
+      "select extract(epoch from until - now())::float8 * 1000 as ms from drover.ready where run_id = $1",
       [run.runId],
     );
     // 60 s, less the 20 s before the circuit was open.
@@ -235,22 +239,23 @@ describe("the circuit of a queue's task", () => {
     const of = { namespaceId: here.namespace.id, queue: "default", task };
     await here.scheduler.sayCircuit(of, "", { forced: "open", by: "ada", why: "moving house" });
     await openedSecondsAgo(50);
-    await hand.query(
-      "update step set first_ready_at = now() - interval '70 seconds' where run_id = $1",
-      [run.runId],
-    );
+    const firstReadyAt = Date.now() - 70_000;
+    await editPages(hand, run.runId, {
+      step: (of) => ({ ...of, step: { ...of.step, firstReadyAt } }),
+    });
     await here.circuits.runOnce();
     await agent.report(held, busy);
     const [ready] = await until("it is ready again", async () => {
       await due(here);
       const rows = await hand.query<{ late: boolean }>(
-        "select wake_at > until as late from ready where run_id = $1",
+        `select s.next_look_at > r.until as late
+         from drover.ready as r join drover.step_view as s on s.run_id = r.run_id and s.no = r.step_no
+         where r.run_id = $1`,
         [run.runId],
       );
       return rows.length > 0 ? rows : null;
     });
     expect(ready).toEqual({ late: false });
-    expect(await here.sweep.roundOnce()).toBe(0);
     await here.scheduler.sayCircuit(of, "", null);
   });
 

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Concurrency } from "../../../server/core/slots.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
+import { moveRunMoment } from "../../support/pages.ts";
 import type { TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
@@ -57,7 +58,10 @@ async function finish(plane: TestPlane, name: string): Promise<string> {
 
 /** Holders, and those that wait. */
 async function slotsOf({ key }: Concurrency): Promise<readonly [number, number]> {
-  const rows = await hand.query<{ holds: boolean }>("select holds from slot where key = $1", [key]);
+  const rows = await hand.query<{ holds: boolean }>(
+    "select holds from drover.slot where key = $1",
+    [key],
+  );
   const held = rows.filter(({ holds }) => holds).length;
   return [held, rows.length - held];
 }
@@ -206,9 +210,7 @@ describe("a run that waits for a slot", () => {
     const concurrency = newKey();
     await schedule(here, chain(name, 1), { concurrency });
     const late = await schedule(here, chain(name, 1), { concurrency });
-    await hand.query("update run_open set deadline = now(), wake_at = now() where run_id = $1", [
-      late.runId,
-    ]);
+    await moveRunMoment(hand, late.runId);
     await here.advance.submit(late, { kind: "run-moment" });
     const { run, interventions } = await historyOf(here, late);
     expect(run).toMatchObject({ state: "FAILED", reason: "NEVER_STARTED" });
@@ -224,7 +226,7 @@ describe("a run that waits for a slot", () => {
     const now = await schedule(here, chain(name, 1), { concurrency });
     expect(await statesOf([later, now])).toEqual(["PENDING", "RUNNING"]);
     const come = async (run: RunRef) => {
-      await hand.query("update run_open set wake_at = now() where run_id = $1", [run.runId]);
+      await moveRunMoment(hand, run.runId);
       await here.advance.submit(run, { kind: "run-moment" });
     };
     await come(later);
@@ -259,7 +261,7 @@ describe("the policy refuse", () => {
     const metadata = { key: concurrency.key, limit: "1", run_id: first.runId };
     for (const answer of await Promise.allSettled(calls))
       expect(answer).toMatchObject({ reason: { reason: "CONCURRENCY_LIMIT", metadata } });
-    expect(await hand.query("select from idempotency where key = $1", [key])).toEqual([]);
+    expect(await hand.query("select from drover.idempotency where key = $1", [key])).toEqual([]);
     expect(await slotsOf(concurrency)).toEqual([1, 0]);
     await finish(here, name);
     expect(await stateOf(here, await schedule(here, chain(name, 1), again))).toBe("RUNNING");

@@ -3,6 +3,7 @@
  * agents takes no turn of one that has a single task.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { decodePage, encodePage } from "../../../server/core/page/codec.ts";
 import type { Namespace, Store } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -50,6 +51,22 @@ const bulkRun = (of: TestPlane) =>
     }),
   });
 
+/** Of each lane, the page of a run whose first step is ready there, and that has no other. */
+async function pagesIn(runId: string, lanes: readonly number[]): Promise<readonly string[]> {
+  const [row] = await hand.query<{ state: string }>(
+    "select state from drover.run_page where run_id = $1 and no = 0",
+    [runId],
+  );
+  const { page } = decodePage(row?.state ?? "");
+  const first = page.steps.get(0);
+  if (!first?.terms) throw new Error("the first step of a run should be ready");
+  const { terms } = first;
+  return lanes.map((lane) => {
+    const steps = new Map([[0, { ...first, terms: { ...terms, lane } }]]);
+    return encodePage({ ...page, steps }).text;
+  });
+}
+
 /** As many runs as there are to be rows, each with its first step ready, in the lanes by turns. */
 async function copyRun(runId: string, lanes: readonly number[]): Promise<void> {
   await hand.query(
@@ -59,26 +76,26 @@ async function copyRun(runId: string, lanes: readonly number[]): Promise<void> {
     [lanes, LANES, ROWS],
   );
   await hand.query(
-    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+    `insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
        created_at)
      select c.id, r.namespace_id, r.partition, r.definition_id, r.workflow, r.version, r.priority,
        r.labels, r.created_at
-     from copied as c join run as r on r.id = $1`,
+     from copied as c join drover.run as r on r.id = $1`,
     [runId],
   );
   await hand.query(
-    `insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, verifies,
-       fence, attempt, lost, tries, strategies)
-     select c.id, s.no, s.forward, s.undo, s.waiting_for, s.needs_ok, s.needs_skipped, s.verifies,
-       s.fence, s.attempt, s.lost, s.tries, s.strategies
-     from copied as c join step as s on s.run_id = $1 and s.no = 0`,
-    [runId],
+    `insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id, run_state,
+       settled, state)
+     select c.id, p.no, p.partition, p.version, p.wake_at, p.namespace_id, p.definition_id, p.run_state,
+       p.settled, ($2::text[])[1 + c.n % $3]
+     from copied as c join drover.run_page as p on p.run_id = $1 and p.no = 0`,
+    [runId, await pagesIn(runId, lanes), LANES],
   );
   await hand.query(
-    `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
-       ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
-     select id, 0, 255, lane, 5, n, 0, 1, 1, now(), 0, 60000, 60000, 1000, now() + interval '1 hour'
-     from copied`,
+    `insert into drover.ready (run_id, step_no, partition, lane, priority, ordinal, ready_at)
+     select c.id, 0, r.partition, c.lane, 5, c.n, now()
+     from copied as c join drover.run as r on r.id = $1`,
+    [runId],
   );
 }
 
@@ -89,7 +106,7 @@ describe("a namespace with a hundred thousand ready tasks", () => {
     // All wait before anything is ready, so that one beat finds all of it.
     const { runId } = await bulkRun(large);
     const rows = await hand.query<{ lane: number }>(
-      "delete from ready where run_id = $1 returning lane",
+      "delete from drover.ready where run_id = $1 returning lane",
       [runId],
     );
     const lanes = rows.map(({ lane }) => lane);

@@ -5,10 +5,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Actor } from "../../../server/store/changes.ts";
 import type { PartitionSession } from "../../../server/store/partition-session.ts";
+import type { Actor } from "../../../server/store/pass-record.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
@@ -70,9 +71,7 @@ async function overdue(): Promise<RunRef> {
     ...{ kind: "failure", class: "transient", code: "busy", message: "later" },
     ...{ retryAfterMs: null, noEffect: true },
   });
-  await hand.query("update due set wake_at = now() - interval '1 s' where run_id = $1", [
-    run.runId,
-  ]);
+  await moveTimers(hand, run.runId);
   return run;
 }
 
@@ -99,7 +98,7 @@ describe("a take-over", () => {
     await gate.reached;
     const next = await join();
     const taking = next.takeOver([run.partition]);
-    await hand.untilWaiting("delete from writer");
+    await hand.untilWaiting("delete from drover.writer");
     gate.open();
     expect(await flight).toEqual({ kind: "done" });
     expect(await taking).toEqual([{ partition: run.partition, epoch: actor.epoch + 1 }]);
@@ -124,15 +123,17 @@ describe("a take-over", () => {
     const run = await overdue();
     const { actor } = await ownerOf(run);
     await holder.query("begin");
-    await holder.query("select from run_open where run_id = $1 for update", [run.runId]);
+    await holder.query("select from drover.run_page where run_id = $1 and no = 0 for update", [
+      run.runId,
+    ]);
     const flight = plane.advance.submit(run, backoff, actor);
-    await hand.untilWaiting("for no key update of o");
+    await hand.untilWaiting("for no key update of p");
     const next = await join();
     let isTaken = false;
     const taking = next.takeOver([run.partition]).then(() => {
       isTaken = true;
     });
-    await hand.untilWaiting("delete from writer");
+    await hand.untilWaiting("delete from drover.writer");
     expect(isTaken).toBe(false);
     await holder.query("rollback");
     expect(await flight).toEqual({ kind: "done" });
@@ -146,9 +147,9 @@ describe("a take-over", () => {
     const { actor } = await ownerOf(run);
     // The fence stands, its transaction is still open: somebody else's commit is slow.
     await holder.query("begin");
-    await holder.query("delete from writer where node = $1", [actor.node]);
+    await holder.query("delete from drover.writer where node = $1", [actor.node]);
     const flight = plane.advance.submit(run, backoff, actor);
-    await hand.untilWaiting("join writer");
+    await hand.untilWaiting("join drover.writer");
     await holder.query("commit");
     expect(await flight).toEqual({ kind: "fenced" });
     expect(await plane.advance.submit(other, backoff, actor)).toEqual({ kind: "fenced" });
@@ -202,7 +203,7 @@ describe("a supervisor whose writer row is there changes nothing in a partition"
     const [kept] = await session.takeOver([other.partition]);
     // A standby without the newest transactions was promoted: the lease is the former owner's.
     await hand.query(
-      "update partition_lease set node = $1, epoch = epoch - 1 where partition = $2",
+      "update drover.partition_lease set node = $1, epoch = epoch - 1 where partition = $2",
       [randomUUID(), run.partition],
     );
     const still = { node: session.node, epoch: kept?.epoch ?? 0 };
@@ -242,9 +243,9 @@ describe("a supervisor that was fenced", () => {
     const node = watched.ownership.node();
     await watched.close();
     const left = await hand.query(
-      `select id::text as id from node where id = $1
-       union all select node::text from writer where node = $1
-       union all select node::text from partition_lease where node = $1`,
+      `select id::text as id from drover.node where id = $1
+       union all select node::text from drover.writer where node = $1
+       union all select node::text from drover.partition_lease where node = $1`,
       [node],
     );
     expect(left).toEqual([]);

@@ -21,6 +21,7 @@ import { isRetryable } from "../../../server/store/postgres/failure.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { RunRef, Store } from "../../../server/store/store.ts";
 import { quietLog, type TestPlane, UNENDED } from "../../support/control-plane.ts";
+import { moveGrant } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 export const success: Reported = { kind: "success", output: { kind: "json", json: '{"ok":1}' } };
@@ -43,7 +44,7 @@ export async function openQuietPlane(
 ): Promise<TestPlane> {
   const store = wrap(createPostgresStore({ connectionString, log: quietLog }));
   const plane: ControlPlane = createControlPlane({
-    store,
+    ...{ store, inbox: store.inbox },
     clock: systemClock,
     random: systemRandom,
     log: quietLog,
@@ -189,7 +190,7 @@ export async function openHand(connectionString: string): Promise<Hand> {
     leases: () =>
       query(
         `select run_id, step_no, fence, encode(session, 'hex') as session
-         from lease order by run_id, step_no`,
+         from drover.lease order by run_id, step_no`,
       ),
     close: () => client.end(),
   };
@@ -373,13 +374,10 @@ export async function schedule(
 /** The agent of this task has been silent for ever: its lease is lost. */
 export async function lose(plane: TestPlane, hand: Hand, task: HandedTask): Promise<void> {
   const { runId, step, fence } = tokenOf(task);
+  await moveGrant(hand, runId, { step, to: Date.now() - 86_400_000 });
   await hand.query(
-    `update lease set granted_at = now() - interval '1 day' where run_id = $1 and step_no = $2`,
-    [runId, step],
-  );
-  await hand.query(
-    `update agent_session set last_beat_at = now() - interval '1 day'
-     where session in (select session from lease where run_id = $1 and step_no = $2)`,
+    `update drover.agent_session set last_beat_at = now() - interval '1 day'
+     where session in (select session from drover.lease where run_id = $1 and step_no = $2)`,
     [runId, step],
   );
   const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };

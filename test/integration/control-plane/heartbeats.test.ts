@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveGrant } from "../../support/pages.ts";
 import {
   chain,
   type Hand,
@@ -32,11 +33,7 @@ afterAll(() => close?.());
 /** The first moment of the lease came long ago, and the supervisor has watched for longer still. */
 async function lookLate(plane: TestPlane, task: HandedTask): Promise<void> {
   const { runId, step, fence } = tokenOf(task);
-  await hand.query(
-    `update lease set granted_at = now() - interval '1 hour', wake_at = now() - interval '59 minutes'
-     where run_id = $1`,
-    [runId],
-  );
+  await moveGrant(hand, runId, { step, to: Date.now() - 3_600_000 });
   const partition = Number.parseInt(runId.slice(-2), 16);
   const event = { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince: 0 } as const;
   await plane.advance.submit({ runId, partition }, event);
@@ -52,7 +49,7 @@ describe("a heartbeat", () => {
     await lookLate(here, task);
     expect((await historyOf(here, run)).interventions).toEqual([]);
     const [lease] = await hand.query<{ later: boolean }>(
-      "select wake_at > now() as later from lease where run_id = $1",
+      "select next_look_at > now() as later from drover.lease_view where run_id = $1",
       [run.runId],
     );
     expect(lease).toEqual({ later: true });

@@ -44,7 +44,7 @@ beforeEach(async () => {
   await user.query("rollback");
   await root.query("rollback");
   await root.query("reset role");
-  await hand.query("delete from inbox");
+  await hand.query("delete from drover.inbox");
 });
 afterAll(async () => {
   await user?.end();
@@ -65,15 +65,17 @@ function look(
 ) {
   const { store } = plane;
   const inbox = createInbox({
-    ...{ store, schedule, log: quietLog },
+    ...{ rows: store.inbox, store, schedule, log: quietLog },
     isOwner: () => isOwner,
   });
   return inbox.takeOnce();
 }
 
-const waiting = async () => (await hand.query("select from inbox where refused_at is null")).length;
+const waiting = async () =>
+  (await hand.query("select from drover.inbox where refused_at is null")).length;
 const runBy = (key: string) => plane.store.reads.findRun(plane.namespace.id, { key });
-const untaken = () => hand.query("update inbox set taken_until = now() - interval '1 second'");
+const untaken = () =>
+  hand.query("update drover.inbox set taken_until = now() - interval '1 second'");
 
 it("a run starts when the user's transaction has committed, and not before", async () => {
   await user.query("begin");
@@ -99,7 +101,7 @@ it("the look for what is due tells of a row, and not of one that somebody is at 
   expect(await outside()).toEqual([]);
   await user.query("select drover.schedule('default', 'nothing', '{}', 'told')");
   expect(await outside()).toEqual(["inbox"]);
-  await plane.store.takeInbox(10);
+  await plane.store.inbox.take(10);
   expect(await outside()).toEqual([]);
   await untaken();
   expect(await outside()).toEqual(["inbox"]);
@@ -116,9 +118,9 @@ it("a transaction that is rolled back starts nothing", async () => {
 });
 
 it("the role that may schedule may do nothing else", async () => {
-  await expect(user.query("select * from inbox")).rejects.toThrow(/permission denied/);
+  await expect(user.query("select * from drover.inbox")).rejects.toThrow(/permission denied/);
   await expect(user.query("select * from drover.inbox_refused")).rejects.toThrow(/permission/);
-  await expect(user.query("select * from run")).rejects.toThrow(/permission denied/);
+  await expect(user.query("select * from drover.run")).rejects.toThrow(/permission denied/);
   await root.query(`set role ${other}`);
   const asks = root.query("select drover.schedule('default', 'trip')");
   await expect(asks).rejects.toThrow(/permission denied/);
@@ -139,10 +141,11 @@ it("a path of the caller's own leads the function to no other table", async () =
 it("one key is one run, also after a crash between the run and its row", async () => {
   await user.query("select drover.schedule('default', 'trip', '{}', 'once')");
   await user.query("select drover.schedule('default', 'trip', '{}', 'once')");
-  const forgetful = { ...plane.store, settleInbox: () => Promise.reject(new Error("crash")) };
+  const { store } = plane;
+  const forgetful = { ...store.inbox, settle: () => Promise.reject(new Error("crash")) };
   const { schedule } = plane.scheduler;
   const crashing = createInbox({
-    ...{ store: forgetful, schedule, isOwner: () => true, log: quietLog },
+    ...{ rows: forgetful, store, schedule, isOwner: () => true, log: quietLog },
   });
   await expect(crashing.takeOnce()).rejects.toThrow("crash");
   const first = await runBy("once");
@@ -153,14 +156,14 @@ it("one key is one run, also after a crash between the run and its row", async (
   await look();
   expect(await waiting()).toBe(0);
   expect(await runBy("once")).toEqual(first);
-  expect(await hand.query("select from run where key = 'once'")).toHaveLength(1);
+  expect(await hand.query("select from drover.run where key = 'once'")).toHaveLength(1);
 });
 
 it("a row stays where the store has lost its run again, and begins it anew", async () => {
   await user.query("select drover.schedule('default', 'trip', '{}', 'lost')");
   const { schedule } = plane.scheduler;
   const losing = createInbox({
-    ...{ store: plane.store, isOwner: () => true, log: quietLog },
+    ...{ rows: plane.store.inbox, store: plane.store, isOwner: () => true, log: quietLog },
     schedule: async (request) => ({ ...(await schedule(request)), runId: crypto.randomUUID() }),
   });
   await losing.takeOnce();
@@ -168,7 +171,7 @@ it("a row stays where the store has lost its run again, and begins it anew", asy
   await untaken();
   await look();
   expect(await waiting()).toBe(0);
-  expect(await hand.query("select from run where key = 'lost'")).toHaveLength(1);
+  expect(await hand.query("select from drover.run where key = 'lost'")).toHaveLength(1);
 });
 
 it("what cannot be scheduled is kept with the reason, and holds up nothing", async () => {
@@ -204,8 +207,8 @@ it("rows that another server takes are skipped", async () => {
   for (const key of ["x", "y"])
     await user.query("select drover.schedule('default', 'trip', '{}', $1)", [key]);
   await hand.query("begin");
-  await hand.query("select from inbox where key = 'x' for update");
-  const taken = await plane.store.takeInbox(10);
+  await hand.query("select from drover.inbox where key = 'x' for update");
+  const taken = await plane.store.inbox.take(10);
   expect(taken.map(({ key }) => key)).toEqual(["y"]);
   await hand.query("rollback");
 });

@@ -46,7 +46,7 @@ function call(plane: TestPlane, key: string, digest = one) {
 }
 
 async function runsOf(key: string): Promise<number> {
-  return (await hand.query("select from run where key = $1", [key])).length;
+  return (await hand.query("select from drover.run where key = $1", [key])).length;
 }
 
 async function settled(calls: readonly Promise<{ runId: string; created: boolean }>[]) {
@@ -98,7 +98,7 @@ describe("the same key", () => {
     const first = call(here, "k-6");
     await gate.reached;
     const second = call(there, "k-6");
-    await hand.untilWaiting("insert into idempotency");
+    await hand.untilWaiting("insert into drover.idempotency");
     gate.open();
     expect((await second).runId).toBe((await first).runId);
     expect((await second).created).toBe(false);
@@ -107,13 +107,13 @@ describe("the same key", () => {
   it("is free again when the transaction that reserved it is rolled back", async () => {
     await hand.query("begin");
     await hand.query(
-      `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+      `insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
        values ($1, 'k-7', gen_random_uuid(), '\\x00', now() + interval '1 day')`,
       [here.namespace.id],
     );
     const asked = call(here, "k-7");
     const asker = await openHand(database.connectionString);
-    await asker.untilWaiting("insert into idempotency");
+    await asker.untilWaiting("insert into drover.idempotency");
     await asker.close();
     await hand.query("rollback");
     expect(await asked).toMatchObject({ created: true });

@@ -5,6 +5,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import {
   busy,
   chain,
@@ -40,7 +41,9 @@ describe("a report of an attempt that was lost", () => {
     const agent = newAgent(here);
     const task = await agent.take(name);
     await lose(here, hand, task);
-    expect(await hand.query("select from ready where run_id = $1", [run.runId])).toHaveLength(1);
+    expect(
+      await hand.query("select from drover.ready where run_id = $1", [run.runId]),
+    ).toHaveLength(1);
     expect(await through(there, agent).report(task, success)).toBe("accepted");
     const { attempts, steps } = await historyOf(here, run);
     expect(attempts.map(({ fence, outcome }) => [fence, outcome.kind])).toEqual([[1, "success"]]);
@@ -176,7 +179,7 @@ describe("fences", () => {
     await lose(here, hand, await take(1, [3]));
     await agents[2]?.report(await take(2), busy);
     const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
-    await hand.query("update due set wake_at = now() where run_id = $1", [run.runId]);
+    await moveTimers(hand, run.runId);
     await here.advance.submit(run, backoff);
     await agents[3]?.report(await take(3), success);
     expect(seen).toEqual([

@@ -6,6 +6,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Reported } from "../../../server/core/event.ts";
 import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import { until } from "../../support/until.ts";
 import {
   chain,
@@ -38,7 +39,7 @@ afterAll(() => close?.());
 /** The task ends before its agent has heard of it. */
 async function endLease(runId: string, step: number): Promise<void> {
   const [lease] = await hand.query<{ fence: number; secret: string }>(
-    `select fence, encode(secret, 'hex') as secret from lease where run_id = $1 and step_no = $2`,
+    `select fence, encode(secret, 'hex') as secret from drover.lease where run_id = $1 and step_no = $2`,
     [runId, step],
   );
   if (!lease) throw new Error(`step ${step} has no lease`);
@@ -258,7 +259,7 @@ describe("a task that never arrives", () => {
       const early = isReady ? [] : await newAgent(there).poll(name, { waitMs: 0 });
       expect(early).toEqual([]);
       if (!isReady) {
-        await hand.query("update due set wake_at = now() where run_id = $1", [run.runId]);
+        await moveTimers(hand, run.runId);
         await here.advance.submit(run, { kind: "due-moment", step: 0, on: "backoff" });
       }
       expect(await agent.poll(name, { pollSeq, waitMs: 0 })).toHaveLength(1);

@@ -49,7 +49,7 @@ afterAll(async () => {
 
 async function placeOf({ runId }: RunRef): Promise<bigint> {
   const [row] = await hand.query<{ ordered_by: string }>(
-    "select ordered_by::text from ready where run_id = $1",
+    "select ordered_by::text from drover.ready where run_id = $1",
     [runId],
   );
   return BigInt(row?.ordered_by ?? 0);
@@ -84,7 +84,7 @@ it("finds the row that another claim had locked when the mark was moved, and gav
   gate.open();
   await polled;
   await until("the row is free", async () => {
-    const text = "select from ready where run_id = $1 for update skip locked";
+    const text = "select from drover.ready where run_id = $1 for update skip locked";
     return (await hand.query(text, [run.runId])).length > 0 || null;
   });
   expect(await agent.take(name)).toMatchObject({ runId: run.runId });
@@ -92,7 +92,9 @@ it("finds the row that another claim had locked when the mark was moved, and gav
 
 it("begins behind what was claimed, and sees each row that comes", async () => {
   await plane.beat.runOnce();
-  const [lane] = await hand.query<{ id: number }>("select id from lane where task = $1", [name]);
+  const [lane] = await hand.query<{ id: number }>("select id from drover.lane where task = $1", [
+    name,
+  ]);
   const marks = [{ lane: lane?.id ?? 0, priority: 5, from: 1n }];
   const { marks: seen } = await plane.store.pulse({ lanes: [], runs: [], marks });
   expect(seen?.marks).toEqual([{ lane: lane?.id, priority: 5, first: null }]);

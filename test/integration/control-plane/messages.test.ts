@@ -51,7 +51,7 @@ async function writeAndDie(from: RunRef, to: RunRef, message: Message): Promise<
 }
 
 const waiting = async ({ runId }: RunRef) =>
-  (await hand.query("select from message where run_id = $1", [runId])).length;
+  (await hand.query("select from drover.message where run_id = $1", [runId])).length;
 
 describe("a message whose sender died after its commit", () => {
   it("is brought to its run by the owner of the run's partition", async () => {
@@ -81,7 +81,7 @@ describe("a message whose sender died after its commit", () => {
     const first = plane.advance.submit(to, { kind: "messages" });
     await gate.reached;
     const second = other.advance.submit(to, { kind: "messages" });
-    await hand.untilWaiting("for no key update of o");
+    await hand.untilWaiting("for no key update of p");
     gate.open();
     expect(await Promise.all([first, second])).toEqual([{ kind: "done" }, { kind: "done" }]);
     await other.close();

@@ -2,7 +2,6 @@
  * Runs whose stored definition cannot be read: no event of them can be decided, ever. They rest
  * alone, and all others are supervised as before. What else has to fail alone in the background.
  */
-import { pino } from "pino";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../../server/config.ts";
@@ -13,7 +12,6 @@ import { createWatches } from "../../../server/supervisor/watches.ts";
 import { openPlane, quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
-  chain,
   type Hand,
   historyOf,
   newAgent,
@@ -48,7 +46,7 @@ const timer = (workflow: string, forMs: number): Definition => ({
 });
 
 async function spoil(workflow: string): Promise<void> {
-  await hand.query("update definition set body = $2 where body like $1", [
+  await hand.query("update drover.definition set body = $2 where body like $1", [
     `%"${workflow}"%`,
     JSON.stringify({ workflow }),
   ]);
@@ -119,30 +117,6 @@ describe("timers that always fail, twelve times as many as can rest", () => {
   }, 60_000);
 });
 
-describe("a run that cannot be examined", () => {
-  it("is passed over by the sweep: the run beside it is put right", async () => {
-    const bad = await schedule(quiet, timer("unreadable", 3_600_000));
-    const task = newTask();
-    const runs = await Promise.all(
-      Array.from({ length: 5 }, () => schedule(quiet, chain(task, 1))),
-    );
-    await spoil("unreadable");
-    await hand.query("delete from ready where run_id = any ($1)", [runs.map(({ runId }) => runId)]);
-    const heard: { event: string; run: string }[] = [];
-    const log = pino({}, { write: (line: string) => void heard.push(JSON.parse(line)) });
-    const there = await openQuietPlane(database.connectionString, undefined, { log });
-    try {
-      await there.ownership.start();
-      await there.sweep.roundOnce();
-      expect(await newAgent(there).poll(task, { maxTasks: 10 })).toHaveLength(5);
-      const failed = heard.filter(({ event }) => event === "sweep.failed");
-      expect(failed.map(({ run }) => run)).toContain(bad.runId);
-    } finally {
-      await there.close();
-    }
-  }, 30_000);
-});
-
 describe("a beat", () => {
   it("asks for lost wake-ups though what stands before the question fails", async () => {
     let pulses = 0;
@@ -168,7 +142,7 @@ describe("a beat", () => {
 
 describe("housekeeping", () => {
   it("does each part by itself", async () => {
-    await hand.query("alter table agent_session rename to agent_session_away");
+    await hand.query("alter table drover.agent_session rename to agent_session_away");
     try {
       const failures = new Map<string, unknown>();
       await quiet.store.forgetOld(100, {}, failures);

@@ -52,7 +52,7 @@ describe("a claim with one task that cannot be made", () => {
     const input = { kind: "json", json: `{"v":"\${input.x.y}"}` } as const;
     const bad = { ...chain(task, 1, { input }), workflow: "odd-input" };
     const { odd, healthy } = await beside(task, bad, '{"x":{"y":1}}');
-    await hand.query(`update run set input_json = '{"x":{}}' where id = $1`, [odd.runId]);
+    await hand.query(`update drover.run set input_json = '{"x":{}}' where id = $1`, [odd.runId]);
     expect(await workThrough(task)).toEqual(Array(HEALTHY).fill("accepted"));
     for (const run of healthy) expect(await stateOf(here, run)).toBe("COMPLETED");
     await expect.poll(() => stateOf(here, odd)).toBe("ESCALATED");
@@ -66,7 +66,7 @@ describe("a claim with one task that cannot be made", () => {
     const task = newTask();
     const workflow = `odd-${task}`;
     const { odd, healthy } = await beside(task, { ...chain(task, 1), workflow });
-    await hand.query(`update definition set body = $2 where body like $1`, [
+    await hand.query(`update drover.definition set body = $2 where body like $1`, [
       `%${workflow}%`,
       JSON.stringify({ workflow }),
     ]);

@@ -196,7 +196,7 @@ describe("a COMMIT whose answer is lost", () => {
     const run = await schedule(plane, chain(name, 1));
     const agent = newAgent(plane);
     const task = await agent.take(name);
-    const { lost } = loseCommitAfter("end_attempts", carriedOut);
+    const { lost } = loseCommitAfter("end_leases", carriedOut);
     expect(await agent.report(task, success)).toBe("accepted");
     expect(lost()).toBe(1);
     expect(await agent.report(task, success)).toBe("repeated");
@@ -222,7 +222,7 @@ describe("a COMMIT whose answer is lost", () => {
       const name = newTask();
       const run = await schedule(plane, chain(name, 1));
       const agent = newAgent(plane);
-      const { lost } = loseCommitAfter("grant_leases", carriedOut);
+      const { lost } = loseCommitAfter("insert_leases", carriedOut);
       await expect(agent.poll(name, { pollSeq: 1 })).rejects.toMatchObject({
         reason: "STORE_UNAVAILABLE",
       });

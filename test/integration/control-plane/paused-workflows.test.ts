@@ -52,7 +52,7 @@ const resume = (plane: TestPlane) => plane.scheduler.resumeWorkflow(of());
 const look = (agent: Agent) => agent.poll(task, { waitMs: 0 });
 const isWritten = () =>
   expect
-    .poll(() => hand.query("select from paused_workflow where name = $1", [workflow]), {
+    .poll(() => hand.query("select from drover.paused_workflow where name = $1", [workflow]), {
       interval: 5,
     })
     .toHaveLength(1);
@@ -107,7 +107,7 @@ describe("a pause of a workflow", () => {
   it("waits for nobody's row: one that a pass holds is held when the pass is over", async () => {
     const run = await schedule(here, steps(1));
     await hand.query("begin");
-    await hand.query("select from ready where run_id = $1 for update", [run.runId]);
+    await hand.query("select from drover.ready where run_id = $1 for update", [run.runId]);
     const paused = pause(here);
     await isWritten();
     await hand.query("commit");
@@ -131,16 +131,16 @@ describe("a resume that dies halfway", () => {
     const run = await schedule(here, steps(1));
     await pause(here);
     // The pause is gone, with the note of it, and its ready rows are not back.
-    await hand.query("delete from paused_workflow where name = $1", [workflow]);
+    await hand.query("delete from drover.paused_workflow where name = $1", [workflow]);
     await hand.query(
-      `insert into pin_move (namespace_id, workflow, asked_at)
+      `insert into drover.pin_move (namespace_id, workflow, asked_at)
        values ($1, $2, now() - interval '61 seconds')`,
       [here.namespace.id, workflow],
     );
     expect(await look(newAgent(here))).toEqual([]);
     await here.store.forgetOld(100);
     expect((await newAgent(here).take(task)).runId).toBe(run.runId);
-    expect(await hand.query("select from pin_move")).toEqual([]);
+    expect(await hand.query("select from drover.pin_move")).toEqual([]);
   });
 
   it("leaves a note, as a pause does, which is gone when all rows are moved", async () => {
@@ -150,7 +150,7 @@ describe("a resume that dies halfway", () => {
     await gate.reached;
     const paused = pause(there);
     await isWritten();
-    const notes = () => hand.query("select from pin_move where workflow = $1", [workflow]);
+    const notes = () => hand.query("select from drover.pin_move where workflow = $1", [workflow]);
     expect(await notes()).toHaveLength(1);
     gate.open();
     await granted;

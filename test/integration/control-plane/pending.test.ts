@@ -1,6 +1,7 @@
 /** Runs that are to start later, on several servers: each begins once, in time, whoever looks. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
+import { moveRunMoment } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
@@ -42,7 +43,7 @@ describe("a run that is to start later", () => {
     expect(await stateOf(plane, run)).toBe("PENDING");
     const { run: record } = await historyOf(plane, run);
     expect(record.startAt).toBeGreaterThan(record.createdAt + HOUR / 2);
-    await hand.query("update run_open set wake_at = now() where run_id = $1", [run.runId]);
+    await moveRunMoment(hand, run.runId);
     await Promise.all([
       plane.advance.submit(run, { kind: "run-moment" }),
       plane.advance.submit(run, { kind: "run-moment" }),

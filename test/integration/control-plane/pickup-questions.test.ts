@@ -1,6 +1,7 @@
 /** `on_pickup: escalate`: one question for a lane that nobody polls, however many tasks wait. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import {
   chain,
   gatedStore,
@@ -28,8 +29,7 @@ afterAll(() => close?.());
 
 type Run = Awaited<ReturnType<typeof schedule>>;
 
-const due = (run: Run) =>
-  hand.query("update ready set wake_at = now() where run_id = $1", [run.runId]);
+const due = (run: Run) => moveTimers(hand, run.runId);
 /** Two runs of a task each, which should have been taken by now. */
 async function twoDue(first: string, second: string): Promise<readonly [Run, Run]> {
   const one = await schedule(here, chain(first, 1, asks));

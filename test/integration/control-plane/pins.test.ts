@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition, StepRules } from "../../../server/core/definition.ts";
 import { eventOf } from "../../../server/supervisor/watches.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import {
   type Agent,
   gatedStore,
@@ -69,7 +70,7 @@ async function begun(length = 1, more: Partial<StepRules> = {}) {
 
 const isPinned = () =>
   expect
-    .poll(() => hand.query("select from version_pin where workflow = $1", [workflow]), {
+    .poll(() => hand.query("select from drover.version_pin where workflow = $1", [workflow]), {
       interval: 5,
     })
     .toHaveLength(1);
@@ -264,7 +265,7 @@ describe("what is under way while a pin is written", () => {
     await gate.reached;
     const unpinned = unpin(there);
     await expect
-      .poll(() => hand.query("select from version_pin where workflow = $1", [workflow]))
+      .poll(() => hand.query("select from drover.version_pin where workflow = $1", [workflow]))
       .toEqual([]);
     gate.open();
     await Promise.all([reported, unpinned]);
@@ -274,7 +275,7 @@ describe("what is under way while a pin is written", () => {
   it("waits for nobody's row: one that a pass holds is moved when the pass is over", async () => {
     const { runId } = await begun();
     await hand.query("begin");
-    await hand.query("select from ready where run_id = $1 for update", [runId]);
+    await hand.query("select from drover.ready where run_id = $1 for update", [runId]);
     const pinned = pin(here, "2");
     await isPinned();
     await hand.query("commit");
@@ -286,18 +287,18 @@ describe("what is under way while a pin is written", () => {
     await begun();
     const fresh = `${task}-fresh`;
     await hand.query("begin");
-    await hand.query(`insert into lane (namespace_id, queue, task) values ($1, $2, $3)`, [
+    await hand.query(`insert into drover.lane (namespace_id, queue, task) values ($1, $2, $3)`, [
       here.namespace.id,
       queue,
       fresh,
     ]);
     const pinned = pin(here, "2");
-    const classes = () => hand.query("select from version_class where queue = $1", [queue]);
+    const classes = () => hand.query("select from drover.version_class where queue = $1", [queue]);
     await expect.poll(classes, { interval: 5 }).toHaveLength(1);
     await hand.query("commit");
     await pinned;
     const lanes = await hand.query<{ task: string }>(
-      "select task from version_lane where queue = $1 order by task",
+      "select task from drover.version_lane where queue = $1 order by task",
       [queue],
     );
     expect(lanes.map((lane) => lane.task)).toEqual([task, fresh]);
@@ -309,20 +310,20 @@ describe("a change of pins whose server dies in the middle", () => {
   const leave = async (change: string) => {
     await hand.query(change, [queue]);
     await hand.query(
-      `insert into pin_move (namespace_id, workflow, asked_at)
+      `insert into drover.pin_move (namespace_id, workflow, asked_at)
        values ($1, $2, now() - interval '2 minutes')`,
       [here.namespace.id, workflow],
     );
   };
   const housekeeping = async () => {
     await here.store.forgetOld(100);
-    expect(await hand.query("select from pin_move")).toEqual([]);
+    expect(await hand.query("select from drover.pin_move")).toEqual([]);
   };
 
   it("is finished by housekeeping: what it has taken back is for all", async () => {
     const { runId } = await begun();
     await pin(here, "2");
-    await leave("delete from version_pin where queue = $1");
+    await leave("delete from drover.version_pin where queue = $1");
     expect(await look(newAgent(here))).toEqual([]);
     await housekeeping();
     expect((await take(newAgent(here))).runId).toBe(runId);
@@ -332,7 +333,7 @@ describe("a change of pins whose server dies in the middle", () => {
     const { runId } = await begun();
     await pin(here, "3");
     await pin(here, "2");
-    await leave(`update version_pin set class = 3 - class where queue = $1`);
+    await leave(`update drover.version_pin set class = 3 - class where queue = $1`);
     await housekeeping();
     expect(await look(newAgent(here))).toEqual([]);
     expect(await look(ofVersion(here, "2"))).toEqual([]);
@@ -347,7 +348,7 @@ describe("the pickup watch", () => {
     const { run } = await begun(1, asks);
     await pin(here, "2.1");
     for (const one of [free, run]) {
-      await hand.query("update ready set wake_at = now() where run_id = $1", [one.runId]);
+      await moveTimers(hand, one.runId);
       const { due } = await here.store.dueRows([one.partition], 500);
       const row = due.find(({ runId }) => runId === one.runId);
       if (!row) throw new Error("the ready row should be due");

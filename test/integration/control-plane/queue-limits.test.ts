@@ -50,7 +50,7 @@ const look = (agent: Agent, maxTasks = 100, task = "work") =>
 const wait = (agent: Agent, task = "work") => agent.poll(task, { queue, maxTasks: 1 });
 const leased = async () => {
   const [row] = await hand.query<{ count: number }>(
-    "select count(*)::int from lease as e join lane as l on l.id = e.lane where l.queue = $1",
+    "select count(*)::int from drover.lease as e join drover.lane as l on l.id = e.lane where l.queue = $1",
     [queue],
   );
   return row?.count;
@@ -183,7 +183,7 @@ describe("limits that are set", () => {
     const set = limit({ leasesMax: 1 }, there).then(() => {
       isSet = true;
     });
-    const written = () => hand.query("select from queue where name = $1", [queue]);
+    const written = () => hand.query("select from drover.queue where name = $1", [queue]);
     await expect.poll(written, { interval: 5 }).toHaveLength(1);
     await tasks(1);
     expect(await look(newAgent(there))).toHaveLength(1);

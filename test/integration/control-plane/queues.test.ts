@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import {
   type Agent,
   gatedStore,
@@ -67,7 +68,7 @@ describe("a pause of a queue", () => {
     const paused = pause(there);
     const isOver = settledOf(paused);
     const written = () =>
-      hand.query("select from queue where name = $1 and paused_at is not null", [queue]);
+      hand.query("select from drover.queue where name = $1 and paused_at is not null", [queue]);
     await expect.poll(written, { interval: 5 }).toHaveLength(1);
     // Another claim begins after the pause was written, and finds nothing.
     await schedule(there, steps(1));
@@ -137,7 +138,7 @@ describe("the pickup watch", () => {
     const { runId } = run;
     await pause(here);
     const overdue = async () => {
-      await hand.query("update ready set wake_at = now() where run_id = $1", [runId]);
+      await moveTimers(hand, runId);
       const [row] = (await here.store.dueRows([run.partition], 500)).due.filter(
         (one) => one.runId === runId,
       );

@@ -17,7 +17,7 @@ it("tasks of a database that was restored into another cluster are handed out be
   const task = newTask();
   const restored = await schedule(here, wide(task, 3));
   await hand.query(
-    "update ready set ordered_by = (900000000000 - step_no)::text::xid8 where run_id = $1",
+    "update drover.ready set ordered_by = (900000000000 - step_no)::text::xid8 where run_id = $1",
     [restored.runId],
   );
   const before = await schedule(here, wide(task, 1));
@@ -37,9 +37,10 @@ it("a server that comes later looks again, and finds nothing to change", async (
   const { there, hand } = servers;
   const run = await schedule(there, wide(newTask(), 2));
   const rows = () =>
-    hand.query("select ordered_by, ordinal, lane from ready where run_id = $1 order by step_no", [
-      run.runId,
-    ]);
+    hand.query(
+      "select ordered_by, ordinal, lane from drover.ready where run_id = $1 order by step_no",
+      [run.runId],
+    );
   const before = await rows();
   await there.store.forgetOld(10);
   expect(await rows()).toEqual(before);

@@ -53,10 +53,11 @@ function forget(): Promise<unknown> {
 async function rowsOf({ runId }: RunRef): Promise<readonly string[]> {
   const [row] = await hand.query<{ tables: string[] }>(
     `select array_remove(array[
-       (select 'run' from run where id = $1),
-       (select 'step' from step where run_id = $1 limit 1),
-       (select 'attempt' from attempt where run_id = $1 limit 1),
-       (select 'intervention' from intervention where run_id = $1 limit 1)
+       (select 'run' from drover.run where id = $1),
+       (select 'run_page' from drover.run_page where run_id = $1 limit 1),
+       (select 'payload' from drover.payload where run_id = $1 limit 1),
+       (select 'attempt_log' from drover.attempt_log where run_id = $1 limit 1),
+       (select 'intervention' from drover.intervention where run_id = $1 limit 1)
      ], null) as tables`,
     [runId],
   );
@@ -95,11 +96,11 @@ describe("a run whose time is over", () => {
   it("while it goes makes a late report wait, which then finds nothing and leaves nothing", async () => {
     const { run, report } = await endedWithLateReport();
     await holder.query("begin");
-    await holder.query("select from attempt where run_id = $1 for update", [run.runId]);
+    await holder.query("select from drover.intervention where run_id = $1 for update", [run.runId]);
     const forgotten = forget();
-    await hand.untilWaiting("delete from attempt as t");
+    await hand.untilWaiting("delete from drover.payload as t");
     const reported = report();
-    await hand.untilWaiting("for key share of r");
+    await hand.untilWaiting("for no key update of p");
     await holder.query("rollback");
     await forgotten;
     expect(await reported).toBe("TASK_NOT_FOUND");

@@ -53,7 +53,7 @@ it("starts hundreds in one transaction, and their first tasks are there to be ta
   );
   const rows = await hand.query<{ xids: number; runs: number }>(
     `select count(distinct xmin::text)::integer as xids, count(*)::integer as runs
-     from run where key like 'many-%'`,
+     from drover.run where key like 'many-%'`,
   );
   expect(rows).toEqual([{ xids: 1, runs: 300 }]);
   const tasks = await newAgent(plane).poll(task, { maxTasks: 100 });
@@ -122,7 +122,7 @@ it("starts runs that begin thousands of items in several transactions, each key 
   );
   const [rows] = await hand.query<{ xids: number; runs: number }>(
     `select count(distinct xmin::text)::integer as xids, count(*)::integer as runs
-     from run where key like 'wide-%'`,
+     from drover.run where key like 'wide-%'`,
   );
   expect(rows?.runs).toBe(12);
   expect(rows?.xids).toBeGreaterThan(1);
@@ -137,6 +137,6 @@ it("starts none where the store fails", async () => {
   }));
   const asked = [request(broken, chain(newTask(), 1), { key: "none" })];
   await expect(broken.scheduler.scheduleBatch(asked)).rejects.toBe(away);
-  expect(await hand.query("select from run where key = 'none'")).toEqual([]);
+  expect(await hand.query("select from drover.run where key = 'none'")).toEqual([]);
   await broken.close();
 });

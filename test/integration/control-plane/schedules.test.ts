@@ -66,7 +66,7 @@ async function make(late: number, more: Partial<ScheduleSpec> = {}): Promise<Mad
 /** As if nobody had acted on so many moments. */
 async function setBack(id: string, late: number): Promise<void> {
   await hand.query(
-    `update schedule set next_moment = $2::bigint, next_at = to_timestamp($2::bigint / 1000.0),
+    `update drover.schedule set next_moment = $2::bigint, next_at = to_timestamp($2::bigint / 1000.0),
        wake_at = to_timestamp($2::bigint / 1000.0)
      where id = $1`,
     [id, BEGAN + HOUR / 2 - late * HOUR],
@@ -105,7 +105,7 @@ async function runsOf({ name }: Made) {
     labels: { "drover.schedule": name },
   };
   const page = { filter, order: "created-asc", limit: 100, after: null } as const;
-  return here.store.reads.listRuns(here.namespace.id, page);
+  return here.store.lists.runs(here.namespace.id, page);
 }
 
 /** One fire and one run for each of these moments, each run with the label of its own. */
@@ -202,7 +202,7 @@ describe("a moment that has come", () => {
 
   it("of a workflow that is gone is recorded with the reason", async () => {
     const schedule = await make(2);
-    await hand.query("update schedule set spec = replace(spec, $2, $3) where id = $1", [
+    await hand.query("update drover.schedule set spec = replace(spec, $2, $3) where id = $1", [
       ...[schedule.id, `"workflow":"${schedule.name}"`, `"workflow":"gone"`],
     ]);
     const { actor } = await ownerOf(schedule);
@@ -297,7 +297,7 @@ describe("a backfill", () => {
     const firing = fire(here, schedule, actor);
     await gate.reached;
     const filling = there.scheduler.backfillSchedule(asked);
-    await hand.untilWaiting("from schedule as s");
+    await hand.untilWaiting("from drover.schedule as s");
     gate.open();
     await firing;
     const { moments } = await filling;
@@ -332,7 +332,7 @@ describe("a person's word about a schedule", () => {
     const { pause, partition } = await recordOf(schedule.name);
     expect(pause?.reason).toBe("holidays");
     await setBack(schedule.id, 5);
-    await hand.query("update schedule set wake_at = null where id = $1", [schedule.id]);
+    await hand.query("update drover.schedule set wake_at = null where id = $1", [schedule.id]);
     expect((await here.store.dueRows([partition], 10)).schedules).toEqual([]);
     const { actor } = await ownerOf(schedule);
     expect(await fire(here, schedule, actor)).toEqual({ kind: "done", fired: 0 });

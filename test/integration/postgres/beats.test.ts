@@ -4,21 +4,39 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { encodePage } from "../../../server/core/page/codec.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { headWith, leaseWith, stepWith, TERMS } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 const SESSIONS = 500;
 const TASKS = 10;
 
+/** The page of a run whose step an agent has; its session and its secret are to be put into it. */
+const LEASE = leaseWith({ agentId: "agent", wakeAt: Date.now() + 3_600_000 });
+const STEP = stepWith(0, { forward: LEASE }, { terms: TERMS });
+const PAGE = encodePage({ no: 0, head: headWith(), steps: new Map([[0, STEP]]) }).text;
+
 const LEASES = `
-insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
-  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
-select gen_random_uuid(), 0, 0, 1, 0, 1, 1, sha256(n::text::bytea),
-  decode(lpad(to_hex(n % $1::integer), 32, '0'), 'hex'), 'agent', n / $1::integer + 1, now(),
-  now() + interval '1 h', 30000, 10000, now(), now() + interval '1 h'
-from generate_series(0, $1::integer * $2::integer - 1) as n
+with held as materialized (
+  select gen_random_uuid() as run_id, lpad(to_hex(n % $1::integer), 32, '0') as session,
+    md5(n::text) as secret, n
+  from generate_series(0, $1::integer * $2::integer - 1) as n
+),
+pages as (
+  insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id, run_state,
+    settled, state)
+  select run_id, 0, 0, 1, now() + interval '1 h', 1, 1, 0, false,
+    replace(replace($3, '${LEASE.secret}', secret), '${LEASE.session}', session)
+  from held
+)
+insert into drover.lease (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at,
+  heartbeat_ms, cancel)
+select run_id, 0, 0, 1, 1, decode(session, 'hex'), decode(secret, 'hex'), n / $1::integer + 1, now(), 30000,
+  'none'
+from held
 returning run_id, encode(session, 'hex') as session, encode(secret, 'hex') as secret`;
 
 let database: TestDatabase;
@@ -30,7 +48,7 @@ beforeAll(async () => {
   store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
   const hand = new pg.Client({ connectionString: database.connectionString });
   await hand.connect();
-  ({ rows } = await hand.query(LEASES, [SESSIONS, TASKS]));
+  ({ rows } = await hand.query(LEASES, [SESSIONS, TASKS, PAGE]));
   await hand.end();
 });
 afterAll(async () => {
@@ -69,15 +87,16 @@ test("a beat that waited does not set back the last beat that another server has
   await hand.connect();
   onTestFinished(() => hand.end());
   const lastBeat = async (): Promise<number> => {
-    const text = `select extract(epoch from last_beat_at) as at from agent_session
+    const text = `select extract(epoch from last_beat_at) as at from drover.agent_session
       where session = decode($1, 'hex')`;
     return Number((await hand.query<{ at: string }>(text, [session])).rows[0]?.at);
   };
   await beatOf(held, session);
   await hand.query("begin");
-  await hand.query("select from agent_session where session = decode($1, 'hex') for update", [
-    held,
-  ]);
+  await hand.query(
+    "select from drover.agent_session where session = decode($1, 'hex') for update",
+    [held],
+  );
   const late = beatOf(held, session);
   await expect
     .poll(async () => {
@@ -99,8 +118,9 @@ test("a last beat that lies ahead of the clock, which was set back, does not sta
   await hand.connect();
   onTestFinished(() => hand.end());
   await store.beat([beat]);
-  await hand.query("update agent_session set last_beat_at = now() + interval '1 hour'");
+  await hand.query("update drover.agent_session set last_beat_at = now() + interval '1 hour'");
   await store.beat([beat]);
-  const ahead = "select from agent_session where session = $1 and last_beat_at > clock_timestamp()";
+  const ahead =
+    "select from drover.agent_session where session = $1 and last_beat_at > clock_timestamp()";
   expect((await hand.query(ahead, [Buffer.from(session, "hex")])).rowCount).toBe(0);
 });

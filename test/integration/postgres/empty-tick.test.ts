@@ -15,7 +15,7 @@ import { createTestDatabase } from "../../support/postgres.ts";
 import { fill } from "./fill.ts";
 
 /** What has moments. Of each two probes a partition: what is due, and what comes next. */
-const TABLES = ["lease", "ready", "due", "escalation", "run_open", "message", "schedule"];
+const TABLES = ["run_page", "escalation", "message", "schedule"];
 const PARTITIONS = partitionsOf(0);
 const ALL = `'{${PARTITIONS.join(",")}}'`;
 /** Tables of what else waits for the owner of a partition. */
@@ -63,7 +63,7 @@ async function park(connectionString: string): Promise<number> {
   let parked = 0;
   for (const table of TABLES) {
     const { rowCount } = await client.query(
-      `update ${table} set wake_at = now() + interval '1 day' * (1 + random())
+      `update drover.${table} set wake_at = now() + interval '1 day' * (1 + random())
        where wake_at is not null`,
     );
     parked += rowCount ?? 0;
@@ -113,11 +113,7 @@ async function tickOver(runs: number): Promise<Ticked> {
         "pulse",
         `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null, 1000, 60000`,
       ),
-      due: await touchedBy(
-        pool,
-        "due_rows",
-        `${ALL}, 500, 64, 60000, null, 1000, '{}', '{}', '{}'`,
-      ),
+      due: await touchedBy(pool, "due_rows", `${ALL}, 500, 64, null, 1000, '{}', '{}', '{}'`),
     };
   } finally {
     await pool.end();
@@ -149,12 +145,14 @@ test("a tick does not walk what a held snapshot keeps of rows that have gone", a
     await fill(database.connectionString, 8_000);
     await hand.query("vacuum analyze");
     await holder.query("begin isolation level repeatable read");
-    await holder.query("select from run limit 1");
-    // Leases that were due an hour ago, and runs whose deadline is in a week: all of them are over.
-    await hand.query("update lease set wake_at = now() - interval '1 hour'");
-    for (const table of TABLES) await hand.query(`delete from ${table}`);
+    await holder.query("select from drover.run limit 1");
+    // Pages that were to be looked at an hour ago: all of them are gone.
+    await hand.query(
+      "update drover.run_page set wake_at = now() - interval '1 hour' where wake_at is not null",
+    );
+    for (const table of TABLES) await hand.query(`delete from drover.${table}`);
     const tick = (since: string, aheadMs: string) =>
-      touchedBy(pool, "due_rows", `${ALL}, 500, 64, 60000, ${since}, ${aheadMs}, '{}', '{}', '{}'`);
+      touchedBy(pool, "due_rows", `${ALL}, 500, 64, ${since}, ${aheadMs}, '{}', '{}', '{}'`);
     const whole = await tick("null", "null");
     const ranged = await tick(String(Date.now() - 10_000), "1000");
     const seen = JSON.stringify({ whole, ranged });

@@ -50,7 +50,7 @@ async function commitSome(count: number): Promise<readonly number[]> {
 }
 
 it("a COMMIT that a crash took away is not known by an id that somebody else has since", async () => {
-  const transact = createTransact(pool, systemClock);
+  const transact = createTransact(pool, systemClock, "drover");
   const [before = 0] = await commitSome(1);
   let after: readonly number[] = [];
   const lost = transact({}, async ({ query }) => {
@@ -61,6 +61,6 @@ it("a COMMIT that a crash took away is not known by an id that somebody else has
   });
   await expect(lost).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE", metadata: {} });
   expect(after, "the id of the lost transaction has been given out again").toContain(before + 1);
-  const { rows } = await pool.query("select from namespace where name = 'lost'");
+  const { rows } = await pool.query("select from drover.namespace where name = 'lost'");
   expect(rows).toEqual([]);
 });

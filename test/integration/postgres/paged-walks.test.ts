@@ -20,32 +20,30 @@ let db: pg.Client;
 
 const RUNS = `
   with made as (
-    insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+    insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
       created_at)
     select ('01900000-0000-7000-8000-' || lpad(to_hex($3::integer * 1000000 + n), 12, '0'))::uuid, 1, n % 256,
       d.id, $1::text, 1, 5, '{}', now()
     from generate_series(1, $2::integer) as n
-    join definition as d on d.namespace_id = 1 and d.digest = $1::text::bytea
+    join drover.definition as d on d.namespace_id = 1 and d.digest = $1::text::bytea
     returning id, partition, definition_id
   ),
   opened as (
-    insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-      steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted)
-    select partition, id, 1, definition_id, 5, 0, 1, 1, 0, 1, 0, 0, 0, 0, 0, false from made
+    insert into drover.run_page (run_id, no, partition, version, namespace_id, definition_id, run_state, settled,
+      state)
+    select id, 0, partition, 1, 1, definition_id, 0, false, '{}' from made
   )
-  insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt, ready_at,
-    alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
-  select m.id, 0, m.partition, -l.id, 5, row_number() over (order by m.id), 0, 1, 1, now(), 0, 60000, 30000,
-    10000, now()
-  from made as m, lane as l where l.namespace_id = 1`;
+  insert into drover.ready (run_id, step_no, partition, lane, priority, ordinal, ready_at)
+  select m.id, 0, m.partition, -l.id, 5, row_number() over (order by m.id), now()
+  from made as m, drover.lane as l where l.namespace_id = 1`;
 
 beforeAll(async () => {
   database = await createTestDatabase();
   db = new pg.Client({ connectionString: database.connectionString });
   await db.connect();
-  await db.query("insert into lane (namespace_id, queue, task) values (1, 'default', 't')");
+  await db.query("insert into drover.lane (namespace_id, queue, task) values (1, 'default', 't')");
   await db.query(
-    `insert into definition (namespace_id, digest, body)
+    `insert into drover.definition (namespace_id, digest, body)
      select 1, name::bytea, json_build_object('workflow', name, 'steps', '[]'::json)::text
      from (
        select 'inline-' || n as name from generate_series(1, $1::integer) as n
@@ -56,7 +54,7 @@ beforeAll(async () => {
   await db.query(RUNS, ["big", MANY, 1]);
   await db.query(RUNS, ["small", FEW, 2]);
   await db.query(
-    `insert into paused_workflow (namespace_id, name, reason)
+    `insert into drover.paused_workflow (namespace_id, name, reason)
      values (1, 'big', 'an incident'), (1, 'small', '')`,
   );
   await db.query("vacuum analyze");
@@ -106,7 +104,7 @@ async function read(table: string, work: (store: Store) => Promise<unknown>): Pr
 const small = { namespaceId: 1, workflow: "small" };
 const heldOf = async (workflow: string) => {
   const { rows } = await db.query(
-    "select from ready as r join run as n on n.id = r.run_id where n.workflow = $1 and r.lane < 0",
+    "select from drover.ready as r join drover.run as n on n.id = r.run_id where n.workflow = $1 and r.lane < 0",
     [workflow],
   );
   return rows.length;
@@ -124,8 +122,8 @@ it("a workflow is paused whatever other definitions and open runs there are", as
   const definitions = await read("definition", (store) => store.queues.pauseWorkflow(small, ""));
   expect(await heldOf("small")).toBe(FEW);
   expect(definitions).toBeLessThan(READ_MAX);
-  await db.query("delete from paused_workflow where name = 'small'");
-  const runs = await read("run_open", (store) => store.queues.resumeWorkflow(small));
+  await db.query("delete from drover.paused_workflow where name = 'small'");
+  const runs = await read("run_page_default", (store) => store.queues.resumeWorkflow(small));
   expect(runs).toBeLessThan(READ_MAX);
 });
 

@@ -5,6 +5,7 @@ import type { Store } from "../../../server/store/store.ts";
 import { claimOne, schedule } from "../../contract/fixture.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { workflow } from "../../support/core-world.ts";
+import { editPages, NOW } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Hand, openHand } from "../control-plane/fixture.ts";
 
@@ -30,25 +31,35 @@ test("a run that ends while it is read is seen as it was, with its steps", async
   await claimOne(store, run);
   const { runId } = run.ref;
   await hand.query("begin");
-  await hand.query("lock table step in access exclusive mode");
+  await hand.query("lock table drover.step_kept in access exclusive mode");
   const wanted = { attempts: true, interventions: true, escalations: true };
   const reading = store.reads.runDetail(runId, wanted);
-  await eye.untilWaiting("from step as s");
-  await hand.query("update step set forward = 4 where run_id = $1", [runId]);
-  for (const table of ["lease", "run_open"])
-    await hand.query(`delete from ${table} where run_id = $1`, [runId]);
+  await eye.untilWaiting("from drover.step_kept as k");
+  await editPages(hand, runId, {
+    head: (of) => ({
+      ...of,
+      endedAt: NOW,
+      run: { ...of.run, state: { kind: "COMPLETED", reason: "DONE" } },
+    }),
+    step: (of) => ({ ...of, step: { ...of.step, forward: { kind: "SUCCEEDED" } } }),
+  });
+  await hand.query(
+    `insert into drover.signal (run_id, seq, id, name, at) values ($1, 1, 'late', 'go', now())`,
+    [runId],
+  );
   await hand.query("commit");
   const detail = await reading;
   expect(detail?.state.kind).toBe("RUNNING");
   expect(detail?.steps.get(0)?.forward.kind).toBe("LEASED");
+  expect(detail?.signals).toEqual([]);
 });
 
 test("a list that takes longer than a statement may is no bug: the caller may ask for less", async () => {
   const { namespaceId } = await schedule(store, workflow({ a: {} }));
   await hand.query("begin");
-  await hand.query("lock table run in access exclusive mode");
+  await hand.query("lock table drover.run in access exclusive mode");
   const filter = { states: [], workflow: null, parent: null, labels: {} };
-  const reading = store.reads.listRuns(namespaceId, {
+  const reading = store.lists.runs(namespaceId, {
     filter: { ...filter, createdAfter: null, createdBefore: null },
     ...{ order: "created-asc", after: null, limit: 1 },
   });

@@ -3,8 +3,8 @@
 import { Kysely, PostgresDialect, sql } from "kysely";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { RunFilter } from "../../../server/store/lists.ts";
 import { runIds } from "../../../server/store/postgres/run-search.ts";
-import type { RunFilter } from "../../../server/store/reads.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 
 const RUNS = 20_000;
@@ -31,25 +31,28 @@ const FILL = [
      select n, ${NEWEST_MS} - n::bigint * ${MINUTE_MS} as ms
      from generate_series(0, ${RUNS - 1}) as n
    ) as o`,
-  `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
-     created_at, state, reason, last_version, ended_at, parent_id)
+  `insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+     created_at, parent_id)
    select id, 1, ('x' || right(id::text, 2))::bit(8)::integer, 1,
      case when rare then 'rare' else 'usual' end, 1, 5,
      case when rare then '{"region":"eu","customer":"c"}' else '{"region":"eu"}' end::jsonb, at,
-     case when open then null when failed then 5 else 4 end, 0, 5, at,
      case when n % 100 = 4 then '${"0".repeat(8)}-0000-7000-8000-${"0".repeat(12)}'::uuid end
    from made`,
-  `insert into run_mark (namespace_id, mark, run_id)
+  `insert into drover.run_mark (namespace_id, mark, run_id)
    select 1, mark, id from made
    cross join lateral (
      values ('region=eu', true), ('customer=c', rare), ('5', failed), ('5 usual', failed)
    ) as m (mark, is_there)
    where is_there`,
-  `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-     steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted)
-   select ('x' || right(id::text, 2))::bit(8)::integer, id, 1, 1, 5, 0, 2,
-     1, 0, 1, 0, 0, 0, 0, 0, false
-   from made where open`,
+  `insert into drover.run_page (run_id, no, partition, version, namespace_id, definition_id, run_state, ended_at,
+     settled, state)
+   select id, 0, ('x' || right(id::text, 2))::bit(8)::integer, 1, 1, 1,
+     case when open then 0 when failed then 5 else 4 end, case when not open then at end, false, '{}'
+   from made`,
+  // Steps of long runs.
+  `insert into drover.run_page (run_id, no, partition, version, settled, state)
+   select id, no, ('x' || right(id::text, 2))::bit(8)::integer, 1, false, '{}'
+   from made cross join generate_series(1, 3) as no where n % 10 = 5`,
   "vacuum analyze",
 ];
 
@@ -132,7 +135,13 @@ describe.each(["created-asc", "created-desc"] as const)("%s", (order) => {
     "$name is found by an index, on the first page and deep in the list",
     async ({ filter }) => {
       for (const after of [null, idAt(middle)]) {
-        const search = { namespaceId: 1, filter: { ...ANY, ...filter }, order, after };
+        const search = {
+          schema: "drover",
+          namespaceId: 1,
+          filter: { ...ANY, ...filter },
+          order,
+          after,
+        };
         const plan = await planOf(runIds({ ...search, limit: LIMIT }));
         expect(rowsRead(plan), JSON.stringify(plan, null, 1)).toBeLessThan(READ_MAX);
       }
@@ -151,15 +160,14 @@ describe.each([
     const partition = "('x' || right(id::text, 2))::bit(8)::integer";
     for (const into of [
       `run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
-         created_at, last_version)
-       select id, 1, ${partition}, 1, '${name}', 1, 5, '{"new":"${name}"}', now(), 0`,
+         created_at)
+       select id, 1, ${partition}, 1, '${name}', 1, 5, '{"new":"${name}"}', now()`,
       `run_mark (namespace_id, mark, run_id) select 1, 'new=${name}', id`,
-      `run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-         steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted)
-       select ${partition}, id, 1, 1, 5, 0, 2, 1, 0, 1, 0, 0, 0, 0, 0, false`,
+      `run_page (run_id, no, partition, version, namespace_id, definition_id, run_state, settled, state)
+       select id, 0, ${partition}, 1, 1, 1, 0, false, '{}'`,
     ]) {
       const made = `select ${ids} as id from generate_series(1, ${runs}) as n`;
-      await sql.raw(`insert into ${into} from (${made}) as made`).execute(db);
+      await sql.raw(`insert into drover.${into} from (${made}) as made`).execute(db);
     }
   });
 
@@ -167,7 +175,13 @@ describe.each([
     "are found, and looked at a few times each (%j)",
     async (asked) => {
       const filter: RunFilter = { ...ANY, ...asked, states: ["RUNNING", "PAUSED"] };
-      const all = { namespaceId: 1, filter, order: "created-asc", after: null } as const;
+      const all = {
+        schema: "drover",
+        namespaceId: 1,
+        filter,
+        order: "created-asc",
+        after: null,
+      } as const;
       const plan = await planOf(runIds({ ...all, limit: 2 * runs }));
       expect(plan["Actual Rows"]).toBe(runs);
       const openRuns = runs + RUNS / OPEN_EACH + 1_500;
@@ -180,11 +194,11 @@ describe.each([
     "are found wherever they stand among the open runs (%s)",
     async (order) => {
       const filter: RunFilter = { ...ANY, labels: { new: name }, states: ["RUNNING"] };
-      const search = { namespaceId: 1, filter, order, after: null, limit: LIMIT };
+      const search = { schema: "drover", namespaceId: 1, filter, order, after: null, limit: LIMIT };
       const { rows } = await runIds(search).execute(db);
       const ids = rows.map(({ id }) => id);
       const wanted = await sql<{ id: string }>`
-        select run_id as id from run_mark where mark = ${`new=${name}`}
+        select run_id as id from drover.run_mark where mark = ${`new=${name}`}
         order by run_id ${sql.raw(order === "created-asc" ? "asc" : "desc")} limit ${LIMIT}`;
       expect(ids).toEqual((await wanted.execute(db)).rows.map(({ id }) => id));
     },

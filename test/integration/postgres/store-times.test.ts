@@ -35,7 +35,7 @@ test("a lane counts as polled for the time that is set", async () => {
     orphans: (await store.operators.attention(run.namespaceId)).orphans.length,
   });
   expect(await look()).toEqual({ due: [true], orphans: 0 });
-  await hand.query("update lane_poller set seen_at = now() - interval '20 s'");
+  await hand.query("update drover.lane_poller set seen_at = now() - interval '20 s'");
   expect(await look()).toEqual({ due: [false], orphans: 1 });
   expect((await store.reads.runSigns(run.ref.runId)).polledMs).toBe(20_000);
 });
@@ -49,7 +49,9 @@ test("the session of a silent node ends after the time that is set, and its part
   await schedule(store, workflow({ a: {} }), { partition });
   expect((await store.overdue([partition], 5_000)).unowned).toEqual([]);
   await lost;
-  await hand.query("update node set last_seen_at = now() - interval '1 s' where id = $1", [node]);
+  await hand.query("update drover.node set last_seen_at = now() - interval '1 s' where id = $1", [
+    node,
+  ]);
   expect((await store.overdue([partition], 5_000)).unowned).toMatchObject([{ partitions: 1 }]);
   await session.leave();
 });

@@ -28,7 +28,7 @@ beforeEach(() => {
   slept = [];
   duringSleep = async () => undefined;
   pool = createPool(database.connectionString, "hot", 3, quietLog);
-  transact = createTransact(pool, impatient());
+  transact = createTransact(pool, impatient(), "drover");
 });
 afterEach(async () => {
   vi.restoreAllMocks();
@@ -59,7 +59,7 @@ const insert =
     query("create_namespace", [name, "default"]);
 
 async function isStored(name: string): Promise<boolean> {
-  return (await hand.query("select from namespace where name = $1", [name])).length === 1;
+  return (await hand.query("select from drover.namespace where name = $1", [name])).length === 1;
 }
 
 async function backendOf({ query }: Begun): Promise<number> {
@@ -166,12 +166,12 @@ describe("a connection that dies in the middle of a flight", () => {
 
   it("while a statement waits fails the flight and not the process", async () => {
     await hand.query("begin");
-    await hand.query("insert into namespace (name) values ('dies-waiting')");
+    await hand.query("insert into drover.namespace (name) values ('dies-waiting')");
     const failing = expect(transact({}, insert("dies-waiting"))).rejects.toMatchObject({
       reason: "STORE_UNAVAILABLE",
     });
     const other = await openHand(database.connectionString);
-    await other.untilWaiting("insert into namespace");
+    await other.untilWaiting("insert into drover.namespace");
     await other.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
        where datname = current_database() and application_name = 'drover-hot'`,
@@ -206,7 +206,7 @@ describe("a flight that fails by itself", () => {
 
   it("by a lock that it waited for too long may be sent again as it is", async () => {
     await hand.query("begin");
-    await hand.query("insert into namespace (name) values ('locked')");
+    await hand.query("insert into drover.namespace (name) values ('locked')");
     const error = await transact({ lockTimeoutMs: 20 }, insert("locked")).catch(
       (reason: unknown) => reason,
     );

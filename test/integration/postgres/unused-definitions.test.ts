@@ -33,16 +33,16 @@ afterAll(async () => {
 const forget = (keptMs: number) =>
   store.namespaces.forgetDefinitions({ after: 0, limit: 100, keptMs });
 const markedLongAgo = () =>
-  db.query("update definition set unused_since = now() - interval '2 days'");
+  db.query("update drover.definition set unused_since = now() - interval '2 days'");
 
 it("one that is being removed while it is looked for is made anew", async () => {
   const definition = workflow({ a: {} });
   const id = await store.internDefinition(1, definition);
   await markedLongAgo();
   await db.query("begin");
-  await db.query("delete from definition where id = $1", [id]);
+  await db.query("delete from drover.definition where id = $1", [id]);
   const found = store.internDefinition(1, definition);
-  await hand.untilWaiting("update definition set unused_since = null");
+  await hand.untilWaiting("update drover.definition set unused_since = null");
   await db.query("commit");
   expect(await found).not.toBe(id);
   expect(await store.definition(await found)).toEqual(definition);
@@ -53,9 +53,9 @@ it("one that is found while it is about to be removed stays", async () => {
   const id = await store.internDefinition(1, definition);
   await markedLongAgo();
   await db.query("begin");
-  await db.query("update definition set unused_since = null where id = $1", [id]);
+  await db.query("update drover.definition set unused_since = null where id = $1", [id]);
   const removed = forget(86_400_000);
-  await hand.untilWaiting("delete from definition as d");
+  await hand.untilWaiting("delete from drover.definition as d");
   await db.query("commit");
   await removed;
   expect(await store.definition(id)).toEqual(definition);
@@ -64,13 +64,13 @@ it("one that is found while it is about to be removed stays", async () => {
 it("one that has been used again since it was marked stays, whatever its mark says", async () => {
   const id = await store.internDefinition(1, workflow({ c: {} }));
   await db.query(
-    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+    `insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
        created_at)
      values (gen_random_uuid(), 1, 0, $1, 'w', 0, 5, '{}', now())`,
     [id],
   );
   await markedLongAgo();
   await forget(86_400_000);
-  const { rows } = await db.query("select unused_since from definition where id = $1", [id]);
+  const { rows } = await db.query("select unused_since from drover.definition where id = $1", [id]);
   expect(rows).toEqual([{ unused_since: null }]);
 });

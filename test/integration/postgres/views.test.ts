@@ -1,212 +1,423 @@
 /**
- * The views say in words what the tables hold as numbers: for each number the word that the code
- * means.
+ * The views say in words what pages and rows hold, as the codec of pages has written it.
  */
-import { randomUUID } from "node:crypto";
+import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import {
+  type End,
+  type Forward,
+  isEnded,
+  type LeaseCancel,
+  type Run,
+  type RunState,
+  type Step,
+  type Undo,
+  type Verdict,
+} from "../../../server/core/model.ts";
+import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
+import type { PageHead, PageStep, StoredOutcome } from "../../../server/core/page/page.ts";
+import { placeOf } from "../../../server/core/place.ts";
+import type { Strategy } from "../../../server/core/strategy.ts";
+import {
   answers,
-  attemptKinds,
-  dueKinds,
   escalationReasons,
-  forwards,
-  marks,
-  outcomes,
   reasons,
   rules,
   runStates,
-  taskKinds,
-  undos,
 } from "../../../server/store/postgres/codes.ts";
+import {
+  attemptWith,
+  headWith,
+  insertRun,
+  insertTask,
+  leaseWith,
+  NOW,
+  readyWith,
+  stepWith,
+  TERMS,
+} from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { type Hand, openHand } from "../control-plane/fixture.ts";
 
 let database: TestDatabase;
-let hand: Hand;
+let db: pg.Client;
+/** What it asks is answered with rows. */
+const hand = {
+  async query<Row extends pg.QueryResultRow>(
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<Row[]> {
+    return (await db.query<Row>(text, [...values])).rows;
+  },
+};
+let definitionId: number;
+let lane: number;
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  hand = await openHand(database.connectionString);
-  await hand.query(
-    `insert into definition (namespace_id, digest, body)
-     values (1, '\\x00', '{"workflow":"w","steps":[{"id":"flight"},{"id":"hotel"}]}')`,
+  db = new pg.Client({ connectionString: database.connectionString });
+  await db.connect();
+  const [definition] = await hand.query<{ id: string }>(
+    `insert into drover.definition (namespace_id, digest, body)
+     values (1, '\\x00', '{"workflow":"w","steps":[{"id":"flight"},{"id":"hotel"}]}')
+     returning id`,
   );
+  definitionId = Number(definition?.id);
+  const [made] = await hand.query<{ id: number }>(
+    "insert into drover.lane (namespace_id, queue, task) values (1, 'beds', 'book') returning id",
+  );
+  lane = made?.id ?? 0;
 });
 afterAll(async () => {
-  await hand?.close();
+  await db?.end();
   await database?.drop();
 });
 
 /** The lists of words that a view spells, in its order. */
 async function listsOf(view: string): Promise<readonly (readonly string[])[]> {
   const [row] = await hand.query<{ text: string }>("select pg_get_viewdef($1::regclass) as text", [
-    view,
+    `drover.${view}`,
   ]);
   return [...(row?.text ?? "").matchAll(/ARRAY\[(.*?)\]/gs)].map(([, list = ""]) =>
     [...list.matchAll(/'([^']*)'/g)].map(([, word = ""]) => word),
   );
 }
 
-/** People do not tell a ready undo from a leased or a waiting one by this word. */
-const undoWord = (name: string): string =>
-  ["OPEN", "BACKOFF", "WAITING", "HELD", "MAPPING"].includes(name) ? "ACTIVE" : name;
+const FLIGHT = 0;
+const HOTEL = 1;
 
-/** A held step is as good as ready; a map waits for its items, and UNDOING for an undo. */
-const forwardWord = (name: string): string => {
-  if (name === "HELD") return "READY";
-  return name === "MAPPING" || name === "UNDOING" ? "WAITING" : name;
-};
-
-interface Made {
-  readonly state: number;
-  readonly verdict?: number | null;
+async function makeRun(run: Partial<Run> = {}, head: Partial<PageHead> = {}): Promise<string> {
+  return insertRun(hand, headWith({ definitionId, ...head }, run), []);
 }
 
-async function makeRun({ state, verdict = null }: Made): Promise<string> {
-  const runId = randomUUID();
-  const ends = ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"];
-  const isOpen = !ends.includes(runStates.name(state));
-  await hand.query(
-    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
-       created_at, state, reason, last_version)
-     select $1, 1, 7, max(id), 'w', 1, 5, '{}', now(), $2, $3, 1 from definition`,
-    [runId, isOpen ? null : state, isOpen ? null : verdict],
-  );
-  if (isOpen)
-    await hand.query(
-      `insert into run_open (partition, run_id, namespace_id, definition_id, priority, state, version,
-         steps_left, finally_left, moving, asking, undos_left, undone, warnings, escalations, pivoted,
-         verdict)
-       values (7, $1, 1, 1, 5, $2, 1, 1, 0, 1, 0, 0, 0, 0, 0, false, $3)`,
-      [runId, state, verdict],
-    );
+/** A run with this as its second step. */
+async function makeStep(step: Partial<Step>, of: Partial<PageStep> = {}): Promise<string> {
+  const terms = { ...TERMS, lane };
+  const made = stepWith(HOTEL, { fence: 3, attempt: 2, ...step }, { terms, ...of });
+  const runId = await insertRun(hand, headWith({ definitionId }), [made]);
+  await insertTask(hand, runId, made);
   return runId;
 }
 
-async function makeStep(runId: string, forward: number, undo = 0, strategy = 0): Promise<void> {
-  await hand.query(
-    `insert into step (run_id, no, forward, undo, waiting_for, needs_ok, needs_skipped, strategies,
-       fence, attempt, lost, tries, verifies)
-     values ($1, 1, $2, $3, 0, 0, 0, array[0, $4]::smallint[], 3, 2, 0, '{}', 0)`,
-    [runId, forward, undo, strategy],
-  );
-}
+const stepOf = (runId: string) =>
+  hand.query("select * from drover.step_view where run_id = $1", [runId]);
 
-async function makeDue(runId: string, kind: number): Promise<void> {
-  await hand.query(
-    `insert into due (run_id, step_no, partition, kind, wake_at) values ($1, 1, 7, $2, now())`,
-    [runId, kind],
-  );
-}
+const VERDICT: Verdict = { reason: "STEP_FAILED", undo: true };
+const END: End = { kind: "FAILED", reason: "STEP_FAILED" };
+const DEADLINE = { deadline: new Date(NOW + 60_000) };
+const NO_DEADLINE = { deadline: null };
+const FAILED = { reason: "STEP_FAILED", ...NO_DEADLINE };
+const UNDECIDED = { reason: null, ...NO_DEADLINE };
 
-async function makeReady(runId: string, kind: number): Promise<void> {
-  await hand.query(
-    `insert into ready (run_id, step_no, partition, lane, priority, ordinal, kind, fence, attempt,
-       ready_at, alarms, attempt_ms, heartbeat_ms, cancel_ms, wake_at)
-     values ($1, 1, 7, 1, 5, 1, $2, 4, 1, now(), 0, 1, 1, 1, now())`,
-    [runId, kind],
-  );
-}
-
-async function makeLease(runId: string, kind: number): Promise<void> {
-  await hand.query(
-    `insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session,
-       agent_id, poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, progress_at, wake_at)
-     values ($1, 1, 7, 1, $2, 4, 2, '\\x00', '\\x00', 'anna', 1, now(), now(), 1, 1, now(), now())`,
-    [runId, kind],
-  );
-}
-
-const stepOf = (runId: string) => hand.query("select * from step_view where run_id = $1", [runId]);
+const RUNS: readonly (readonly [RunState, object])[] = [
+  [{ kind: "PENDING", on: "start", until: NOW + 60_000 }, UNDECIDED],
+  [
+    { kind: "PENDING", on: "slot", until: NOW + 60_000 },
+    { reason: null, ...DEADLINE },
+  ],
+  [
+    { kind: "RUNNING", deadline: NOW + 60_000 },
+    { reason: null, ...DEADLINE },
+  ],
+  [{ kind: "RUNNING", deadline: null }, UNDECIDED],
+  [{ kind: "PAUSED", leftMs: 5, since: NOW, verdict: null }, UNDECIDED],
+  [{ kind: "PAUSED", leftMs: 5, since: NOW, verdict: VERDICT }, FAILED],
+  [{ kind: "STOPPING", verdict: VERDICT, settleUntil: null }, FAILED],
+  [{ kind: "COMPENSATING", verdict: VERDICT }, FAILED],
+  [{ kind: "FINISHING", end: END }, FAILED],
+  [{ kind: "ESCALATED", from: { kind: "RUNNING", leftMs: 5, since: NOW } }, UNDECIDED],
+  [{ kind: "ESCALATED", from: { kind: "COMPENSATING", verdict: VERDICT } }, FAILED],
+  [{ kind: "ESCALATED", from: { kind: "FINISHING", end: END } }, FAILED],
+  [
+    { kind: "COMPLETED", reason: "DONE" },
+    { reason: "DONE", ...NO_DEADLINE },
+  ],
+  [END, FAILED],
+  [
+    { kind: "COMPENSATED", reason: "TIMED_OUT" },
+    { reason: "TIMED_OUT", ...NO_DEADLINE },
+  ],
+  [
+    { kind: "CANCELLED", reason: "NEVER_STARTED" },
+    { reason: "NEVER_STARTED", ...NO_DEADLINE },
+  ],
+];
 
 describe("run_view", () => {
-  it("spells the lists of the code", async () => {
-    expect(await listsOf("run_view")).toEqual([runStates.names, reasons.names]);
+  it.for(RUNS)("shows a run that is %j", async ([state, shown]) => {
+    const endedAt = isEnded(state) ? NOW : null;
+    const counts = { stepsLeft: 4, moving: 2, asking: 1, warnings: 6 };
+    const runId = await makeRun({ state, ...counts }, { endedAt, cancelNote: 'it "was" asked' });
+    const [row] = await hand.query("select * from drover.run_view where run_id = $1", [runId]);
+    expect(row).toMatchObject({
+      ...{ state: state.kind, namespace: "default", workflow: "w", partition: 7, ...shown },
+      ...(endedAt === null
+        ? { ended_at: null, steps_left: 4, moving: 2, asking: 1 }
+        : { ended_at: new Date(NOW), steps_left: null, moving: null, asking: null }),
+      ...{ warnings: 6, cancel_note: 'it "was" asked' },
+    });
   });
 
-  it.for(runStates.names.map((name, state) => ({ name, state })))(
-    "shows a run that is $name",
-    async ({ name, state }) => {
-      const verdict = reasons.code("STEP_FAILED");
-      const runId = await makeRun({ state, verdict });
-      expect(await hand.query("select * from run_view where run_id = $1", [runId])).toMatchObject([
-        { state: name, reason: "STEP_FAILED", namespace: "default", workflow: "w" },
-      ]);
-    },
-  );
+  it("spells the states of runs as the code does", async () => {
+    expect(await listsOf("run_view")).toEqual([runStates.names]);
+  });
+
+  it("shows all states that there are", () => {
+    const kinds = new Set(RUNS.map(([{ kind }]) => kind));
+    expect(kinds).toEqual(new Set(runStates.names));
+  });
 });
 
+const NEXT = { next_look_at: new Date(NOW + 5_000) };
+const wakeAt = NOW + 5_000;
+
+const FORWARDS: readonly (readonly [Forward, object])[] = [
+  [{ kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 }, { state: "BLOCKED" }],
+  [readyWith({ wakeAt }), { state: "READY", fence: 3, ...NEXT }],
+  [leaseWith({ fence: 4, wakeAt }), { state: "LEASED", fence: 4, agent_id: "anna", ...NEXT }],
+  [readyWith({ task: "verify", wakeAt }), { state: "VERIFYING", ...NEXT }],
+  [leaseWith({ task: "verify", wakeAt }), { state: "VERIFYING", agent_id: "anna", ...NEXT }],
+  [{ kind: "HELD", task: "perform" }, { state: "READY" }],
+  [{ kind: "HELD", task: "verify" }, { state: "VERIFYING" }],
+  ...(["retry", "again", "settle"] as const).flatMap((cause): [Forward, object][] => [
+    [
+      { kind: "BACKOFF", task: "perform", cause, wakeAt },
+      { state: "BACKOFF", waits_for: `perform ${cause}`, ...NEXT },
+    ],
+    [
+      { kind: "BACKOFF", task: "verify", cause, wakeAt },
+      { state: "VERIFYING", waits_for: `verify ${cause}`, ...NEXT },
+    ],
+  ]),
+  ...(["timer", "signal", "approval", "callback", "child", "child-end", "items"] as const).map(
+    (on): [Forward, object] => [
+      { kind: "WAITING", on, wakeAt },
+      { state: "WAITING", waits_for: on, agent_id: null, ...NEXT },
+    ],
+  ),
+  [{ kind: "MAPPING" }, { state: "WAITING", waits_for: null, next_look_at: null }],
+  [{ kind: "UNDOING" }, { state: "WAITING" }],
+  ...(["ESCALATED", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const).map(
+    (kind): [Forward, object] => [{ kind }, { state: kind, fence: 3 }],
+  ),
+];
+
+const UNDOS: readonly (readonly [Undo, object])[] = [
+  [{ kind: "NONE" }, { undo: "NONE" }],
+  [{ kind: "PENDING" }, { undo: "PENDING" }],
+  [readyWith({ task: "compensate", wakeAt }), { undo: "ACTIVE", ...NEXT }],
+  [
+    leaseWith({ task: "compensate", fence: 4, wakeAt }),
+    { undo: "ACTIVE", fence: 4, agent_id: "anna", ...NEXT },
+  ],
+  [
+    { kind: "BACKOFF", task: "compensate", cause: "retry", wakeAt },
+    { undo: "ACTIVE", waits_for: "compensate retry", ...NEXT },
+  ],
+  [
+    { kind: "WAITING", on: "child-end", wakeAt },
+    { undo: "ACTIVE", waits_for: "child-end" },
+  ],
+  [{ kind: "HELD", task: "compensate" }, { undo: "ACTIVE" }],
+  [{ kind: "MAPPING" }, { undo: "ACTIVE" }],
+  [{ kind: "DONE" }, { undo: "DONE" }],
+  [{ kind: "FAILED" }, { undo: "FAILED" }],
+];
+
 describe("step_view", () => {
-  it("spells the lists of the code", async () => {
-    expect(await listsOf("step_view")).toEqual([
-      forwards.names.map(forwardWord),
-      undos.names.map(undoWord),
-      marks.names,
-      dueKinds.names,
+  it.for(FORWARDS)("shows a step that is %j", async ([forward, shown]) => {
+    const runId = await makeStep({ forward });
+    const [row, ...others] = await stepOf(runId);
+    expect(row).toMatchObject({
+      step: "hotel",
+      no: 1,
+      item: null,
+      tries: 2,
+      undo: "NONE",
+      ...shown,
+    });
+    expect(others).toEqual([]);
+  });
+
+  it.for(UNDOS)("shows an undo that is %j beside the step's own state", async ([undo, shown]) => {
+    const mark = { planned: 0, changed: false, mark: "MADE" } as const;
+    const runId = await makeStep({ forward: { kind: "SUCCEEDED" }, undo, strategies: [mark] });
+    expect(await stepOf(runId)).toMatchObject([{ state: "SUCCEEDED", effect: "MADE", ...shown }]);
+  });
+
+  it("shows the current strategy, whatever came of its input, and what an agent told last", async () => {
+    const strategies: Strategy[] = [
+      { planned: 0, changed: false, mark: "UNDONE" },
+      { planned: 2, changed: true, mark: "UNSETTLED" },
+    ];
+    const runId = await makeStep({ forward: leaseWith(), strategies }, { progress: "50%" });
+    expect(await stepOf(runId)).toMatchObject([
+      { strategy: 2, effect: "UNSETTLED", progress: "50%" },
     ]);
   });
 
-  it.for(forwards.names.map((name, code) => ({ name, code })))(
-    "shows a step that is $name",
-    async ({ name, code }) => {
-      const runId = await makeRun({ state: 0 });
-      await makeStep(runId, code);
-      const state = name === "OPEN" ? "READY" : forwardWord(name);
-      expect(await stepOf(runId)).toMatchObject([{ step: "hotel", no: 1, state, fence: 3 }]);
-    },
-  );
+  it("shows items of a map by the step and their number", async () => {
+    const forward: Forward = { kind: "SUCCEEDED" };
+    const items = [3, 4].map((item) => stepWith(placeOf(HOTEL, item), { forward }));
+    const runId = await insertRun(hand, headWith({ definitionId }), items);
+    const rows = await hand.query(
+      "select step, item, state from drover.step_view where run_id = $1 order by item",
+      [runId],
+    );
+    expect(rows).toEqual([3, 4].map((item) => ({ step: "hotel", item, state: "SUCCEEDED" })));
+  });
+});
 
-  it("shows a step in the hands of an agent as LEASED, with the fence of its lease", async () => {
-    const runId = await makeRun({ state: 0 });
-    await makeStep(runId, forwards.code("OPEN"));
-    await makeLease(runId, 0);
-    expect(await stepOf(runId)).toMatchObject([{ state: "LEASED", fence: 4, agent_id: "anna" }]);
+describe("attempt_view", () => {
+  const NONE = { class: null, code: null, message: null, retry_after_ms: null, no_effect: false };
+  const json = '{"a":"ü\\n"}';
+  const OUTCOMES: readonly (readonly [StoredOutcome, object])[] = [
+    [
+      { kind: "success", output: null },
+      { ...NONE, output_type: null, output_json: null },
+    ],
+    [
+      { kind: "success", output: { kind: "json", json } },
+      { ...NONE, output_type: "application/json", output_json: json },
+    ],
+    [
+      {
+        kind: "success",
+        output: { kind: "data", contentType: "a/b", data: Buffer.from([0, 255]) },
+      },
+      { ...NONE, output_type: "a/b", output_json: null, output_data: Buffer.from([0, 255]) },
+    ],
+    [
+      {
+        ...{ kind: "failure", class: "transient", code: "busy", message: "later" },
+        ...{ retryAfterMs: 7, noEffect: true },
+      },
+      { class: "transient", code: "busy", message: "later", retry_after_ms: "7", no_effect: true },
+    ],
+    [
+      { kind: "unknown", code: "lost", message: "no word" },
+      { ...NONE, code: "lost", message: "no word" },
+    ],
+    [
+      { kind: "again", afterMs: 9 },
+      { ...NONE, retry_after_ms: "9" },
+    ],
+    [
+      { kind: "cancelled", noEffect: true },
+      { ...NONE, no_effect: true },
+    ],
+    ...(["deferred", "released", "undelivered", "unsent", "superseded"] as const).map(
+      (kind): [StoredOutcome, object] => [{ kind }, NONE],
+    ),
+  ];
+
+  it.for(OUTCOMES)("shows an attempt that ended with %j", async ([outcome, shown]) => {
+    const attempt = attemptWith({ outcome, fence: 2, progress: "half", counted: { policy: 1 } });
+    const runId = await makeStep({ forward: { kind: "SUCCEEDED" } }, { attempts: [attempt] });
+    expect(await attemptsOf(runId)).toMatchObject([
+      {
+        ...{ step: "hotel", item: null, no: 1, kind: "perform", fence: 2, n: 0, attempt: 1 },
+        ...{ agent_id: "anna", session: "05".repeat(16), started_at: new Date(NOW) },
+        ...{ ended_at: new Date(NOW + 1_500), progress: "half", outcome: outcome.kind },
+        ...{ counted: true, policy: 1, ...shown },
+      },
+    ]);
   });
 
-  it.for([
-    ["READY", (runId: string) => makeReady(runId, taskKinds.code("verify"))],
-    ["LEASED", (runId: string) => makeLease(runId, taskKinds.code("verify"))],
-    ["BACKOFF", (runId: string) => makeDue(runId, dueKinds.code("verify retry"))],
-  ] as const)("shows a step whose verify is %s as VERIFYING", async ([how, make]) => {
-    const runId = await makeRun({ state: 0 });
-    await makeStep(runId, forwards.code(how === "BACKOFF" ? how : "OPEN"));
-    await make(runId);
-    expect(await stepOf(runId)).toMatchObject([{ state: "VERIFYING" }]);
+  it("shows attempts that have left their page, and outputs that have rows of their own", async () => {
+    const success: StoredOutcome = { kind: "success", output: { kind: "row" } };
+    const old = attemptWith({ fence: 1, counted: null, outcome: success });
+    const late = attemptWith({ fence: 2, kind: "late", outcome: success });
+    const runId = await makeStep(
+      { forward: { kind: "SUCCEEDED" } },
+      { attempts: [late], logged: 1 },
+    );
+    await hand.query("insert into drover.attempt_log values ($1, 1, 1, 'perform', 0, $2)", [
+      ...[runId, encodeAttempt(old)],
+    ]);
+    for (const [fence, kind, n] of [
+      [1, "perform", 0],
+      [2, "late", 1],
+    ])
+      await hand.query(
+        `insert into drover.payload values ($1, 1, $2, $3, $4, 'output', 'application/json', $5)`,
+        [runId, fence, kind, n, `"${kind}"`],
+      );
+    expect(await attemptsOf(runId)).toMatchObject([
+      { fence: 1, kind: "perform", n: 0, output_json: '"perform"', counted: false, policy: null },
+      { fence: 2, kind: "late", n: 1, output_json: '"late"', counted: true, policy: null },
+    ]);
   });
 
-  it.for(dueKinds.names.map((name, code) => ({ name, code })))(
-    "shows that a step waits for $name",
-    async ({ name, code }) => {
-      const runId = await makeRun({ state: 0 });
-      await makeStep(runId, forwards.code("WAITING"));
-      await makeDue(runId, code);
-      expect(await stepOf(runId)).toMatchObject([{ waits_for: name, agent_id: null }]);
-    },
-  );
-
-  it("shows the current strategy, whatever came of its input", async () => {
-    const runId = await makeRun({ state: 0 });
-    await makeStep(runId, 0, 0, 2 * 16 + 8 + marks.code("UNSETTLED"));
-    expect(await stepOf(runId)).toMatchObject([{ strategy: 2, effect: "UNSETTLED" }]);
+  it("shows what jsonb refuses as U+FFFD, and all else as it was told", async () => {
+    const message = "a\u0000b \ud83d c \\u0000 \u{1f600}";
+    const outcome: StoredOutcome = { kind: "unknown", code: "lost", message };
+    const escaped: StoredOutcome = {
+      ...{ kind: "success", output: { kind: "json", json: '"\\ud83d\\ude00"' } },
+    };
+    const attempts = [outcome, escaped].map((one, at) =>
+      attemptWith({ outcome: one, fence: at + 1 }),
+    );
+    const runId = await makeStep({ forward: { kind: "SUCCEEDED" } }, { attempts });
+    const shown = "a\ufffdb \ufffd c \\u0000 \u{1f600}";
+    expect(await attemptsOf(runId)).toMatchObject([
+      { message: shown },
+      { output_json: '"\\ud83d\\ude00"' },
+    ]);
+    expect(await stepOf(runId)).toMatchObject([{ state: "SUCCEEDED" }]);
   });
 
-  it.for(undos.names.map((name, code) => ({ name, code })))(
-    "shows an undo that is $name beside the step's own state",
-    async ({ name, code }) => {
-      const runId = await makeRun({ state: runStates.code("COMPENSATING") });
-      await makeStep(runId, forwards.code("SUCCEEDED"), code, marks.code("MADE"));
-      if (name === "OPEN") await makeLease(runId, 1);
-      expect(await stepOf(runId)).toMatchObject([
-        { state: "SUCCEEDED", undo: undoWord(name), effect: "MADE" },
-      ]);
-    },
-  );
+  const attemptsOf = (runId: string) =>
+    hand.query("select * from drover.attempt_view where run_id = $1 order by fence", [runId]);
+});
+
+describe("lease_view", () => {
+  const leasesOf = (runId: string) =>
+    hand.query("select * from drover.lease_view where run_id = $1", [runId]);
+
+  it("shows a task with what its agent told", async () => {
+    const cancel: LeaseCancel = { kind: "asked", cause: "run", at: NOW };
+    const lease = leaseWith({ fence: 4, attempt: 2, wakeAt, cancel });
+    const runId = await makeStep({ forward: lease }, { progress: "50%" });
+    expect(await leasesOf(runId)).toMatchObject([
+      {
+        ...{ step: "hotel", item: null, no: 1, task_kind: "perform", fence: 4, attempt: 2 },
+        ...{ queue: "beds", task: "book", agent_id: "anna", session: lease.session },
+        ...{ granted_at: new Date(NOW), attempt_by: new Date(NOW + 60_000), progress: "50%" },
+        ...{ heartbeat_ms: 30_000, last_beat_at: null, cancel: "asked", partition: 7, ...NEXT },
+      },
+    ]);
+  });
+
+  it("shows the undo of an item that an agent has", async () => {
+    const undo = leaseWith({ task: "compensate" });
+    const item = stepWith(
+      placeOf(HOTEL, 2),
+      { forward: { kind: "SUCCEEDED" }, undo },
+      { terms: { ...TERMS, lane } },
+    );
+    const runId = await insertRun(hand, headWith({ definitionId }), [item]);
+    await insertTask(hand, runId, item);
+    expect(await leasesOf(runId)).toMatchObject([
+      { step: "hotel", item: 2, task_kind: "compensate", cancel: "none" },
+    ]);
+  });
+});
+
+describe("views", () => {
+  it("say what they are for", async () => {
+    const bare = await hand.query(
+      `select c.relname from pg_class as c
+       where c.relnamespace = 'drover'::regnamespace and c.relkind = 'v' and c.relname like '%_view'
+         and obj_description(c.oid) is null`,
+    );
+    expect(bare).toEqual([]);
+  });
 });
 
 describe("intervention_view", () => {
   it("has the rules of the code in a table, so that one more is a row more", async () => {
     const known = await hand.query<{ rule: number; name: string }>(
-      "select rule, name from intervention_rule order by rule",
+      "select rule, name from drover.intervention_rule order by rule",
     );
     expect(known).toEqual(rules.names.map((name, rule) => ({ rule, name })));
     expect(await listsOf("intervention_view")).toEqual([]);
@@ -215,17 +426,17 @@ describe("intervention_view", () => {
   it.for(rules.names.map((name, code) => ({ name, code })))(
     "shows an intervention by the rule $name, about a step and about the run",
     async ({ name, code }) => {
-      const runId = await makeRun({ state: 0 });
-      for (const step of [-1, 0])
+      const runId = await makeRun();
+      for (const step of [-1, FLIGHT])
         await hand.query(
-          `insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at,
+          `insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at,
              acted_at)
            values ($1, $2, 1, $3, 0, 7, 'saw', 'did', now() - interval '2 s', now())`,
           [runId, step, code],
         );
       const shown = await hand.query(
         `select step, rule, saw, did, extract(epoch from took)::int as took_s
-         from intervention_view where run_id = $1 order by step nulls first`,
+         from drover.intervention_view where run_id = $1 order by step nulls first`,
         [runId],
       );
       const same = { rule: name, saw: "saw", did: "did", took_s: 2 };
@@ -238,28 +449,8 @@ describe("intervention_view", () => {
 });
 
 describe("the lists of the code", () => {
-  it("give a task the code of the attempt as which it ends", () => {
-    for (const task of taskKinds.names) {
-      expect(taskKinds.code(task)).toBe(attemptKinds.code(task));
-      expect(taskKinds.name(taskKinds.code(task))).toBe(task);
-    }
-    expect(() => taskKinds.name(attemptKinds.code("late"))).toThrow("no task has the code");
-  });
-
   it("name nothing twice", () => {
-    for (const { names } of [
-      runStates,
-      reasons,
-      forwards,
-      undos,
-      marks,
-      rules,
-      escalationReasons,
-      attemptKinds,
-      dueKinds,
-      outcomes,
-      answers,
-    ])
+    for (const { names } of [runStates, reasons, rules, escalationReasons, answers])
       expect(new Set(names).size).toBe(names.length);
   });
 });

@@ -4,10 +4,13 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
+import { encodePage } from "../../../server/core/page/codec.ts";
+import { emptyPage } from "../../../server/core/page/page.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import { statement } from "../../../server/store/postgres/sql.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
+import { headWith } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Hand, openHand } from "../control-plane/fixture.ts";
 
@@ -25,18 +28,36 @@ beforeAll(async () => {
   await db.connect();
   hand = await openHand(database.connectionString);
   store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
-  await db.query("insert into definition (namespace_id, digest, body) values (1, '\\x01', '{}')");
+  await db.query(
+    "insert into drover.definition (namespace_id, digest, body) values (1, '\\x01', '{}')",
+  );
   // The last one has ended, two days ago.
   await db.query(
-    `insert into run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
-       created_at, state, ended_at)
-     select ('01800000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 1, 0, 1, 'w', 1, 5, '{}', now(),
-       case when n > $1::integer then 4 end, case when n > $1 then now() - interval '2 days' end
+    `insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, priority, labels,
+       created_at)
+     select ('01800000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, 1, 0, 1, 'w', 1, 5, '{}', now()
      from generate_series(1, $1::integer + 1) as n`,
     [STAY],
   );
+  const endedAt = Date.now() - 2 * 86_400_000;
+  const ended = headWith({ endedAt }, { state: { kind: "COMPLETED", reason: "DONE" } });
+  const texts = [headWith(), ended].map((head) => encodePage({ ...emptyPage(0), head }).text);
+  await db.query(
+    `insert into drover.run_page (run_id, no, partition, version, namespace_id, definition_id, run_state, ended_at,
+       settled, state)
+     select r.id, 0, 0, 1, 1, 1, case when e.ended then 4 else 0 end,
+       case when e.ended then to_timestamp($2::float8 / 1000) end, false, case when e.ended then $4 else $3 end
+     from drover.run as r
+     cross join lateral (select right(r.id::text, 12)::integer > $1::integer as ended) as e`,
+    [STAY, endedAt, ...texts],
+  );
 });
-beforeEach(() => db.query("truncate idempotency, triggered, outbox, delivery, hook, circuit_end"));
+beforeEach(() =>
+  db.query(
+    `truncate drover.idempotency, drover.triggered, drover.outbox, drover.delivery, drover.hook,
+       drover.circuit_end`,
+  ),
+);
 afterAll(async () => {
   await store?.close();
   await hand?.close();
@@ -50,7 +71,9 @@ const forgetAll = async () => {
   return calls;
 };
 const countOf = async (table: string) =>
-  Number((await db.query<{ count: string }>(`select count(*) from ${table}`)).rows[0]?.count);
+  Number(
+    (await db.query<{ count: string }>(`select count(*) from drover.${table}`)).rows[0]?.count,
+  );
 /** The rows of a page that a statement has looked at: those of a node of its plan. */
 async function pageOf(
   name: string,
@@ -69,9 +92,10 @@ async function pageOf(
 
 it("an expired key goes behind however many of runs that are open, which stay", async () => {
   await db.query(
-    `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
-     select 1, 'k' || r.id, r.id, '\\x01', now() - interval '1 day' + (r.state is not null)::integer * interval '1 hour'
-     from run as r`,
+    `insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
+     select 1, 'k' || r.run_id, r.run_id, '\\x01',
+       now() - interval '1 day' + (r.ended_at is not null)::integer * interval '1 hour'
+     from drover.run_page as r`,
   );
   expect(await pageOf("forget_keys", [PAGE, "-infinity", 0, ""])).toBe(PAGE);
   expect(await forgetAll()).toBe(5);
@@ -82,23 +106,23 @@ it("a key that is reserved anew while its old reservation is forgotten stays", a
   const key = "once a month";
   const of = (digit: number) => `01800000-0000-7000-8000-${String(digit).padStart(12, "0")}`;
   await db.query(
-    `insert into idempotency (namespace_id, key, run_id, digest, expires_at)
+    `insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)
      values (1, $1, $2, '\\x01', now() - interval '1 day')`,
     [key, of(STAY + 1)],
   );
   await db.query("begin");
   await db.query(statement("reserve_keys").text, [[1], [key], [of(1)], ["02"], [60_000]]);
   const forgotten = store.forgetOld(PAGE);
-  await hand.untilWaiting("delete from idempotency as i");
+  await hand.untilWaiting("delete from drover.idempotency as i");
   await db.query("commit");
   await forgotten;
-  const { rows } = await db.query("select run_id from idempotency where key = $1", [key]);
+  const { rows } = await db.query("select run_id from drover.idempotency where key = $1", [key]);
   expect(rows).toEqual([{ run_id: of(1) }]);
 });
 
 it("what stands behind a run is forgotten beside runs that have not ended", async () => {
   await db.query(
-    "insert into triggered (run_id, trigger, of_run, depth) select id, 't', id, 1 from run",
+    "insert into drover.triggered (run_id, trigger, of_run, depth) select id, 't', id, 1 from drover.run",
   );
   const first = "00000000-0000-0000-0000-000000000000";
   expect(await pageOf("forget_triggered", [PAGE, 0, first])).toBe(PAGE);
@@ -108,7 +132,7 @@ it("what stands behind a run is forgotten beside runs that have not ended", asyn
 
 it("what circuits were judged by goes in batches", async () => {
   await db.query(
-    `insert into circuit_end (lane, agent_id, at, good, bad, runs, last_at)
+    `insert into drover.circuit_end (lane, agent_id, at, good, bad, runs, last_at)
      select 1, 'a' || n, now() - interval '1 hour', 1, 0, '{}', now() from generate_series(1, 35) as n`,
   );
   await store.forgetOld(PAGE);
@@ -119,13 +143,13 @@ it("what circuits were judged by goes in batches", async () => {
 
 it("a flood of one cause that has to wait hides no other cause behind it", async () => {
   await db.query(
-    `insert into hook (namespace_id, name, url, events, secret, secret_digest)
+    `insert into drover.hook (namespace_id, name, url, events, secret, secret_digest)
      values (1, 'h', 'http://there', '{0,3}', 'x', 'y')`,
   );
   const told = (cause: string, count: number) =>
     db.query(
-      `insert into outbox (partition, namespace_id, kind, run_id, n, hook, cause)
-       select 0, 1, 3, (select id from run order by id desc limit 1), 0, 'h', $1
+      `insert into drover.outbox (partition, namespace_id, kind, run_id, n, hook, cause)
+       select 0, 1, 3, (select id from drover.run order by id desc limit 1), 0, 'h', $1
        from generate_series(1, $2::integer)`,
       [cause, count],
     );
@@ -143,8 +167,8 @@ it("a flood of one cause that has to wait hides no other cause behind it", async
 
 it("due deliveries of a partition are looked through up to a bound", async () => {
   await db.query(
-    `insert into delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, next_try_at)
-     select 0, 1, 3, (select id from run order by id desc limit 1), 0, 'h', 'cause-' || n, 1, 0, now()
+    `insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, next_try_at)
+     select 0, 1, 3, (select id from drover.run order by id desc limit 1), 0, 'h', 'cause-' || n, 1, 0, now()
      from generate_series(1, 300) as n`,
   );
   await db.query("set enable_seqscan = off; set enable_bitmapscan = off");

@@ -90,12 +90,9 @@ function delivery(no: number): DeliveryRecord {
 describe("webhooks", () => {
   test("are listed with how their tries went, page by page", async () => {
     const asked: unknown[] = [];
-    world.store.outbox = {
-      ...world.store.outbox,
-      deliveries: async (_namespaceId, page) => {
-        asked.push(page);
-        return page.after === null ? [delivery(3), delivery(2)] : [delivery(1)];
-      },
+    world.lists.deliveries = async (_namespaceId, page) => {
+      asked.push(page);
+      return page.after === null ? [delivery(3), delivery(2)] : [delivery(1)];
     };
     const list = { hook: "ops", states: ["pending", "given-up"], pageSize: 1 };
     const first = await answerTo(listDeliveries, list);

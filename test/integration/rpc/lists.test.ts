@@ -7,7 +7,7 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { RunPage } from "../../../server/store/reads.ts";
+import type { RunPage } from "../../../server/store/lists.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { runRecord, startWorld, type World } from "./rpc-world.ts";
 
@@ -29,7 +29,7 @@ describe("lists come in pages", () => {
 
   test("of runs: the token leads on, and fits its filter and order alone", async () => {
     const pages: RunPage[] = [];
-    world.reads.listRuns = async (_namespaceId, page) => {
+    world.lists.runs = async (_namespaceId, page) => {
       pages.push(page);
       const from = page.after === null ? 0 : ids.indexOf(page.after) + 1;
       return ids.slice(from, from + page.limit).map((runId) => runRecord({ runId }));
@@ -71,7 +71,7 @@ describe("lists come in pages", () => {
 
   test("of workflows, by name", async () => {
     const names = ["a", "b", "c"];
-    world.reads.listWorkflows = async (_namespaceId, after, limit) =>
+    world.lists.workflows = async (_namespaceId, after, limit) =>
       names
         .filter((name) => after === null || name > after)
         .slice(0, limit)

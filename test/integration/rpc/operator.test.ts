@@ -5,11 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../server/core/event.ts";
 import { untouchedStep } from "../../../server/core/evolve.ts";
 import type { ToldEvent } from "../../../server/scheduler/scheduler.ts";
-import type {
-  AttemptRecord,
-  EscalationPage,
-  EscalationRecord,
-} from "../../../server/store/reads.ts";
+import type { EscalationPage } from "../../../server/store/lists.ts";
+import type { AttemptRecord, EscalationRecord } from "../../../server/store/reads.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
 
@@ -79,7 +76,7 @@ describe("ListEscalations", () => {
 
   test("shows open ones of every run in pages, and closed ones on request", async () => {
     const pages: EscalationPage[] = [];
-    world.reads.listEscalations = async (_namespaceId, page) => {
+    world.lists.escalations = async (_namespaceId, page) => {
       pages.push(page);
       const from = page.after === null ? 0 : ids.indexOf(page.after.runId) + 1;
       return ids

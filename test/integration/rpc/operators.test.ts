@@ -1,12 +1,13 @@
 // What operators look at, over gRPC: pages, filters, and what is refused.
 import type { MessageInitShape, MessageShape } from "@bufbuild/protobuf";
-import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import { durationMs, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { ListedIntervention } from "../../../server/store/operators.ts";
 import { partitionsOf } from "../../../server/store/partition.ts";
+import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
-import { RUN_ID, SESSION, startWorld, type World } from "./rpc-world.ts";
+import { inNewNamespace, type Kept, RUN_ID, SESSION, startWorld, type World } from "./rpc-world.ts";
 
 const {
   getAgent,
@@ -20,10 +21,22 @@ const {
   listSupervisors,
 } = OperatorService.method;
 
+let postgres: OpenedPostgres;
+beforeAll(async () => {
+  postgres = await openPostgres();
+});
+afterAll(async () => {
+  await postgres.close();
+});
+
 let world: World;
 let grpc: GrpcClient;
+let kept: Kept;
+let tests = 0;
 beforeEach(async () => {
-  world = await startWorld();
+  tests++;
+  kept = await inNewNamespace(postgres.store);
+  world = await startWorld({ kept });
   grpc = grpcClient(world.port);
 });
 afterEach(async () => {
@@ -43,8 +56,13 @@ type Ask = <M extends Parameters<GrpcClient["unary"]>[0]>(
 
 const NOW = Date.UTC(2026, 0, 1);
 
+/** Of this test alone. */
+const sessionOf = (n: number) => [String(tests).padStart(30, "0"), n, n].join("");
+const bytesOf = (n: number) => Uint8Array.from(Buffer.from(sessionOf(n), "hex"));
+
 const seen = (n: number) => ({
-  ...{ session: String(n).repeat(32), namespaceId: 1, agentId: "hotel", agentVersion: "1" },
+  ...{ session: sessionOf(n), namespaceId: kept.namespaceId },
+  ...{ agentId: "hotel", agentVersion: "1" },
   ...{ labels: { zone: "b" }, poll: { queues: ["travel"], tasks: ["book"] }, agoMs: 0 },
   ...{ calledAgoMs: 0, succeededAgoMs: 1_000 },
 });
@@ -70,10 +88,11 @@ describe("agents", () => {
 
   test("are shown by their session, and one that is not there is not found", async () => {
     await world.markAgents("here:1", [seen(1)]);
-    const session = Uint8Array.from(Array(16).fill(0x11));
-    const { agent, tasks } = await answerTo(getAgent, { session });
+    const { agent, tasks } = await answerTo(getAgent, { session: bytesOf(1) });
     expect(agent).toMatchObject({ id: "hotel", held: 0 });
-    expect(agent?.lastSuccessTime).toEqual(timestampFromMs(NOW - 1_000));
+    const { lastSeenTime, lastSuccessTime } = agent ?? {};
+    if (!lastSeenTime || !lastSuccessTime) throw new Error("the agent was seen, and succeeded");
+    expect(timestampMs(lastSeenTime) - timestampMs(lastSuccessTime)).toBe(1_000);
     expect(agent?.lastBeatTime).toBeUndefined();
     expect(tasks).toEqual([]);
     const { reason } = await grpc.unary(getAgent, { session: new Uint8Array(16) });
@@ -82,19 +101,16 @@ describe("agents", () => {
 
   test("tell why they get nothing new: their cordons, and circuits that are open", async () => {
     await world.markAgents("here:1", [seen(1), { ...seen(2), agentVersion: "2" }]);
-    const { circuits } = world.store;
-    const cordon = { namespaceId: 1, by: "ada", why: "slow" };
-    await circuits.cordon({ ...cordon, kind: "agent", name: "hotel" });
-    await circuits.cordon({ ...cordon, kind: "version", name: "2" });
-    await circuits.cordon({ ...cordon, kind: "version", name: "hotel" });
+    const { cordonAgent } = world.scheduler;
+    const cordon = { namespaceId: kept.namespaceId, by: "ada", why: "slow" };
+    await cordonAgent({ ...cordon, kind: "agent", name: "hotel" });
+    await cordonAgent({ ...cordon, kind: "version", name: "2" });
+    await cordonAgent({ ...cordon, kind: "version", name: "hotel" });
     const said = { forced: "open", by: "bob", why: "", at: NOW } as const;
     const lane = { lane: 1, version: 1, queue: "travel", task: "book", agentVersion: null };
     const open = { ...lane, said, saw: "" };
-    world.store.circuits = {
-      ...circuits,
-      list: async (_namespaceId, { agentIds }) =>
-        (agentIds ?? []).map((agentId) => ({ ...open, agentId, state: { kind: "closed" } })),
-    };
+    world.lists.circuits = async (_namespaceId, { agentIds }) =>
+      (agentIds ?? []).map((agentId) => ({ ...open, agentId, state: { kind: "closed" } }));
     const { agents } = await answerTo(listAgents, {});
     const of = { case: "agentId", value: "hotel" };
     const circuit = { queue: "travel", task: "book", agentId: "hotel", setBy: "bob" };
@@ -103,8 +119,7 @@ describe("agents", () => {
       { cordons: [{ of }, { of: { case: "version", value: "2" } }], circuits: [circuit] },
     ]);
     expect(agents[0]?.cordons).toHaveLength(1);
-    const session = Uint8Array.from(Array(16).fill(0x11));
-    const { agent } = await answerTo(getAgent, { session });
+    const { agent } = await answerTo(getAgent, { session: bytesOf(1) });
     expect(agent).toMatchObject({ cordons: [{ of }], circuits: [circuit] });
   });
 
@@ -139,7 +154,7 @@ describe("partitions", () => {
   ])("are late for a server where nobody watches, or by more than %s", async ([, told, late]) => {
     grpc.close();
     await world.close();
-    world = await startWorld(told);
+    world = await startWorld({ ...told, kept });
     grpc = grpcClient(world.port);
     const lags = [null, 500, 3_000, 7_000];
     const of = { region: "default", used: true, epoch: 1, takenAt: NOW, owner: null };
@@ -294,6 +309,7 @@ describe("the whole", () => {
     const orphan = { task: "charge", agentVersion: null, polledAt: null };
     world.store.operators = {
       ...operators,
+      partitions: async () => ({ now: NOW, partitions: [] }),
       attention: async (namespaceId) => ({
         ...(await operators.attention(namespaceId)),
         orphans: [
@@ -309,7 +325,9 @@ describe("the whole", () => {
 
   test("has versions, clocks and migrations", async () => {
     const info = await answerTo(getClusterInfo, {});
-    expect(info).toMatchObject({ serverVersion: "0.1.0", databaseVersion: "memory" });
+    expect(info).toMatchObject({ serverVersion: "0.1.0" });
+    expect(info.databaseVersion).toMatch(/^1[5-9]\b/);
+    expect(info.migrations.length).toBeGreaterThan(0);
     expect(info.clockDifference && durationMs(info.clockDifference)).toEqual(expect.any(Number));
   });
 

@@ -99,8 +99,8 @@ test("an earlier minute keeps what was counted in it, added up by housekeeping o
   const earlier = "date_bin('1 minute', now(), timestamptz 'epoch') - interval '10 minutes'";
   for (const table of ["run_count", "run_count_delta"])
     await database.query(
-      `insert into ${table} (minute, namespace_id, runs, event, workflow)
-       select ${earlier}, n.id, 3, 5, 'bad' from namespace as n where n.name = 'default'`,
+      `insert into drover.${table} (minute, namespace_id, runs, event, workflow)
+       select ${earlier}, n.id, 3, 5, 'bad' from drover.namespace as n where n.name = 'default'`,
     );
   await database.end();
   await startMany("good", GOOD);

@@ -1,6 +1,10 @@
 // A server of the edge alone, on a real port, in front of scripted twins of scheduler, dispatch and
-// store. Clients for both transports stand in rpc-clients.ts.
+// store. What is not scripted is kept in memory, or where a test says so in a database: lists,
+// tokens and what operators look at are there alone. Clients for both transports stand in
+// rpc-clients.ts.
 
+import { randomBytes } from "node:crypto";
+import { pino } from "pino";
 import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
@@ -19,10 +23,12 @@ import {
   type ScheduleControl,
 } from "../../../server/scheduler/schedule-control.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
+import type { Lists } from "../../../server/store/lists.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../../server/store/plans.ts";
+import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
-import type { Store } from "../../../server/store/store.ts";
+import type { EngineStore, Store } from "../../../server/store/store.ts";
 import { createMappings } from "../../../server/triggers/mappings.ts";
 import { NOTHING_USUAL } from "../../support/nothing-usual.ts";
 
@@ -37,9 +43,10 @@ export interface World {
   readonly scheduler: Mutable<Scheduler>;
   readonly dispatcher: Mutable<Dispatcher>;
   readonly reads: Mutable<Reads>;
+  readonly lists: Mutable<Lists>;
   readonly store: Mutable<RpcServerDeps["store"]>;
   /** What the servers of the namespace have told of agents. */
-  readonly markAgents: Store["markAgents"];
+  readonly markAgents: EngineStore["markAgents"];
   readonly logged: string[];
   readonly server: RpcServer;
   readonly host: string;
@@ -53,6 +60,8 @@ export interface WorldOptions {
   readonly overdueMs?: number;
   /** The folder of a dashboard; left out: none is served. */
   readonly dashboard?: string;
+  /** Left out: memory, and nobody asks for what only a database keeps. */
+  readonly kept?: Kept;
 }
 
 export const DEFINITION: Definition = {
@@ -176,7 +185,7 @@ export function callbackToken(over: Partial<TaskToken> = {}): string {
 }
 
 function schedulerStub(
-  { queues, pins, circuits, lanes }: Store,
+  { namespaceId, store: { queues, pins, circuits, lanes } }: Kept,
   schedules: ScheduleControl,
 ): Mutable<Scheduler> {
   return {
@@ -203,7 +212,7 @@ function schedulerStub(
     unpinQueue: async (of) => void (await pins.unpin(of)),
     resumeQueue: async (of) => void (await queues.resume(of)),
     sayCircuit: async ({ queue, task }, agentId, said) => {
-      const [lane = 0] = await lanes([{ namespaceId: 1, queue, task }]);
+      const [lane = 0] = await lanes([{ namespaceId, queue, task }]);
       return { ...(await circuits.say({ lane, agentId }, said)), queue, task, agentVersion: null };
     },
     cordonAgent: circuits.cordon,
@@ -211,16 +220,35 @@ function schedulerStub(
   };
 }
 
-/** A namespace without hooks, webhooks, queues and schedules, which keeps what it is told. */
-async function memoryStore(): Promise<Store> {
-  const store = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
-  const definitionId = await store.internDefinition(1, DEFINITION);
-  const name = DEFINITION.workflow;
-  await store.registerWorkflow({ namespaceId: 1, name, definitionId, keepDefault: false });
-  return store;
+/** Where a world keeps what is not scripted: in a namespace that it calls "default". */
+export interface Kept {
+  readonly store: Store;
+  readonly namespaceId: number;
 }
 
-function scheduleControl(store: Store, clock: Clock): ScheduleControl {
+/** A namespace without hooks, webhooks, queues and schedules. */
+export async function inNewNamespace(store: Store): Promise<Kept> {
+  const { id: namespaceId } = await store.createNamespace(`ns-${randomBytes(6).toString("hex")}`);
+  return { store, namespaceId };
+}
+
+/** Nobody listens there: whatever is asked of it fails. */
+function withoutDatabase(): Kept {
+  const nowhere = createPostgresStore({
+    connectionString: "postgres://127.0.0.1:1/none",
+    log: pino({ level: "silent" }),
+  });
+  const memory = createMemoryStore({ now: () => Date.UTC(2026, 0, 1) });
+  return { store: { ...nowhere, ...memory }, namespaceId: 1 };
+}
+
+async function register({ store, namespaceId }: Kept): Promise<void> {
+  const definitionId = await store.internDefinition(namespaceId, DEFINITION);
+  const name = DEFINITION.workflow;
+  await store.registerWorkflow({ namespaceId, name, definitionId, keepDefault: false });
+}
+
+function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
   return createScheduleControl({
     ...{ store, clock, random: systemRandom, plans: createPlans(store, judgeOf) },
     handOver: { claim: async () => null, begun: () => undefined },
@@ -243,38 +271,43 @@ export async function startWorld({
   clock = systemClock,
   overdueMs = HEALTH_DEFAULTS.overdueMs,
   dashboard,
+  kept = withoutDatabase(),
 }: WorldOptions = {}) {
   const logged: string[] = [];
   const say = (_fields: object, text: string) => void logged.push(text);
   const log: Log = { info: say, warn: say, error: say };
+  await register(kept);
+  const { namespaceId: defaultId } = kept;
   const reads: Mutable<Reads> = {
     findRun: async (namespaceId, by) => {
       const known = "runId" in by ? by.runId === RUN_ID : by.key === "trip-1";
-      return known && namespaceId === 1 ? runRecord() : null;
+      return known && namespaceId === defaultId ? runRecord() : null;
     },
     runDetail: async () => runDetail(),
     runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
     tracedRuns: async () => new Map(),
-    countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
-    listDefinitions: async () => [{ workflow: "holiday", version: 3, definitionId: 9 }],
     runSigns: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
       ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },
       ...{ agentVersions: new Map(), silent: new Set(), unwatched: null },
     }),
-    listRuns: async () => [runRecord()],
-    listEscalations: async () => [],
-    listWorkflows: async () => [HOLIDAY],
-    listNamespaces: async () => [],
-    listRegions: async () => [],
-    listVersions: async (_namespaceId, names) =>
+  };
+  const lists: Mutable<Lists> = {
+    ...kept.store.lists,
+    countRuns: async () => ({ count: 1, now: 1_700_000_200_000 }),
+    definitions: async () => [{ workflow: "holiday", version: 3, definitionId: 9 }],
+    runs: async () => [runRecord()],
+    escalations: async () => [],
+    workflows: async () => [HOLIDAY],
+    namespaces: async () => [],
+    regions: async () => [],
+    workflowPause: async () => null,
+    versions: async (_namespaceId, names) =>
       names.map((name) => ({ name, version: 3, createdAt: 1_700_000_000_000, openRuns: 7 })),
   };
-  const memory = await memoryStore();
-  const { outbox, queues, pins, schedules, triggers, circuits, operators, markAgents, tokens } =
-    memory;
-  const scheduler = schedulerStub(memory, scheduleControl(memory, clock));
+  const { outbox, schedules, triggers, namespaces, markAgents, operators, tokens } = kept.store;
+  const scheduler = schedulerStub(kept, scheduleControl(kept.store, clock));
   const dispatcher: Mutable<Dispatcher> = {
     poll: async () => ({ tasks: [handedTask()], waitedMs: 12 }),
     heartbeat: async ({ reports }) => reports.map(() => ({ kind: "carry-on", leaseMs: 30_000 })),
@@ -285,25 +318,15 @@ export async function startWorld({
     }),
   };
   const store: Mutable<RpcServerDeps["store"]> = {
-    reads,
-    namespace: async (name) => (name === "default" ? { id: 1, name, region: 0 } : null),
+    ...{ reads, lists },
+    namespace: async (name) => (name === "default" ? { id: defaultId, name, region: 0 } : null),
     createNamespace: async (name) => ({ id: 2, name, region: 0 }),
     definition: async () => DEFINITION,
     workflowVersion: async (_namespaceId, name, version) =>
-      name === "holiday" && version <= 3
+      name === "holiday" && version !== "newest" && version <= 3
         ? { definitionId: 9, version: version || 2, createdAt: Date.UTC(2026, 0, 1) }
         : null,
-    outbox,
-    ...{
-      queues,
-      pins,
-      schedules,
-      triggers,
-      circuits,
-      operators,
-      tokens,
-      namespaces: memory.namespaces,
-    },
+    ...{ outbox, schedules, triggers, operators, tokens, namespaces },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
     onIncarnation: () => undefined,
@@ -331,7 +354,7 @@ export async function startWorld({
   });
   const { host, port } = await server.start();
   const close = () => server.stop();
-  const seen = { scheduler, dispatcher, reads, store, markAgents, logged };
+  const seen = { scheduler, dispatcher, reads, lists, store, markAgents, logged };
   return { ...seen, server, host, port, close } as World;
 }
 

@@ -9,10 +9,11 @@ import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts"
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { Metadata } from "@grpc/grpc-js";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { apiTokenDigest, newApiToken } from "../../../server/api-token.ts";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import type { NewToken } from "../../../server/store/tokens.ts";
+import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
 import { type GrpcClient, grpcClient, postJson } from "./rpc-clients.ts";
 import {
   AGENT,
@@ -31,13 +32,22 @@ const { pollTask, complete } = AgentService.method;
 const run = { ref: { case: "runId", value: RUN_ID } } as const;
 const by = "ada";
 
+let postgres: OpenedPostgres;
+beforeAll(async () => {
+  postgres = await openPostgres();
+});
+afterAll(async () => {
+  await postgres.close();
+});
+
 let world: World;
 let grpc: GrpcClient;
 let now: number;
 beforeEach(async () => {
   now = 0;
   const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + now };
-  world = await startWorld({ clock, config: { requireTokens: true } });
+  const kept = { store: postgres.store, namespaceId: 1 };
+  world = await startWorld({ clock, kept, config: { requireTokens: true } });
   grpc = grpcClient(world.port);
 });
 afterEach(async () => {
@@ -168,7 +178,7 @@ describe("what a role may", () => {
 
   test("who is of one namespace sees that one in the list", async () => {
     const asked: unknown[] = [];
-    world.reads.listNamespaces = async ({ names }) => {
+    world.lists.namespaces = async ({ names }) => {
       asked.push(names);
       return [];
     };
@@ -199,7 +209,7 @@ describe("tokens", () => {
       ...{ name: "booking", role: "ROLE_AGENT", namespace: "default", queues: ["travel"] },
       madeBy: "ada, with the token admin-1",
     });
-    const listed = await postJson(world.port, listTokens, {}, headers);
+    const listed = await postJson(world.port, listTokens, { pageSize: 1_000 }, headers);
     expect(JSON.stringify(listed.json)).not.toContain(json.secret);
     expect(listed.json.tokens.map(({ id }: { id: string }) => id)).toContain(json.token.id);
     const poll = { agent: AGENT, pollSeq: 1n, queues: [{ name: "travel" }] };

@@ -13,7 +13,7 @@ import {
   WatchRunRequestSchema,
   type WatchRunResponse,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import { RPC_DEFAULTS } from "../../../server/config.ts";
 import { placeOf } from "../../../server/core/place.ts";
@@ -23,13 +23,29 @@ import { createMount, type Handlers } from "../../../server/rpc/mount.ts";
 import { createRequestCheck } from "../../../server/rpc/request-check.ts";
 import { minuteOf, type RunCount } from "../../../server/store/activity.ts";
 import type { InterventionPage, ListedIntervention } from "../../../server/store/operators.ts";
-import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";
+import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";
+import {
+  inNewNamespace,
+  RUN_ID,
+  runDetail,
+  runRecord,
+  startWorld,
+  type World,
+} from "./rpc-world.ts";
 
 const run = { ref: { case: "runId", value: RUN_ID } } as const;
 
+let postgres: OpenedPostgres;
+beforeAll(async () => {
+  postgres = await openPostgres();
+});
+afterAll(async () => {
+  await postgres.close();
+});
+
 let world: World;
 beforeEach(async () => {
-  world = await startWorld();
+  world = await startWorld({ kept: await inNewNamespace(postgres.store) });
 });
 afterEach(() => world.close());
 

@@ -1,6 +1,8 @@
 /**
  * Calls that go wrong: polls that are lost, reports that are repeated, a server that comes back.
  */
+import { setImmediate as immediate } from "node:timers/promises";
+import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { expect, test } from "vitest";
 import type { Handler } from "../../../sdk/typescript/handler.ts";
 import { aGate, aTask, givenAgent, givenServer } from "../../support/agent-script.ts";
@@ -179,7 +181,7 @@ test("an output that the server refuses is reported as a success whose output is
   });
 });
 
-test("reports of one moment share a call, and a lonely one goes out at once", async () => {
+test("a lonely report goes out at once, and what ends meanwhile goes with the next call", async () => {
   const server = await givenServer();
   const clock = createManualClock();
   const gate = aGate<void>();
@@ -193,12 +195,91 @@ test("reports of one moment share a call, and a lonely one goes out at once", as
   const lonely = await server.complete.next();
   expect(lonely.request.results.map((result) => result.taskToken)).toEqual(["t0"]);
   gate.end(null);
-  await clock.armed(2);
-  clock.advance(2);
+  // Until then a slow call may hold them up.
+  await clock.armed(250);
+  lonely.answer(answered);
   const gathered = await server.complete.next();
   expect(gathered.request.results.map((result) => result.taskToken)).toEqual(tokens.slice(1));
   gathered.answer({ answers: tokens.slice(1).map(() => ({})) });
-  lonely.answer(answered);
+});
+
+test("a call that is not answered for 250 ms holds up no other", async () => {
+  const server = await givenServer();
+  const clock = createManualClock();
+  const gate = aGate<void>();
+  givenAgent(server, {
+    clock,
+    slots: 2,
+    handlers: { "book-flight": ({ stepId }) => (stepId === "t0" ? null : gate.ended) },
+  });
+  (await server.poll.next()).answer({ tasks: [aTask("t0"), aTask("t1")] });
+  await server.complete.next();
+  gate.end(null);
+  await clock.armed(250);
+  clock.advance(250);
+  const next = await server.complete.next();
+  expect(next.request.results.map((result) => result.taskToken)).toEqual(["t1"]);
+});
+
+test("an idle agent has one poll, and a busy one another that rides with its reports", async () => {
+  const server = await givenServer();
+  const gate = aGate<void>();
+  givenAgent(server, {
+    slots: 10,
+    handlers: { "book-flight": ({ stepId }) => (stepId === "t1" ? null : gate.ended) },
+  });
+  const idle = await server.poll.next();
+  expect(idle.request.maxTasks).toBe(10);
+  idle.answer({ tasks: [aTask("t1"), aTask("t2")] });
+  const [own, report] = [await server.poll.next(), await server.complete.next()];
+  expect([own.request.maxTasks, report.request.next?.maxTasks]).toEqual([8, 1]);
+  // The one is answered, and the other waits.
+  report.answer({ ...answered, tasks: [aTask("t3")] });
+  own.answer({ tasks: [aTask("t4")] });
+  expect((await server.poll.next()).request.maxTasks).toBe(7);
+  gate.end(null);
+});
+
+test("the poll of an agent's own has one of several slots that reports make free", async () => {
+  const server = await givenServer();
+  const gate = aGate<void>();
+  givenAgent(server, { slots: 3, handlers: { "book-flight": () => gate.ended } });
+  (await server.poll.next()).answer({ tasks: [aTask("t1"), aTask("t2"), aTask("t3")] });
+  gate.end(null);
+  const [own, report] = [await server.poll.next(), await server.complete.next()];
+  expect(report.request.results).toHaveLength(3);
+  expect([own.request.maxTasks, report.request.next?.maxTasks]).toEqual([1, 2]);
+});
+
+test("polls under way never ask for more tasks together than there are free slots", async () => {
+  const server = await givenServer();
+  const slots = 4;
+  let [asked, taken, most, given] = [0, 0, 0, 0];
+  const handler: Handler = async ({ stepId }) => {
+    for (let turn = 0; turn < Number(stepId) % 4; turn++) await immediate();
+    taken -= 1;
+  };
+  givenAgent(server, { slots, handlers: { "book-flight": handler } });
+  /** Tasks for a poll, a few turns after it came. */
+  const tasksFor = async (maxTasks: number): Promise<Task[]> => {
+    asked += maxTasks;
+    most = Math.max(most, asked + taken);
+    for (let turn = 0; turn < given % 3; turn++) await immediate();
+    const count = Math.min(maxTasks, 1 + (given % 3));
+    asked -= maxTasks;
+    taken += count;
+    return Array.from({ length: count }, () => aTask(String(given++)));
+  };
+  server.poll.always(async (poll) => {
+    poll.answer({ tasks: await tasksFor(poll.request.maxTasks) });
+  });
+  server.complete.always(async (call) => {
+    const { results, next } = call.request;
+    const tasks = next ? await tasksFor(next.maxTasks) : [];
+    call.answer({ answers: results.map(() => ({})), tasks });
+  });
+  await expect.poll(() => given, { timeout: 20_000 }).toBeGreaterThan(300);
+  expect(most).toBe(slots);
 });
 
 test("one report that spoils a whole call is found by sending each alone", async () => {
@@ -213,13 +294,9 @@ test("one report that spoils a whole call is found by sending each alone", async
   (await server.poll.next()).answer({ tasks: [aTask("t0"), aTask("t1"), aTask("t2")] });
   (await server.complete.next()).answer(answered);
   gate.end(null);
-  await clock.armed(2);
-  clock.advance(2);
   const both = await server.complete.next();
   expect(both.request.results).toHaveLength(2);
   both.fail(invalidArgument, "INVALID_REQUEST", undefined, "results[1].outcome");
-  await clock.armed(2);
-  clock.advance(2);
   const alone = await server.complete.next();
   expect(alone.request.results).toHaveLength(1);
 });

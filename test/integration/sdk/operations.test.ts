@@ -154,6 +154,6 @@ test("what runs here is told: versions, supervisors, and who had which partition
   expect(next.handOvers[0]?.partition).not.toBe(page.handOvers[0]?.partition);
   const info = await client.operations.clusterInfo();
   expect(info).toMatchObject({ serverVersion: "0.1.0", moreOpenRuns: false });
-  expect(info.migrations[0]).toMatchObject({ number: 1, name: "0001_control_plane.sql" });
+  expect(info.migrations[0]).toMatchObject({ number: 1, name: "0001_init.sql" });
   expect(info.openRuns).toMatchObject({ RUNNING: expect.any(Number) });
 });

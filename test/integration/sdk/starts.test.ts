@@ -1,4 +1,4 @@
-/** Schedules of one moment: which share a call, and what each caller hears. */
+/** Schedules that come together: which share a call, and what each caller hears. */
 import { expect, onTestFinished, test } from "vitest";
 import { type Call, createCall } from "../../../sdk/typescript/call.ts";
 import { openChannel } from "../../../sdk/typescript/channel.ts";
@@ -33,7 +33,6 @@ async function givenStarts() {
   const starts = createStarts(call, "acme", noCodec, clock);
   const schedule = (key: string, signal?: AbortSignal) =>
     starts.schedule({ workflow: "w", key }, signal && { signal });
-  /** Others go out together 2 ms after one that is alone. */
   const lonely = async () => {
     const started = schedule("lonely");
     const call = await server.schedule.next();
@@ -47,20 +46,39 @@ const keysOf = ({ request }: BatchCall) => request.runs.map(({ key }) => key);
 const resultOf = (key: string) => ({ status: {}, runId: `r-${key}`, created: true });
 const answerAll = (call: BatchCall) => call.answer({ results: keysOf(call).map(resultOf) });
 const keys = (count: number) => Array.from({ length: count }, (_, number) => `k${number}`);
-test("schedules of one moment share a call, and a lonely one goes out at once", async () => {
-  const { server, clock, schedule, lonely } = await givenStarts();
+
+test("schedules of one turn share a call, as many as it takes, and a lonely one goes out at once", async () => {
+  const { server, schedule, lonely } = await givenStarts();
   expect(await lonely()).toEqual({ runId: "r-lonely", key: "lonely", created: true });
   const started = keys(250).map((key) => schedule(key));
   const full = [await server.scheduleBatch.next(), await server.scheduleBatch.next()];
   expect(full.map(keysOf)).toEqual([keys(250).slice(0, 100), keys(250).slice(100, 200)]);
   expect(full[0]?.request.namespace).toBe("acme");
-  clock.advance(2);
+  for (const call of full) answerAll(call);
   const rest = await server.scheduleBatch.next();
   expect(keysOf(rest)).toEqual(keys(250).slice(200));
-  for (const call of [...full, rest]) answerAll(call);
+  answerAll(rest);
   expect((await Promise.all(started)).map(({ runId }) => runId)).toEqual(
     keys(250).map((key) => `r-${key}`),
   );
+});
+
+test("what comes while a call is under way goes with the next one, after 250 ms of a slow one", async () => {
+  const { server, clock, schedule } = await givenStarts();
+  const first = schedule("first");
+  const slow = await server.schedule.next();
+  const others = ["a", "b"].map((key) => schedule(key));
+  await clock.armed(250);
+  clock.advance(249);
+  others.push(schedule("c"));
+  expect(await clock.armed(1)).toBeUndefined();
+  clock.advance(1);
+  const next = await server.scheduleBatch.next();
+  expect(keysOf(next)).toEqual(["a", "b", "c"]);
+  answerAll(next);
+  expect(await Promise.all(others)).toHaveLength(3);
+  slow.answer({ runId: "r-first", created: true });
+  expect(await first).toMatchObject({ runId: "r-first" });
 });
 
 test("up to four calls are under way at a time", async () => {
@@ -75,10 +93,9 @@ test("up to four calls are under way at a time", async () => {
 });
 
 test("each hears what became of its own run, as if it had been alone", async () => {
-  const { server, clock, schedule, lonely } = await givenStarts();
+  const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const started = Promise.allSettled(["a", "b", "c"].map((key) => schedule(key)));
-  clock.advance(2);
   const call = await server.scheduleBatch.next();
   call.answer({
     results: [
@@ -95,10 +112,9 @@ test("each hears what became of its own run, as if it had been alone", async () 
 });
 
 test("what may pass for one run is asked again for it alone", async () => {
-  const { server, clock, schedule, lonely } = await givenStarts();
+  const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const started = ["a", "b"].map((key) => schedule(key));
-  clock.advance(2);
   const call = await server.scheduleBatch.next();
   call.answer({ results: [resultOf("a"), { status: status(unavailable, "STORE_UNAVAILABLE") }] });
   const again = await server.schedule.next();
@@ -108,10 +124,9 @@ test("what may pass for one run is asked again for it alone", async () => {
 });
 
 test("a call that is refused as a whole is asked for each alone", async () => {
-  const { server, clock, schedule, lonely } = await givenStarts();
+  const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const started = Promise.allSettled(["good", "bad"].map((key) => schedule(key)));
-  clock.advance(2);
   (await server.scheduleBatch.next()).fail(3, "INVALID_REQUEST");
   server.schedule.always((call) =>
     call.request.key === "good" ? call.answer({ runId: "r" }) : call.fail(notFound, "NO_SUCH"),
@@ -123,10 +138,9 @@ test("a call that is refused as a whole is asked for each alone", async () => {
 });
 
 test("a call that says nothing is repeated as it was", async () => {
-  const { server, clock, schedule, lonely } = await givenStarts();
+  const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const started = ["a", "b"].map((key) => schedule(key));
-  clock.advance(2);
   const first = await server.scheduleBatch.next();
   first.fail(unavailable, "STORE_UNAVAILABLE", 1);
   const second = await server.scheduleBatch.next();
@@ -136,7 +150,7 @@ test("a call that says nothing is repeated as it was", async () => {
 });
 
 test("a signal ends its own call at once, and not those of the others", async () => {
-  const { server, clock, schedule, lonely } = await givenStarts();
+  const { server, schedule, lonely } = await givenStarts();
   await lonely();
   const ending = new AbortController();
   const [waiting, other] = [schedule("a", ending.signal), schedule("b")];
@@ -144,7 +158,6 @@ test("a signal ends its own call at once, and not those of the others", async ()
   ending.abort(new Error("the shop has closed"));
   await expect(waiting).rejects.toThrow("the shop has closed");
   await expect(third).rejects.toThrow("the shop has closed");
-  clock.advance(2);
   const alone = await server.schedule.next();
   expect(alone.request.key).toBe("b");
   alone.answer({ runId: "r-b" });
@@ -152,7 +165,6 @@ test("a signal ends its own call at once, and not those of the others", async ()
 
   const late = new AbortController();
   const [under, way] = [schedule("d", late.signal), schedule("e")];
-  clock.advance(2);
   const call = await server.scheduleBatch.next();
   late.abort(new Error("too late"));
   await expect(under).rejects.toThrow("too late");
@@ -169,16 +181,13 @@ test("a signal that has been aborted before, or a wrong spec, is refused before 
 });
 
 test("what does not fit into one message goes out in two", async () => {
-  const { server, clock, starts, lonely } = await givenStarts();
+  const { server, starts, lonely } = await givenStarts();
   await lonely();
   const input = "x".repeat(200_000);
   const started = keys(20).map((key) => starts.schedule({ workflow: "w", key, input }));
-  clock.advance(2);
   const first = await server.scheduleBatch.next();
   expect(keysOf(first)).toEqual(keys(15));
   answerAll(first);
-  await clock.armed(2);
-  clock.advance(2);
   const second = await server.scheduleBatch.next();
   expect(keysOf(second)).toEqual(keys(20).slice(15));
   answerAll(second);

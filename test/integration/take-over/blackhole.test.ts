@@ -71,7 +71,7 @@ async function ownedByFirst({ first }: World): Promise<number> {
 /** By run, what each node has done about its timer. */
 async function timersFired({ db }: World, runs: readonly string[]): Promise<readonly string[]> {
   const { rows } = await db.query<{ node: string }>(
-    "select node from intervention_view where rule = 'timer' and run_id = any ($1::uuid[])",
+    "select node from drover.intervention_view where rule = 'timer' and run_id = any ($1::uuid[])",
     [runs],
   );
   return rows.map(({ node }) => node);
@@ -85,7 +85,7 @@ async function untilFired(world: World, runs: readonly string[], count: number):
 
 async function actsOfFirst({ db, node }: World): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    "select count(*)::integer as count from intervention where node = $1",
+    "select count(*)::integer as count from drover.intervention where node = $1",
     [node],
   );
   return rows[0]?.count ?? 0;

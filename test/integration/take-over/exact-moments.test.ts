@@ -34,7 +34,7 @@ afterEach(async () => {
 /** How many partitions the node that owns the fewest of them has; null while one owns all. */
 async function leastOwned(): Promise<number | null> {
   const { rows } = await hand.query<{ count: number }>(
-    `select count(*)::integer as count from partition_lease where node is not null
+    `select count(*)::integer as count from drover.partition_lease where node is not null
      group by node order by count`,
   );
   return rows.length === 2 ? (rows[0]?.count ?? null) : null;
@@ -56,7 +56,7 @@ async function timers(): Promise<readonly { late: number; node: string }[]> {
     async () => {
       const { rows } = await hand.query<{ late: number; node: string }>(
         `select (extract(epoch from acted_at - due_at) * 1000)::float8 as late, node
-         from intervention_view where rule = 'timer' and run_id = any ($1::uuid[])`,
+         from drover.intervention_view where rule = 'timer' and run_id = any ($1::uuid[])`,
         [runIds],
       );
       return rows.length === RUNS ? rows : null;

@@ -32,7 +32,7 @@ const join = (): Promise<PartitionSession> =>
 
 async function writersLeft(...sessions: readonly PartitionSession[]): Promise<readonly string[]> {
   const rows = await hand.query<{ node: string }>(
-    "select distinct node from writer where node = any ($1::uuid[])",
+    "select distinct node from drover.writer where node = any ($1::uuid[])",
     [sessions.map(({ node }) => node)],
   );
   return rows.map(({ node }) => node);
@@ -40,7 +40,7 @@ async function writersLeft(...sessions: readonly PartitionSession[]): Promise<re
 
 async function ownerOf(partition: number): Promise<string | null> {
   const [row] = await hand.query<{ node: string | null }>(
-    "select node from partition_lease where partition = $1",
+    "select node from drover.partition_lease where partition = $1",
     [partition],
   );
   return row?.node ?? null;
@@ -64,7 +64,7 @@ test("of two take-overs at once the second fences the first", async () => {
   const flight = await flightOf(former, await former.takeOver([partition]));
   // Both have held the lock: the session of the first has ended, which it has not heard.
   const first = one.takeOver([partition]);
-  await hand.untilWaiting("delete from writer");
+  await hand.untilWaiting("delete from drover.writer");
   const second = two.takeOver([partition]);
   await hand.untilWaiting("partition_lease", 2);
   flight.land();

@@ -9,7 +9,7 @@ const SHARE = 8;
 /** Partitions by owner; the owner's epoch counts each change of hands. */
 export async function owners(db: pg.Client): Promise<ReadonlyMap<string, number>> {
   const { rows } = await db.query<{ node: string; count: number }>(
-    "select node, count(*)::integer as count from partition_lease where node is not null group by node",
+    "select node, count(*)::integer as count from drover.partition_lease where node is not null group by node",
   );
   return new Map(rows.map(({ node, count }) => [node, count]));
 }

@@ -50,7 +50,7 @@ describe("a transaction pooler", () => {
       reason: "NOT_SUPPORTED",
       message: expect.stringMatching(/transaction pooler.*DROVER_DIRECT_URL or --direct-database/),
     });
-    const direct = await store.reads.listRegions();
+    const direct = await store.lists.regions();
     expect(direct).toMatchObject([{ name: "default", watched: 0 }]);
   });
 

@@ -55,14 +55,16 @@ async function makeSchedule(server: ServerProcess): Promise<void> {
     overlap: "OVERLAP_POLICY_ALLOW_ALL",
   };
   await call(server, "CreateSchedule", { name: "tick", spec, paused: true });
-  await db.query("update schedule set spec = replace(spec, '\"everyMs\":10000', $1)", [
+  await db.query("update drover.schedule set spec = replace(spec, '\"everyMs\":10000', $1)", [
     `"everyMs":${EVERY_MS}`,
   ]);
   await call(server, "ResumeSchedule", { name: "tick" });
 }
 
 async function fires(): Promise<number> {
-  const { rows } = await db.query<{ count: number }>("select count(*)::integer as count from fire");
+  const { rows } = await db.query<{ count: number }>(
+    "select count(*)::integer as count from drover.fire",
+  );
   return rows[0]?.count ?? 0;
 }
 
@@ -72,14 +74,14 @@ async function untilMore(what: string, more: number): Promise<void> {
 }
 
 async function nodes(): Promise<readonly string[]> {
-  const { rows } = await db.query<{ id: string }>("select id::text from node");
+  const { rows } = await db.query<{ id: string }>("select id::text from drover.node");
   return rows.map(({ id }) => id);
 }
 
 /** The node that owns the partition of the schedule. */
 async function owner(): Promise<string | null> {
   const { rows } = await db.query<{ node: string | null }>(
-    `select p.node::text from partition_lease as p join schedule as s on s.partition = p.partition`,
+    `select p.node::text from drover.partition_lease as p join drover.schedule as s on s.partition = p.partition`,
   );
   return rows[0]?.node ?? null;
 }
@@ -99,14 +101,14 @@ it("every moment begins one run through SIGKILL of its owner, and none is left o
     await untilMore("the next server fires", 10);
   }
   const { rows } = await db.query<{ moment: number; run_id: string; outcome: number }>(
-    "select moment::float8 as moment, run_id, outcome from fire order by moment",
+    "select moment::float8 as moment, run_id, outcome from drover.fire order by moment",
   );
   const from = rows[0]?.moment ?? 0;
   expect(rows.map(({ moment }) => moment)).toEqual(rows.map((_, place) => from + place * EVERY_MS));
   expect(rows.every(({ outcome }) => outcome === 0)).toBe(true);
   expect(new Set(rows.map(({ run_id: id }) => id)).size).toBe(rows.length);
   const { rows: stray } = await db.query(
-    "select r.id from run as r where not exists (select from fire as f where f.run_id = r.id)",
+    "select r.id from drover.run as r where not exists (select from drover.fire as f where f.run_id = r.id)",
   );
   expect(stray).toEqual([]);
 }, 60_000);

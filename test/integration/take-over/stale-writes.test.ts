@@ -11,6 +11,7 @@ import type { PartitionSession, TakenPartition } from "../../../server/store/par
 import { statement } from "../../../server/store/postgres/sql.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
+import { moveTimers } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   busy,
@@ -81,9 +82,7 @@ async function twoOwners() {
   const run = await schedule(plane, chain(name, 1));
   const agent = newAgent(plane);
   await agent.report(await agent.take(name), busy);
-  await hand.query("update due set wake_at = now() - interval '1 s' where run_id = $1", [
-    run.runId,
-  ]);
+  await moveTimers(hand, run.runId);
   const [former, next] = [await join(), await join()];
   const taken = await former.takeOver([run.partition]);
   return { run, former, next, taken, epoch: taken[0]?.epoch ?? 0 };
@@ -91,7 +90,7 @@ async function twoOwners() {
 
 async function leaseOf({ partition }: RunRef): Promise<string | null> {
   const [row] = await hand.query<{ node: string }>(
-    "select node from partition_lease where partition = $1",
+    "select node from drover.partition_lease where partition = $1",
     [partition],
   );
   return row?.node ?? null;
@@ -129,7 +128,7 @@ describe("a server that wakes after it was relieved", () => {
     holdWriterBy(REAL);
     const { run, former, epoch, flight, takeOver, wake } = await frozenFlight();
     const isTaken = settledOf(takeOver);
-    await hand.untilWaiting("delete from writer");
+    await hand.untilWaiting("delete from drover.writer");
     expect([isTaken(), await leaseOf(run)]).toEqual([false, former.node]);
     wake();
     expect(await flight).toEqual({ kind: "done" });
@@ -140,7 +139,7 @@ describe("a server that wakes after it was relieved", () => {
   it("by that lock has lost its flight, where it sleeps for longer than a session may", async () => {
     holdWriterBy(REAL);
     const { run, next, epoch, flight, takeOver, wake } = await frozenFlight();
-    await hand.untilWaiting("delete from writer");
+    await hand.untilWaiting("delete from drover.writer");
     // As idle_in_transaction_session_timeout does, after 2 s.
     await hand.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -203,9 +202,9 @@ describe("a take-over while flights overlap without a gap", () => {
     const flight = await flightOf(former, taken, 0);
     expect(await flight.held).toEqual(taken);
     const takeOver = next.takeOver([run.partition]);
-    await hand.untilWaiting("delete from writer");
+    await hand.untilWaiting("delete from drover.writer");
     const after = await flightOf(former, taken, 0);
-    await hand.untilWaiting("join writer");
+    await hand.untilWaiting("join drover.writer");
     await flight.land();
     await takeOver;
     expect(await after.held).toEqual([]);

@@ -41,7 +41,7 @@ describe("take-over of partitions", () => {
     await first.signal("SIGKILL");
     const tookMs = await takenOverFrom(db, firstNode);
     expect(tookMs).toBeLessThan(10_000);
-    const { rows } = await db.query("select from writer where node = $1", [firstNode]);
+    const { rows } = await db.query("select from drover.writer where node = $1", [firstNode]);
     expect(rows).toEqual([]);
   });
 
@@ -79,7 +79,7 @@ describe("take-over of partitions", () => {
       return again.size === 8 ? true : null;
     });
     const { rows } = await db.query<{ rule: string; node: string; epoch: string }>(
-      "select rule, node, epoch from intervention_view where fence = 1",
+      "select rule, node, epoch from drover.intervention_view where fence = 1",
     );
     expect(rows.map(({ rule }) => rule)).toEqual(Array.from({ length: 8 }, () => "lease"));
     const [node] = (await owners(db)).keys();
@@ -99,13 +99,13 @@ describe("take-over of partitions", () => {
     // It comes back under a new name, which is how it is seen that it has given up the old one.
     await until("the woken server joins under a new id", async () => {
       const { rows } = await db.query<{ id: string }>(
-        "select id from node where last_seen_at > now() - interval '2 seconds' and id <> $1",
+        "select id from drover.node where last_seen_at > now() - interval '2 seconds' and id <> $1",
         [firstNode],
       );
       return rows.length === 2 ? true : null;
     });
     const stale = await db.query(
-      "select from intervention where node = $1 and acted_at > now() - interval '10 seconds'",
+      "select from drover.intervention where node = $1 and acted_at > now() - interval '10 seconds'",
       [firstNode],
     );
     expect(stale.rows).toEqual([]);
@@ -129,7 +129,7 @@ describe("take-over of partitions", () => {
 
 async function epochs(): Promise<ReadonlyMap<number, number>> {
   const { rows } = await db.query<{ partition: number; epoch: string }>(
-    "select partition, epoch from partition_lease",
+    "select partition, epoch from drover.partition_lease",
   );
   return new Map(rows.map(({ partition, epoch }) => [partition, Number(epoch)]));
 }

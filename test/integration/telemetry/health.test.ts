@@ -22,7 +22,7 @@ let database: TestDatabase;
 let store: Store;
 let supervisor: ServerProcess;
 let itself: Itself;
-let sweepAgeMs: number;
+let consistencyAgeMs: number;
 let lines: { event: string; reasons?: readonly string[] }[];
 
 beforeEach(async () => {
@@ -30,13 +30,13 @@ beforeEach(async () => {
   store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });
   supervisor = await spawnDroverServer(database.connectionString);
   lines = [];
-  sweepAgeMs = 0;
+  consistencyAgeMs = 0;
   itself = createItself({
     store,
     clock: systemClock,
     log: pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) }),
     partitions: () => partitionsOf(0),
-    sweepAgeMs: () => sweepAgeMs,
+    consistencyAgeMs: () => consistencyAgeMs,
     config: { ...HEALTH_DEFAULTS, overdueMs: 1_000 },
   });
 });
@@ -96,11 +96,11 @@ describe("a control plane whose only supervisor stands still", () => {
     expect(lines.map(({ event }) => event)).toEqual(["health.degraded", "health.ok"]);
   }, 60_000);
 
-  it("is degraded while a sweep does not come round, whatever else is well", async () => {
-    sweepAgeMs = HEALTH_DEFAULTS.sweepLateMs;
+  it("is degraded while no round of its consistency check ends, whatever else is well", async () => {
+    consistencyAgeMs = HEALTH_DEFAULTS.consistencyLateMs;
     await itself.runOnce();
     expect(itself.health().status).toBe("ok");
-    sweepAgeMs++;
+    consistencyAgeMs++;
     await itself.runOnce();
     expect(itself.health().status).toBe("degraded");
     expect(lines.map(({ event }) => event)).toEqual(["health.degraded"]);
@@ -114,15 +114,15 @@ describe("a control plane whose only supervisor stands still", () => {
   });
 });
 
-it("asks each server for the sweep of its own", async () => {
-  const health = { sweepLateMs: -1, lookEveryMs: 100 };
+it("asks each server for the consistency check of its own", async () => {
+  const health = { consistencyLateMs: -1, lookEveryMs: 100 };
   const of = { kind: "url", url: database.connectionString } as const;
   const log = { level: "silent" } as const;
   const server = await startServer({ address: "127.0.0.1:0", database: of, log, health });
   try {
     const said = async () => (await fetch(`http://${server.address}/healthz`)).text();
-    // Of this one every sweep is late, and it is sent calls as ever.
-    await expect.poll(said, { timeout: 20_000 }).toMatch(/the integrity sweep of this server/);
+    // This one allows no age of a round, and is sent calls as ever.
+    await expect.poll(said, { timeout: 20_000 }).toMatch(/consistency check began \d+ minutes ago/);
     expect((await fetch(`http://${server.address}/readyz`)).status).toBe(200);
     const other = await fetch(`http://${supervisor.address}/healthz`);
     expect(await other.json()).toEqual({ status: "ok", reasons: [] });
@@ -135,7 +135,7 @@ describe("the health", () => {
   const nothing: Overdue = { now: 10_000, rows: noneOverdue(), oldestAt: null, unowned: [] };
   const unowned = [{ region: "eu", partitions: 3 }];
 
-  const since = (unownedMs: number, sweepAgeMs = 0) => ({ unownedMs, sweepAgeMs });
+  const since = (unownedMs: number, consistencyAgeMs = 0) => ({ unownedMs, consistencyAgeMs });
 
   it("is ok when nothing is overdue and everything owned, or not owned for a moment only", () => {
     expect(healthOf(nothing, since(0), HEALTH_DEFAULTS)).toEqual({ status: "ok", reasons: [] });
@@ -151,7 +151,7 @@ describe("the health", () => {
       '3 partitions of region "eu" are without owner: start drover supervisor --region eu, or see why its supervisor hangs',
     ]);
     expect(healthOf(nothing, since(0, 2 * 3_600_000), HEALTH_DEFAULTS).reasons).toEqual([
-      "the integrity sweep of this server has not come round for 120 minutes, 60 are allowed: see `sweep.failed` in its log, or start one more server to share the work",
+      "the last whole round of this server's consistency check began 120 minutes ago, 60 are allowed: see `consistency.failed` in its log, or start one more server to share the work",
     ]);
   });
 });

@@ -14,7 +14,8 @@ afterAll(() => hand?.close());
 
 /** As if its calls were so much older. */
 async function age(key: string, by: string): Promise<void> {
-  const shift = "update idempotency set expires_at = expires_at - $2::interval where key = $1";
+  const shift =
+    "update drover.idempotency set expires_at = expires_at - $2::interval where key = $1";
   await hand.query(shift, [key, by]);
 }
 

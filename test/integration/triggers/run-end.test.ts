@@ -37,9 +37,9 @@ beforeAll(async () => {
   plane = await openQuietPlane(database.connectionString);
 });
 beforeEach(async () => {
-  await hand.query("delete from trigger_end");
-  await hand.query("delete from trigger");
-  await hand.query("delete from trigger_refusal");
+  await hand.query("delete from drover.trigger_end");
+  await hand.query("delete from drover.trigger");
+  await hand.query("delete from drover.trigger_refusal");
 });
 afterAll(async () => {
   await plane?.close();
@@ -112,11 +112,11 @@ function looker(
 
 const runsOf = (name: string) =>
   hand.query<{ id: string; key: string; input_json: string | null; labels: object }>(
-    "select id, key, input_json, labels from run where workflow = $1 order by id",
+    "select id, key, input_json, labels from drover.run where workflow = $1 order by id",
     [name],
   );
-const waiting = async () => (await hand.query("select from trigger_end")).length;
-const refusals = () => plane.store.triggers.refusals(plane.namespace.id, null, 10);
+const waiting = async () => (await hand.query("select from drover.trigger_end")).length;
+const refusals = () => plane.store.lists.refusals(plane.namespace.id, null, 10);
 
 describe("a run that ends", () => {
   test("sets off a run with what the mapping makes of it", async () => {
@@ -211,7 +211,7 @@ describe("exactly once", () => {
     await ended(build);
     await Promise.all([looker().lookOnce(), looker().lookOnce()]);
     await hand.query(
-      "insert into trigger_end (partition, namespace_id, trigger, run_id) select r.partition, 1, $1, r.id from run as r where r.workflow = $2",
+      "insert into drover.trigger_end (partition, namespace_id, trigger, run_id) select r.partition, 1, $1, r.id from drover.run as r where r.workflow = $2",
       [`after-${build.name}`, build.name],
     );
     await follow(build.name, deploy.name, { input: { other: true } });
@@ -227,7 +227,7 @@ describe("exactly once", () => {
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away"));
     await looker({ schedule: away }).lookOnce();
     expect([await runsOf(deploy.name), await waiting(), await refusals()]).toEqual([[], 1, []]);
-    await hand.query("update trigger_end set next_at = now()");
+    await hand.query("update drover.trigger_end set next_at = now()");
     await looker().lookOnce();
     expect([(await runsOf(deploy.name)).length, await waiting()]).toEqual([1, 0]);
   });

@@ -150,7 +150,7 @@ describe("a webhook", () => {
     expect(second?.body).toBe(first?.body);
     expect(second?.headers["drover-event-id"]).toBe(first?.headers["drover-event-id"]);
     const all = { states: [], hook: null, limit: 10, after: null };
-    const list = () => plane.store.outbox.deliveries(plane.namespace.id, all);
+    const list = () => plane.store.lists.deliveries(plane.namespace.id, all);
     await expect.poll(async () => (await list())[0]?.state).toBe("delivered");
     expect(await list()).toMatchObject([{ tries: 2, error: null }]);
   });
@@ -163,7 +163,7 @@ describe("a webhook", () => {
     const agent = testAgent(first);
     await agent.report(await agent.take(), done);
     const all = { states: [], hook: null, limit: 10, after: null };
-    const shown = async () => (await first.store.outbox.deliveries(first.namespace.id, all))[0];
+    const shown = async () => (await first.store.lists.deliveries(first.namespace.id, all))[0];
     await expect.poll(shown, { timeout: 10_000 }).toMatchObject({
       tries: 1,
       error: expect.stringContaining("--allow-local-webhooks"),
@@ -237,6 +237,6 @@ describe("escalations of one cause", () => {
 /** The last webhooks of each cause were made a minute ago. */
 async function aMinuteLater(): Promise<void> {
   const hand = await openHand(database.connectionString);
-  await hand.query("update delivery set created_at = created_at - interval '1 minute'");
+  await hand.query("update drover.delivery set created_at = created_at - interval '1 minute'");
   await hand.close();
 }

@@ -1,7 +1,7 @@
 // A run whose passes always throw, or whose tasks cannot be made, is alone with that: G20.
 
 import type { FaultRecord } from "../history.ts";
-import { type Facts, stepName } from "./facts.ts";
+import { callsTo, type Facts, stepName } from "./facts.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
 import { dueFrom, isOfLane } from "./supervision.ts";
 import type { Finding } from "./violation.ts";
@@ -14,13 +14,14 @@ const FAILED = /^its handling has failed (\d+) times in a row/;
 
 /**
  * G20. While every pass of one run throws, each intervention in another run comes no more than
- * `besideMs` after the latest moment that G8 allows, and its rows are tried no sooner than they
- * have rested. While the tasks of one run cannot be made, those of others are handed out. That all
- * of them end says G10.
+ * `besideMs` after the latest moment that G8 allows, its rows are tried no sooner than they have
+ * rested, and no report about another run is refused as a defect. While the tasks of one run cannot
+ * be made, those of others are handed out. That all of them end says G10.
  */
 export function* failsAlone(facts: Facts): Iterable<Finding> {
   yield* actsInTime(facts);
   yield* restsMeanwhile(facts);
+  yield* takesReportsOfOthers(facts);
   yield* handsOutOthers(facts);
 }
 
@@ -69,6 +70,23 @@ function* restsMeanwhile(facts: Facts): Iterable<Finding> {
     const text = `a row of run ${runId} was tried ${failures} times within ${tookMs} ms, and ${leastMs} ms are the least: it did not rest`;
     yield { runId, text };
   }
+}
+
+/** Though they were stored in one transaction with one of the run that fails. */
+function* takesReportsOfOthers(facts: Facts): Iterable<Finding> {
+  const begun = begunOf(facts, "always-fails");
+  if (!begun) return;
+  for (const call of callsTo(facts, "Complete"))
+    for (const [place, { token }] of call.request.results.entries()) {
+      const isRefused = call.answers.some(({ answer }) => {
+        const said = answer.kind === "completed" ? answer.answers[place] : undefined;
+        return said?.kind === "refused" && said.reason === "INTERNAL";
+      });
+      if (!isRefused || facts.failing.has(token.runId)) continue;
+      const { runId } = token;
+      const text = `a report about run ${runId} was refused as a defect, while every pass of run ${begun.target} failed`;
+      yield { runId, text };
+    }
 }
 
 function* handsOutOthers(facts: Facts): Iterable<Finding> {

@@ -13,8 +13,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "results taken one by one",
     file: "dispatch/dispatch.ts",
-    find: "options.advance.admit(request.results.length);",
-    replace: "",
+    find: "options.advance.admit(request.results.length, () =>",
+    replace: "((submit: () => Promise<readonly ResultAnswer[]>) => submit())(() =>",
     why: "a call that is refused for want of room has stored some of its results",
   },
   {
@@ -168,8 +168,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "a bad event takes its flight with it",
     file: "flights.ts",
-    find: "if (board.length === 1 || isAway(error)) {",
-    replace: "if (board.length >= 1) {",
+    find: "if (batch.length === 1 || isAway(error)) {",
+    replace: "if (batch.length >= 1) {",
     why: "one run whose passes always throw fails the events of all runs that fly with it",
   },
   {
@@ -199,12 +199,5 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     find: "if (known && known.untilMs > nowMs) {",
     replace: "if (known && known.untilMs === Number.NaN) {",
     why: "a row rests longer than its failures say, and its history tells of failures that were not",
-  },
-  {
-    name: "end of a run not counted",
-    file: "store/memory/write.ts",
-    find: "countRun(tables, row, state.kind, now);",
-    replace: "",
-    why: "an overview shows fewer runs that ended than there are",
   },
 ];

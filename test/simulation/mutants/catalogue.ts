@@ -4,6 +4,7 @@
 // A mutant is a piece of a source file and what stands there instead. The piece must be in the file
 // exactly once; a test keeps that true, so a mutant cannot rot away unseen.
 import { LEAVING_MUTANTS } from "./catalogue-leaving.ts";
+import { PAGE_MUTANTS } from "./catalogue-pages.ts";
 import { WATCHING_MUTANTS } from "./catalogue-watching.ts";
 
 export interface Mutant {
@@ -36,16 +37,9 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "acknowledged before the commit",
     file: "flights.ts",
-    find: "for (const passenger of board) passenger.reject(told);",
-    replace: 'for (const passenger of board) passenger.resolve({ kind: "done" } as never);',
+    find: "for (const pending of batch) pending.reject(told);",
+    replace: 'for (const pending of batch) pending.resolve({ kind: "done" } as never);',
     why: "a report is acknowledged whose transaction has failed",
-  },
-  {
-    name: "due row forgotten",
-    file: "store/memory/write.ts",
-    find: "for (const { step, due } of changes.dueNew) tables.due.insert({ runId, partition, step, due });",
-    replace: "",
-    why: "nothing ever wakes a step that backs off",
   },
   {
     name: "notification the only wake-up",
@@ -171,7 +165,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "slot not given back",
     file: "scheduler/slots.ts",
-    find: 'if (endsIn(before.run, after.run)) return [{ ...more, does: "leave" }];',
+    find: 'if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];',
     replace: "void endsIn;",
     why: "a run that has ended keeps its slot, and who waits for it never begins",
   },
@@ -267,6 +261,7 @@ export const MUTANTS: readonly Mutant[] = [
     replace: "oldest: () => Math.max(...begunBefore),",
     why: "claims pass over what was written by a transaction that began early and committed late",
   },
+  ...PAGE_MUTANTS,
   ...LEAVING_MUTANTS,
   ...WATCHING_MUTANTS,
 ];

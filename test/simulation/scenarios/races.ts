@@ -137,7 +137,7 @@ export const RACES: Readonly<Record<number, Race>> = {
         "costs a batch of runs hardly more commits than one run",
       ],
       "integration/control-plane/map.test.ts": [
-        "of ten thousand items ends, having loaded as many step rows for each as one of ten",
+        "of ten thousand items ends, having loaded as many pages for each as one of ten",
       ],
     },
   },
@@ -146,7 +146,7 @@ export const RACES: Readonly<Record<number, Race>> = {
     scenarios: 2,
     tests: {
       "integration/control-plane/cost.test.ts": [
-        "writes a row once for each thing that happens to it, and no due row",
+        "writes the page of its run once for each thing that happens, and a row of each task",
       ],
       "unit/watches.test.ts": ["looks again at once when a moment came while a look was under way"],
     },

@@ -11,8 +11,7 @@ import type { Step } from "../../../server/core/model.ts";
 import { createChance } from "../../../server/rehearsal/chance.ts";
 import type { VirtualProcess } from "../../../server/rehearsal/virtual-process.ts";
 import { createVirtualTime } from "../../../server/rehearsal/virtual-time.ts";
-import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
-import type { Store } from "../../../server/store/store.ts";
+import { createMemoryStore, type MemoryStore } from "../../../server/store/memory/memory-store.ts";
 import { workflow } from "../../support/core-world.ts";
 import { startAgent } from "../agent.ts";
 import { checkHistory } from "../checker/check-history.ts";
@@ -187,7 +186,7 @@ export function flow(
 }
 
 /** "", or what has neither ended nor is with a person. */
-async function untilAtRest({ time }: World, store: Store): Promise<string> {
+async function untilAtRest({ time }: World, store: MemoryStore): Promise<string> {
   const untilMs = time.now() + REST_MS_MAX;
   for (;;) {
     const { unsettled } = await atRest(store, NAMESPACES, []);
@@ -198,7 +197,7 @@ async function untilAtRest({ time }: World, store: Store): Promise<string> {
 
 function stageOf(
   world: World & { readonly faults: ScriptedFaults },
-  store: Store,
+  store: MemoryStore,
   witness: StoreWitness,
   setStoreUp: (up: boolean) => void,
 ): Stage {
@@ -279,7 +278,7 @@ function processOf(which: VirtualProcess | ServerProcess): VirtualProcess | null
   return "process" in which ? which.process() : which;
 }
 
-async function lookAt(store: Store, witness: StoreWitness, runId: string): Promise<Look> {
+async function lookAt(store: MemoryStore, witness: StoreWitness, runId: string): Promise<Look> {
   const all = { attempts: true, interventions: true, escalations: true };
   const detail = await store.reads.runDetail(runId, all);
   if (!detail) throw new Error(`there is no run ${runId}`);

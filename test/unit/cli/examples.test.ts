@@ -30,7 +30,7 @@ function verbsOf(command: Command, name = ""): readonly Verb[] {
   return acts ? [[name, command], ...under] : under;
 }
 
-const names = verbsOf(createProgram("0", () => {})).map(([name]) => name);
+const names = verbsOf(await createProgram("0", () => {})).map(([name]) => name);
 
 /** As a shell would split it, from the word drover on, up to a pipe. */
 function wordsOf(example: string): readonly string[] {
@@ -51,7 +51,7 @@ describe("the examples of", () => {
     const examples = EXAMPLES[name] ?? [];
     expect(examples).not.toEqual([]);
     for (const example of examples.filter((one) => !/\$\(|<\(/.test(one))) {
-      const program = createProgram("0", () => {});
+      const program = await createProgram("0", () => {});
       let taken = "";
       for (const [of, verb] of verbsOf(program))
         verb.action((...given) => {

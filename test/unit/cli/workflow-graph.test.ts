@@ -11,7 +11,8 @@ import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts"
 import { Graphviz } from "@hpcc-js/wasm-graphviz";
 import { describe, expect, test } from "vitest";
 import { checkText } from "../../../cli/check-text.ts";
-import { graphFormats, graphText } from "../../../cli/graph/formats.ts";
+import { graphFormats } from "../../../cli/graph/format-names.ts";
+import { graphText } from "../../../cli/graph/formats.ts";
 import { legendOf } from "../../../cli/graph/legend.ts";
 import { xml } from "../../../cli/graph/svg.ts";
 import {

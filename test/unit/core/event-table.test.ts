@@ -7,7 +7,6 @@ import {
   eventStateOf,
   type TableEvent,
 } from "../../../server/core/event-table.ts";
-import { NOTHING_FOUND } from "../../../server/core/examine.ts";
 import { movingSide } from "../../../server/core/model.ts";
 import type { Held } from "../../support/core-rows.ts";
 import {
@@ -303,7 +302,6 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
       world.advance(state.deadline - world.now());
     return { kind: "run-moment" };
   },
-  integrity: () => ({ kind: "integrity", found: NOTHING_FOUND }),
 };
 
 /** The moment of the step, when it has come; null: it stands still. */

@@ -29,7 +29,7 @@ import {
   workflow,
 } from "../../support/core-world.ts";
 import { EXPLAINED } from "../../support/explained-states.ts";
-import { NO_SIGNS, seenOf } from "../../support/seen-run.ts";
+import { NO_SIGNS, nextTimeOf, seenOf } from "../../support/seen-run.ts";
 
 function explained(world: World, signs: Signs = NO_SIGNS): Explanation {
   return explain(world.plan, seenOf(world, signs));
@@ -49,9 +49,8 @@ describe("every state that is not final is explained", () => {
     expect([world.run().state.kind, step[row.side].kind]).toEqual([row.run, row.state]);
     const wait = waitOf(world, row.step);
     expect(wait).toMatchObject({ side: row.side, waitsFor: row.waitsFor });
-    const state = step[row.side];
-    const next = "wakeAt" in state ? { what: row.next, at: state.wakeAt } : null;
-    expect(wait.next).toEqual(next);
+    const at = nextTimeOf(step[row.side]);
+    expect(wait.next).toEqual(at === null ? null : { what: row.next, at });
     expect(wait.actions.map(({ kind }) => kind)).toEqual(row.actions);
     expect(wait.since).toBeGreaterThanOrEqual(START);
     expect(wait.since).toBeLessThan(world.now());
@@ -278,8 +277,12 @@ test("a task with an agent tells its last beat, and how far it came since when",
   expect(waitOf(world, "a", signs)).toMatchObject({
     waitsFor: { lastBeatAt: START + 5_000, progress: { text: "p7", since: START + 5_000 } },
     since: START,
+    next: { what: "check-lease", at: START + 35_000 },
   });
-  expect(waitOf(world, "a")).toMatchObject({ waitsFor: { lastBeatAt: null, progress: null } });
+  expect(waitOf(world, "a")).toMatchObject({
+    waitsFor: { lastBeatAt: null, progress: null },
+    next: { what: "check-lease", at: START + 30_000 },
+  });
 });
 
 describe("a question whose deadline answers", () => {

@@ -52,15 +52,28 @@ test("a lost task goes to another session than the one that lost it, for a while
   expect(world.tryClaim("a", "lost 1")).toBeDefined();
 });
 
-test("a heartbeat puts the end of the lease off; its moment only moves", () => {
+test("a heartbeat puts the end of the lease off, and moves nothing of it", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a");
+  const leased = world.step("a");
   world.advance(20_000);
   world.beat();
   world.advance(10_000);
   world.fire("a");
-  expect(world.step("a").forward).toMatchObject({ kind: "LEASED", wakeAt: world.now() + 20_000 });
+  expect(world.step("a")).toEqual(leased);
   expect(world.interventions("lease")).toEqual([]);
+  expect(world.nextMoment()).toEqual({ at: world.now() + 20_000, step: 0 });
+  world.fireNext();
+  expect(world.step("a").forward.kind).toBe("READY");
+});
+
+test("a lease is looked at by itself at the end of its attempt, whatever its session does", () => {
+  const world = createWorld(workflow({ a: { timeouts: { attemptMs: 70_000 } } }));
+  const { grantedAt } = world.claim("a");
+  world.advance(52_500);
+  world.beat();
+  world.fire("a");
+  expect(world.step("a").forward).toMatchObject({ wakeAt: grantedAt + 70_000 });
 });
 
 test("silence counts only while somebody could have heard a heartbeat", () => {
@@ -69,10 +82,13 @@ test("silence counts only while somebody could have heard a heartbeat", () => {
   world.advance(10 * HEARTBEAT_MS);
   const watchingSince = world.now() - 1_000;
   world.fire("a", { watchingSince });
-  expect(world.step("a").forward).toMatchObject({
-    kind: "LEASED",
-    wakeAt: watchingSince + HEARTBEAT_MS,
-  });
+  expect(world.step("a").forward.kind).toBe("LEASED");
+  world.advance(HEARTBEAT_MS - 1_001);
+  world.fire("a", { watchingSince });
+  expect(world.step("a").forward.kind).toBe("LEASED");
+  world.advance(1);
+  world.fire("a", { watchingSince });
+  expect(world.interventions("lease")).toMatchObject([{ dueAt: watchingSince + HEARTBEAT_MS }]);
 });
 
 test("the third loss in a row is poison: a person is asked", () => {

@@ -23,7 +23,7 @@ test("it is marked once its time has passed, with its evidence, and not before",
   world.fire("a", { usual });
   expect(leaseOf(world)).toMatchObject({
     suspectAt: world.now(),
-    wakeAt: granted + HEARTBEAT_MS,
+    wakeAt: leaseOf(world).attemptBy,
     cancel: { kind: "none" },
   });
   expect(world.interventions("slow")).toMatchObject([
@@ -35,14 +35,39 @@ test("it is marked once its time has passed, with its evidence, and not before",
 });
 
 test("what is usual was learned after its wake-up had been set: it is due at that, not before", () => {
-  const world = createWorld(workflow({ a: {} }));
-  world.claim("a");
+  const world = createWorld(workflow({ a: { timeouts: { stallMs: 30_000 } } }));
+  const { grantedAt } = world.claim("a");
   const { wakeAt } = leaseOf(world);
+  expect(wakeAt).toBe(grantedAt + 30_000);
   world.advance(20_000);
-  world.beat();
+  world.beat("s1", true);
   world.advance(10_500);
   world.fire("a", { usual });
   expect(world.interventions("slow")).toMatchObject([{ dueAt: wakeAt, actedAt: world.now() }]);
+});
+
+test("while nothing is usual, it is looked at after a half and three quarters of its time", () => {
+  const world = createWorld(workflow({ a: { timeouts: { attemptMs: 80_000 } } }));
+  const { grantedAt } = world.claim("a");
+  expect(leaseOf(world).wakeAt).toBe(grantedAt + 40_000);
+  for (const seconds of [20, 40, 60]) {
+    world.advance(20_000);
+    world.beat();
+    world.fire("a");
+    expect(leaseOf(world).wakeAt).toBe(grantedAt + Math.min(2 * seconds, seconds + 20) * 1_000);
+  }
+  expect(leaseOf(world).suspectAt).toBeNull();
+});
+
+test("what others of its step take may become known while it runs: then it is marked", () => {
+  const world = createWorld(workflow({ a: { timeouts: { attemptMs: 80_000 } } }));
+  world.claim("a");
+  for (const known of [false, true]) {
+    world.advance(20_000);
+    world.beat();
+    world.fire("a", known ? { usual } : {});
+    expect(world.interventions("slow")).toHaveLength(known ? 1 : 0);
+  }
 });
 
 test("it is marked once, however long it goes on, and then succeeds as any other", () => {

@@ -68,7 +68,7 @@ test("an attempt that makes progress is left alone, and its moment moves", () =>
   expect(world.step("a").forward).toMatchObject({
     kind: "LEASED",
     cancel: { kind: "none" },
-    wakeAt: world.now() + 10_000,
+    wakeAt: world.now() + timeouts.stallMs,
   });
 });
 

@@ -103,7 +103,7 @@ describe("the deadline of a run", () => {
   test("tells what is leased to stop, and waits for it", () => {
     const world = createWorld(workflow({ a: { compensate: undo } }, { timeoutMs: 20_000 }));
     const held = world.claim("a");
-    world.fireNext();
+    world.advance(20_000);
     world.fireRun();
     expect(world.step("a").forward).toMatchObject({
       kind: "LEASED",

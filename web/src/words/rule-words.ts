@@ -13,7 +13,7 @@ export const ruleMeanings: Readonly<Record<string, string>> = {
   "queue-circuit": "a task failed for all agents",
   "agent-circuit": "one agent failed where others do not",
   "late-effect": "a success came too late",
-  integrity: "rows did not fit",
+  integrity: "derived rows differed from the state",
   failing: "the handling of a run fails again and again",
   total: "a step has used up its time",
   deadline: "a run has used up its time",

@@ -3,7 +3,7 @@
 -- name: mark_agents
 -- In key order. What a server has not seen itself stays as it is. Who was silent is no more once it has
 -- called since. HOT: no index on what changes, unless a session was silent.
-insert into agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
+insert into drover.agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
   seen_at, succeeded_at, called_at)
 select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.labels::jsonb,
   u.queues::jsonb, u.tasks::jsonb, $1::text, now() - u.ago_ms * interval '1 millisecond',
@@ -38,10 +38,10 @@ with said as (
 found as materialized (
   select a.session, s.since
   from said as s
-  join agent as a on a.session = s.session
-  left join agent_session as b on b.session = s.session
+  join drover.agent as a on a.session = s.session
+  left join drover.agent_session as b on b.session = s.session
   cross join lateral (
-    select (select true from lease as l where l.session = s.session limit 1) as holds
+    select (select true from drover.lease as l where l.session = s.session limit 1) as holds
   ) as h
   where a.silent_since is null
     and date_trunc('milliseconds', coalesce(a.called_at, a.first_seen_at)) <= s.since and case
@@ -51,7 +51,7 @@ found as materialized (
   order by a.session
   for update of a
 )
-update agent as a
+update drover.agent as a
 set silent_since = f.since
 from found as f
 where a.session = f.session;
@@ -61,7 +61,7 @@ where a.session = f.session;
 -- lease_session.
 with page as (
   select a.*
-  from agent as a
+  from drover.agent as a
   where a.namespace_id = $1::integer
     and ($2::text is null or a.agent_id = $2::text)
     and ($3::text is null or a.session = decode($3::text, 'hex'))
@@ -73,39 +73,40 @@ select encode(a.session, 'hex') as session, a.agent_id, a.agent_version, a.label
   a.server, a.first_seen_at, a.seen_at, a.succeeded_at, a.silent_since,
   s.last_beat_at,
   (select count(*) from (
-    select from lease as l where l.session = a.session limit $7::integer
+    select from drover.lease as l where l.session = a.session limit $7::integer
   ) as counted)::integer as held
 from page as a
-left join agent_session as s on s.session = a.session
+left join drover.agent_session as s on s.session = a.session
 order by a.agent_id, a.session;
 
 -- name: held_tasks
--- Plan: lease_session; run by key.
+-- With the page of each, which says the rest. Plan: lease_session; run, run_page by key.
 with held as materialized (
   select l.*
-  from lease as l
+  from drover.lease as l
   where l.session = decode($1::text, 'hex')
   order by l.granted_at, l.run_id, l.step_no
   limit $2::integer
 )
-select l.run_id, l.step_no, l.kind, l.fence, l.attempt, l.granted_at, l.attempt_by, l.progress,
-  l.progress_at, l.cancel, n.queue, n.task, r.workflow, r.definition_id
+select l.run_id, l.step_no, n.queue, n.task, r.workflow, r.definition_id, (
+  select p.state from drover.run_page as p where p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
+) as page
 from held as l
-join lane as n on n.id = l.lane
+join drover.lane as n on n.id = l.lane
 cross join lateral (
-  select x.workflow, x.definition_id from run as x where x.id = l.run_id offset 0
+  select x.workflow, x.definition_id from drover.run as x where x.id = l.run_id offset 0
 ) as r
 order by l.granted_at, l.run_id, l.step_no;
 
 -- name: forget_agents
 -- Sessions that have not called for $2 ms and hold nothing. Plan: lease_session.
 with gone as (
-  delete from agent as a
+  delete from drover.agent as a
   where a.session in (
     select o.session
-    from agent as o
+    from drover.agent as o
     left join lateral (
-      select true as holds from lease as l where l.session = o.session limit 1
+      select true as holds from drover.lease as l where l.session = o.session limit 1
     ) as h on true
     where o.seen_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
     limit $1::integer

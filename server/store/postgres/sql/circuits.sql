@@ -2,7 +2,7 @@
 
 -- name: count_ends
 -- In key order: servers add to the same rows.
-insert into circuit_end as e (lane, agent_id, at, good, bad, runs, last_at)
+insert into drover.circuit_end as e (lane, agent_id, at, good, bad, runs, last_at)
 select u.lane, u.agent_id,
   date_bin('5 seconds', now() - u.ago_ms * interval '1 millisecond', timestamptz 'epoch') as at,
   sum(u.good), sum(u.bad), coalesce((array_agg(distinct u.run) filter (where u.run is not null))[1:2], '{}'),
@@ -28,7 +28,7 @@ set good = e.good + excluded.good, bad = e.bad + excluded.bad,
 -- name: outages_of_late
 -- What moves the end of a total.
 select o.lane, o.opened_at, o.closed_at
-from circuit_outage as o
+from drover.circuit_outage as o
 where o.closed_at is null or o.closed_at > now() - interval '1 day'
 order by o.opened_at desc
 limit 1000;
@@ -37,13 +37,13 @@ limit 1000;
 -- All that a claim may have to know: read when it has changed.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
-from circuit as c
+from drover.circuit as c
 where c.state <> 0 or c.forced is not null
 order by c.lane, c.agent_id;
 
 -- name: all_cordons
 select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
-from cordon as o
+from drover.cordon as o
 order by o.namespace_id, o.kind, o.name;
 
 -- name: circuit_tallies
@@ -53,9 +53,9 @@ select e.lane, e.agent_id, sum(e.good)::integer as good, sum(e.bad)::integer as 
   max(e.last_at) as last_at, min(e.runs[1]::text) as one_run,
   max(e.runs[cardinality(e.runs)]::text) as other_run
 from unnest($1::integer[]) as u (lane)
-join circuit_end as e on e.lane = u.lane
-left join circuit as q on q.lane = e.lane and q.agent_id = ''
-left join circuit as a on a.lane = e.lane and a.agent_id = e.agent_id
+join drover.circuit_end as e on e.lane = u.lane
+left join drover.circuit as q on q.lane = e.lane and q.agent_id = ''
+left join drover.circuit as a on a.lane = e.lane and a.agent_id = e.agent_id
 cross join lateral (
   select greatest(now() - $2::bigint * interval '1 millisecond', q.changed_at, a.changed_at) as since
 ) as f
@@ -64,22 +64,27 @@ group by e.lane, e.agent_id
 order by e.lane, e.agent_id;
 
 -- name: circuits_of_lanes
--- With how the task that tries has ended: a lease and its attempt are never there both, nor neither.
--- Plan: circuit, lease, attempt by key.
+-- With where it stands how the task that tries has ended, once its lease is gone: the page of its step, and
+-- the attempts of its fence that are in it no more. Plan: circuit, lease, run_page, attempt_log by key.
 select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests,
   c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.trial_run, c.trial_step, c.trial_fence,
-  l.run_id is not null as is_out, a.outcome, a.class, a.ended_at
+  encode(c.trial_secret, 'hex') as trial_secret, l.run_id is not null as is_out, a.page, a.logged
 from unnest($1::integer[]) as u (lane)
-left join circuit as c on c.lane = u.lane
-left join lease as l on l.run_id = c.trial_run and l.step_no = c.trial_step
+left join drover.circuit as c on c.lane = u.lane
+left join drover.lease as l on l.run_id = c.trial_run and l.step_no = c.trial_step
   and l.secret = c.trial_secret
 left join lateral (
-  select x.outcome, x.class, x.ended_at
-  from attempt as x
-  where x.run_id = c.trial_run and x.step_no = c.trial_step and x.fence = c.trial_fence
-    and x.secret = c.trial_secret and x.kind = any ($2::smallint[])
-  limit 1
-) as a on true
+  select
+    (
+      select p.state from drover.run_page as p
+      where p.run_id = c.trial_run and p.no = drover.page_of(c.trial_step)
+    ) as page,
+    array(
+      select x.attempt
+      from drover.attempt_log as x
+      where x.run_id = c.trial_run and x.step_no = c.trial_step and x.fence = c.trial_fence
+    ) as logged
+) as a on l.run_id is null
 order by u.lane, c.agent_id;
 
 -- name: take_trials
@@ -88,12 +93,12 @@ with mine as (
   select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
   from unnest($1::integer[], $2::text[], $3::bigint[], $4::uuid[], $5::integer[], $6::integer[], $7::text[])
     as u (lane, agent_id, version, run_id, step_no, fence, secret)
-  join circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
+  join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
   where c.state = 1 and c.forced is null and c.until <= now()
   for update of c skip locked
 )
-update circuit as c
-set state = 2, until = null, version = nextval('circuit_version'), changed_at = now(),
+update drover.circuit as c
+set state = 2, until = null, version = nextval('drover.circuit_version'), changed_at = now(),
   trial_run = m.run_id, trial_step = m.step_no, trial_fence = m.fence,
   trial_secret = decode(m.secret, 'hex')
 from mine as m
@@ -102,14 +107,14 @@ returning c.lane, c.agent_id;
 
 -- name: change_circuits
 -- Compare and set; a circuit without a row is version 0.
-insert into circuit as c (lane, agent_id, state, since, until, rests, saw)
+insert into drover.circuit as c (lane, agent_id, state, since, until, rests, saw)
 select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
   u.rests, u.saw
 from unnest($1::integer[], $2::text[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bigint[],
   $7::smallint[], $8::text[])
   as u (lane, agent_id, before, state, since, until, rests, saw)
 where u.before = 0 or exists (
-  select from circuit as x
+  select from drover.circuit as x
   where x.lane = u.lane and x.agent_id = u.agent_id and x.version = u.before
 )
 order by u.lane, u.agent_id
@@ -126,32 +131,32 @@ returning c.lane, c.agent_id, c.version;
 
 -- name: intervene_in_circuits
 -- Kept with a run that it was decided by; its version tells it apart.
-insert into intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
+insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
   to_timestamp(u.due_at / 1e3::float8), now(), $9::uuid, $10::bigint, r.namespace_id
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::text[],
   $7::text[], $8::bigint[])
   as u (run_id, step_no, fence, rule, n, saw, did, due_at)
-join run as r on r.id = u.run_id
+join drover.run as r on r.id = u.run_id
 on conflict (run_id, step_no, fence, rule, n) do nothing;
 
 -- name: end_outages
 -- After circuits of these lanes have changed, in the same transaction.
-update circuit_outage as o
+update drover.circuit_outage as o
 set closed_at = now()
 from unnest($1::integer[]) as u (lane)
 where o.lane = u.lane and o.closed_at is null
-  and not exists (select from open_lane as c where c.lane = u.lane);
+  and not exists (select from drover.open_lane as c where c.lane = u.lane);
 
 -- name: begin_outages
 -- The same, for lanes of which nothing goes through from now on.
-insert into circuit_outage (lane, opened_at)
+insert into drover.circuit_outage (lane, opened_at)
 select c.lane, now()
-from open_lane as c
+from drover.open_lane as c
 where c.lane = any ($1::integer[])
   and not exists (
-    select from circuit_outage as o where o.lane = c.lane and o.closed_at is null
+    select from drover.circuit_outage as o where o.lane = c.lane and o.closed_at is null
   )
 on conflict (lane, opened_at) do update set closed_at = null;
 
@@ -159,16 +164,16 @@ on conflict (lane, opened_at) do update set closed_at = null;
 -- A lane, and those of its task for single versions of agents.
 select $1::integer as lane
 union all
-select v.lane from version_lane as v where v.base = $1::integer;
+select v.lane from drover.version_lane as v where v.base = $1::integer;
 
 -- name: force_circuit
 -- Nothing, if it is said already.
-insert into circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
+insert into drover.circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
 select o.lane, $2::text, $3::smallint, $4::text, $5::text, now()
 from (
   select $1::integer as lane
   union all
-  select v.lane from version_lane as v where v.base = $1::integer
+  select v.lane from drover.version_lane as v where v.base = $1::integer
 ) as o
 on conflict (lane, agent_id) do update
 set version = excluded.version, changed_at = now(), forced = excluded.forced,
@@ -177,17 +182,17 @@ where c.forced is distinct from excluded.forced;
 
 -- name: release_circuit
 -- It begins closed, and what was counted before counts no more.
-update circuit
-set version = nextval('circuit_version'), changed_at = now(), forced = null, forced_by = null,
+update drover.circuit
+set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = 0, since = null, until = null, rests = 0,
   trial_run = null, trial_step = null, trial_fence = null, trial_secret = null
 where agent_id = $2::text and forced is not null
-  and (lane = $1::integer or lane in (select v.lane from version_lane as v where v.base = $1::integer));
+  and (lane = $1::integer or lane in (select v.lane from drover.version_lane as v where v.base = $1::integer));
 
 -- name: circuit_by_key
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
-from circuit as c
+from drover.circuit as c
 where c.lane = $1::integer and c.agent_id = $2::text;
 
 -- name: list_circuits
@@ -195,9 +200,9 @@ where c.lane = $1::integer and c.agent_id = $2::text;
 -- is said of the lanes of all classes, and shown once. Plan: circuit by key.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at, l.queue, l.task, v.agent_version
-from circuit as c
-join lane as l on l.id = c.lane
-left join version_class as v on v.namespace_id = l.namespace_id and v.queue = l.queue
+from drover.circuit as c
+join drover.lane as l on l.id = c.lane
+left join drover.version_class as v on v.namespace_id = l.namespace_id and v.queue = l.queue
   and v.class = l.class
 where l.namespace_id = $1::integer and (c.state <> 0 or c.forced is not null)
   and (l.class = 0 or c.forced is null)
@@ -209,28 +214,28 @@ limit $4::integer;
 
 -- name: cordon
 -- Nothing, if it is cordoned already.
-insert into cordon (namespace_id, kind, name, cordoned_by, why)
+insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
 values ($1::integer, $2::smallint, $3::text, $4::text, $5::text)
 on conflict (namespace_id, kind, name) do nothing;
 
 -- name: uncordon
-delete from cordon
+delete from drover.cordon
 where namespace_id = $1::integer and kind = $2::smallint and name = $3::text
 returning name;
 
 -- name: cordons_of_namespace
 select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
-from cordon as o
+from drover.cordon as o
 where o.namespace_id = $1::integer
 order by o.kind, o.name;
 
 -- name: forget_circuit_ends
 -- What circuits are not judged by any more, in small batches. The table is small; no index is by time.
 with gone as (
-  delete from circuit_end as e
+  delete from drover.circuit_end as e
   where (e.lane, e.agent_id, e.at) in (
     select o.lane, o.agent_id, o.at
-    from circuit_end as o
+    from drover.circuit_end as o
     where o.at < now() - $2::bigint * interval '1 millisecond'
     limit $1::integer
   )
@@ -240,11 +245,11 @@ select count(*) = $1::integer as more from gone;
 
 -- name: forget_circuits
 -- Closed for a week; of an agent, a day after it could have tried and never did.
-delete from circuit as c
+delete from drover.circuit as c
 where c.forced is null and (
   (c.state = 0 and c.changed_at < now() - interval '7 days')
   or (c.state = 1 and c.agent_id <> '' and c.until < now() - interval '1 day')
 );
 
 -- name: forget_outages
-delete from circuit_outage where closed_at < now() - interval '7 days';
+delete from drover.circuit_outage where closed_at < now() - interval '7 days';

@@ -1,4 +1,4 @@
--- Claims: ready rows become leases. They touch no other table.
+-- Claims: tasks that are ready are handed out.
 
 -- name: lock_ready
 -- Up to `most` rows of each lane in its order; what another claim or a pass holds is skipped, and so
@@ -7,22 +7,22 @@
 -- run; one of a queue with limits always, which names the queue, until $3 says that this transaction has
 -- locked it. `moves`: a pin or a paused workflow has a say in where rows of its namespace go. A lane is
 -- walked in ranges (from priorities $4 and transactions $5 up to priorities $6), which leave out what is
--- dead (store/marks.ts). Plan: ready_lane, one probe a lane.
-select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue, r.run_id, r.partition, r.step_no, r.lane, r.priority, r.kind, r.fence, r.attempt, r.ready_at,
-  r.until, encode(r.avoid_session, 'hex') as avoid_session, r.avoid_until, r.attempt_ms, r.heartbeat_ms,
-  r.cancel_ms, r.stall_ms, r.plain
+-- dead (store/marks.ts). With the page of each row, locked with it: a page that somebody else holds is
+-- skipped, too. Plan: ready_lane, one probe a lane; run_page by key.
+select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue,
+  r.run_id, r.partition, r.step_no, r.lane, r.priority, r.no, r.version, r.wake_at, r.state
 from (
   select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
     u.lasts::smallint[] as lasts, l.namespace_id, s.queue,
-    exists (select from paused_workflow as p where p.namespace_id = l.namespace_id)
-      or exists (select from version_pin as v where v.namespace_id = l.namespace_id) as moves
+    exists (select from drover.paused_workflow as p where p.namespace_id = l.namespace_id)
+      or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id) as moves
   from unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[])
     as u (lane, most, priorities, firsts, lasts)
-  join lane as l on l.id = u.lane
+  join drover.lane as l on l.id = u.lane
   left join lateral (
     select bool_or(q.paused_at is not null) as paused,
       max(q.name) filter (where q.leases_max is not null or q.rate is not null) as queue
-    from queue as q
+    from drover.queue as q
     where q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
   ) as s on true
   where s.paused is not true
@@ -32,71 +32,31 @@ left join lateral (
   select c.*
   from unnest(w.priorities, w.firsts, w.lasts) as g (priority, first, last)
   cross join lateral (
-    select *
-    from ready as x
+    select x.run_id, x.partition, x.step_no, x.lane, x.priority, p.no, p.version,
+      nullif(p.wake_at, 'infinity') as wake_at, p.state
+    from drover.ready as x
+    join drover.run_page as p on p.run_id = x.run_id
+      and p.no = case when x.step_no < 512 then x.step_no / 32 else x.step_no end
     where x.lane = w.lane and (x.priority, x.ordered_by) >= (g.priority, g.first)
       and x.priority <= g.last and (w.queue is null or $3::boolean)
       and (x.until is null or x.until > now())
     order by x.priority, x.ordered_by, x.ordinal
     limit w.most
-    for update skip locked
+    for update of x skip locked
+    for no key update of p skip locked
   ) as c
   limit w.most
 ) as r on true;
-
--- name: grant_leases
--- Moves rows that this transaction has locked. The first look at a lease is at its silence, its end, its
--- stall, or when it is slow, whichever comes first. Plan: ready by key.
-with gone as (
-  delete from ready as r
-  using unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[], $6::text[],
-    $7::bigint[]) as u (run_id, step_no, fence, secret, session, agent_id, poll_seq)
-  where r.run_id = u.run_id and r.step_no = u.step_no and r.fence = u.fence
-  returning r.*, u.secret, u.session, u.agent_id, u.poll_seq,
-    least(now() + r.attempt_ms * interval '1 millisecond', r.until) as attempt_by
-)
-insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
-  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, stall_ms, slow_ms, progress_at, wake_at)
-select g.run_id, g.step_no, g.partition, g.lane, g.kind, g.fence, g.attempt, decode(g.secret, 'hex'),
-  decode(g.session, 'hex'), g.agent_id, g.poll_seq, now(), g.attempt_by, g.heartbeat_ms,
-  g.cancel_ms, g.stall_ms, g.slow_ms, now(), least(now() + g.heartbeat_ms * interval '1 millisecond',
-    g.attempt_by, now() + g.stall_ms * interval '1 millisecond',
-    now() + g.slow_ms * interval '1 millisecond')
-from gone as g
-returning run_id, step_no, granted_at, attempt_by;
-
--- name: insert_leases
--- Tasks that this transaction has made ready and hands out at once; as grant_leases otherwise.
-insert into lease (run_id, step_no, partition, lane, kind, fence, attempt, secret, session, agent_id,
-  poll_seq, granted_at, attempt_by, heartbeat_ms, cancel_ms, stall_ms, slow_ms, progress_at, wake_at)
-select u.run_id, u.step_no, u.partition, u.lane, u.kind, u.fence, u.attempt, decode(u.secret, 'hex'),
-  decode(u.session, 'hex'), u.agent_id, u.poll_seq, now(), a.attempt_by, u.heartbeat_ms,
-  u.cancel_ms, u.stall_ms, u.slow_ms, now(), least(now() + u.heartbeat_ms * interval '1 millisecond',
-    a.attempt_by, now() + u.stall_ms * interval '1 millisecond',
-    now() + u.slow_ms * interval '1 millisecond')
-from (
-  select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
-    unnest($3::smallint[]) as partition, unnest($4::integer[]) as lane, unnest($5::smallint[]) as kind,
-    unnest($6::integer[]) as fence, unnest($7::smallint[]) as attempt, unnest($8::text[]) as secret,
-    unnest($9::text[]) as session, unnest($10::text[]) as agent_id, unnest($11::bigint[]) as poll_seq,
-    unnest($12::bigint[]) as until, unnest($13::bigint[]) as attempt_ms,
-    unnest($14::integer[]) as heartbeat_ms, unnest($15::integer[]) as cancel_ms,
-    unnest($16::bigint[]) as stall_ms, unnest($17::bigint[]) as slow_ms
-) as u
-cross join lateral (
-  select least(now() + u.attempt_ms * interval '1 millisecond', to_timestamp(u.until / 1e3::float8))
-    as attempt_by
-) as a;
 
 -- name: undelivered_leases
 -- Of many sessions: a row of the question for each poll. Plan: lease_session.
 select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
 from unnest($1::text[], $2::bigint[]) as u (session, poll_seq)
-join lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq;
+join drover.lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq;
 
 -- name: mark_polled
 -- In key order. HOT: no index on what changes; gone 5 minutes after the last poll.
-insert into lane_poller (lane, node, seen_at)
+insert into drover.lane_poller (lane, node, seen_at)
 select u.lane, $1::uuid, now()
 from unnest($2::integer[]) as u (lane)
 order by u.lane
@@ -108,21 +68,27 @@ on conflict (lane, node) do update set seen_at = excluded.seen_at;
 -- circuits, unless $10 is null, a mark that is another one after any change that has been committed, and
 -- the lanes with a bad end within so many milliseconds; these tables are tiny. And up to $11 sessions that
 -- fell silent within $12 milliseconds.
--- Plan: ready_lane, run_open by key, agent_silent.
+-- Plan: ready_lane, run_page by key, agent_silent.
 select 0 as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
   null::text as first, null::text as oldest, null::text as incarnation, null::timestamptz as now,
   null::text as mark, null::integer[] as watched
 from unnest($1::integer[], $4::smallint[], $5::text[], $6::smallint[]) as w (lane, priority, first, last)
 where exists (
-  select from ready as r
+  select from drover.ready as r
   where r.lane = w.lane and (r.priority, r.ordered_by) >= (w.priority, w.first::xid8)
     and r.priority <= w.last and (r.until is null or r.until > now())
 )
-and not exists (select from paused_lane as p where p.lane = w.lane)
+and not exists (select from drover.paused_lane as p where p.lane = w.lane)
 union all
-select 1, null, o.run_id, o.version, null, null, null, null, null, null, null
-from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)
-join run_open as o on o.partition = u.partition and o.run_id = u.run_id
+select 1, null, o.run_id, ((split_part(o.state, E'\n', 1) || '}}')::json #>> '{h,v}')::integer, null, null, null, null, null,
+  null, null
+from (
+  select u.partition, u.run_id, 0 as no
+  from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)
+  offset 0
+) as u
+join drover.run_page as o on o.run_id = u.run_id and o.no = u.no and o.partition = u.partition
+where o.ended_at is null
 union all
 select 2, u.lane, null, null, u.priority, x.ordered_by::text,
   pg_snapshot_xmin(pg_current_snapshot())::text,
@@ -130,7 +96,7 @@ select 2, u.lane, null, null, u.priority, x.ordered_by::text,
 from unnest($7::integer[], $8::smallint[], $9::text[]) as u (lane, priority, mark)
 left join lateral (
   select r.ordered_by
-  from ready as r
+  from drover.ready as r
   where r.lane = u.lane and r.priority = u.priority and r.ordered_by >= u.mark::xid8
   order by r.ordered_by
   limit 1
@@ -139,24 +105,24 @@ union all
 select 3, null, null, null, null, null, null, null, now(),
   (
     select coalesce(sum(c.version), 0)::text || '/' || count(*)
-    from circuit as c
+    from drover.circuit as c
   ) || '/' || (
     select coalesce(sum(extract(epoch from o.cordoned_at)), 0)::text || '/' || count(*)
-    from cordon as o
+    from drover.cordon as o
   ) || '/' || (
     select coalesce(sum(extract(epoch from p.pinned_at)), 0)::text || '/' || count(*)
-    from version_pin as p
+    from drover.version_pin as p
   ) || '/' || (
-    select coalesce(sum(l.id), 0)::text from lane as l where l.class <> 0
+    select coalesce(sum(l.id), 0)::text from drover.lane as l where l.class <> 0
   ),
   (
     select coalesce(array_agg(distinct e.lane), '{}')
-    from circuit_end as e
+    from drover.circuit_end as e
     where e.bad > 0 and e.at > now() - $10::bigint * interval '1 millisecond'
   )
 where $10::bigint is not null
 union all
 (select 4, null, null, null, null, null, null, null, null, encode(a.session, 'hex'), null
-from agent as a
+from drover.agent as a
 where a.silent_since > now() - $12::integer * interval '1 millisecond'
 limit $11::integer);

@@ -3,10 +3,10 @@
 -- name: open_durations
 -- Rows that are not there yet, in key order: who comes second waits, and finds the row.
 -- Plan: workflow_version_definition, one probe a row.
-insert into learned_duration (definition_id, step_no)
+insert into drover.learned_duration (definition_id, step_no)
 select u.definition_id, u.step_no
 from unnest($1::bigint[], $2::integer[]) as u (definition_id, step_no)
-where exists (select from workflow_version as v where v.definition_id = u.definition_id)
+where exists (select from drover.workflow_version as v where v.definition_id = u.definition_id)
 order by u.definition_id, u.step_no
 on conflict (definition_id, step_no) do nothing;
 
@@ -14,13 +14,13 @@ on conflict (definition_id, step_no) do nothing;
 -- Plan: learned_duration by key.
 select l.definition_id, l.step_no, l.recent, l.older
 from unnest($1::bigint[], $2::integer[]) as u (definition_id, step_no)
-join learned_duration as l on l.definition_id = u.definition_id and l.step_no = u.step_no
+join drover.learned_duration as l on l.definition_id = u.definition_id and l.step_no = u.step_no
 order by l.definition_id, l.step_no
 for update of l;
 
 -- name: keep_durations
 -- Plan: learned_duration by key.
-update learned_duration as l
+update drover.learned_duration as l
 set recent = u.recent, older = u.older, changed_at = now()
 from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[])
   as u (definition_id, step_no, recent, older)
@@ -30,6 +30,6 @@ where l.definition_id = u.definition_id and l.step_no = u.step_no;
 -- Plan: learned_duration by key.
 select l.definition_id, l.step_no, l.recent, l.older
 from unnest($1::bigint[]) as u (definition_id)
-join learned_duration as l on l.definition_id = u.definition_id
+join drover.learned_duration as l on l.definition_id = u.definition_id
 where l.recent is not null
 order by l.definition_id, l.step_no;

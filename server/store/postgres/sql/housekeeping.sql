@@ -5,12 +5,12 @@
 -- Sessions that hold nothing and have been silent for $2 milliseconds. Plan: lease_session, one probe a
 -- session.
 with gone as (
-  delete from agent_session as s
+  delete from drover.agent_session as s
   where s.session in (
     select o.session
-    from agent_session as o
+    from drover.agent_session as o
     left join lateral (
-      select true as holds from lease as l where l.session = o.session limit 1
+      select true as holds from drover.lease as l where l.session = o.session limit 1
     ) as h on true
     where o.last_beat_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
     limit $1::integer
@@ -22,10 +22,10 @@ select count(*) = $1::integer as more from gone;
 -- name: forget_lane_pollers
 -- Pollers not seen for $2 milliseconds: what is judged by them is a minute old at most.
 with gone as (
-  delete from lane_poller as p
+  delete from drover.lane_poller as p
   where (p.lane, p.node) in (
     select o.lane, o.node
-    from lane_poller as o
+    from drover.lane_poller as o
     where o.seen_at < now() - $2::bigint * interval '1 millisecond'
     limit $1::integer
   )
@@ -37,28 +37,30 @@ select count(*) = $1::integer as more from gone;
 -- Of the next $1 behind $3, those of runs that ended more than $2 milliseconds ago: nothing asks how many
 -- triggers stand behind one once every end in its partition that is as old has set off what it sets off;
 -- children end before it. Ids begin with the milliseconds of their making. With the last that was looked
--- at: those that stay are passed over. Plan: triggered, run by key.
+-- at: those that stay are passed over. Plan: triggered, run_page by key.
 with page as materialized (
   select o.run_id
-  from triggered as o
+  from drover.triggered as o
   where o.run_id > $3::uuid and o.run_id
     < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - $2::bigint), 12, '0'), 32, '0')::uuid
   order by o.run_id
   limit $1::integer
 ),
 gone as (
-  delete from triggered as t
+  delete from drover.triggered as t
   where t.run_id in (
     select o.run_id
     from page as o
     left join lateral (
-      select x.partition, x.ended_at from run as x where x.id = o.run_id limit 1
+      select x.partition, x.ended_at from drover.run_page as x where x.run_id = o.run_id and x.no = 0 limit 1
     ) as r on true
     where (r.partition is null or r.ended_at <= now() - $2::bigint * interval '1 millisecond')
       and not exists (
         select
-        from trigger_end as e
-        cross join lateral (select x.ended_at from run as x where x.id = e.run_id limit 1) as w
+        from drover.trigger_end as e
+        cross join lateral (
+          select x.ended_at from drover.run_page as x where x.run_id = e.run_id and x.no = 0 limit 1
+        ) as w
         where e.partition = r.partition and w.ended_at <= r.ended_at
       )
   )
@@ -70,17 +72,17 @@ from page;
 -- name: forget_writers
 -- Writer rows of processes that are long gone and own no partition. Those of an owner stay: a take-over
 -- deletes them, and waits for the flight that holds one.
-delete from writer as w
-where not exists (select from node as n where n.id = w.node)
-  and not exists (select from partition_lease as l where l.node = w.node);
+delete from drover.writer as w
+where not exists (select from drover.node as n where n.id = w.node)
+  and not exists (select from drover.partition_lease as l where l.node = w.node);
 
 -- name: forget_keys
 -- Of the next $1 keys that have expired, behind a place ($2 to $4), those of runs that have ended. With the
 -- last that was looked at: a key of an open run stays, and is passed over. One that is reserved again
--- meanwhile has another expiry. Plan: idempotency_expiry, and one probe of run_default_pkey a key.
+-- meanwhile has another expiry. Plan: idempotency_expiry, and one probe of the key of run_page a key.
 with page as materialized (
   select o.namespace_id, o.key, o.run_id, o.expires_at
-  from idempotency as o
+  from drover.idempotency as o
   where o.expires_at < now() and o.expires_at >= $2::text::timestamptz
     and (o.expires_at, o.namespace_id, o.key) > ($2::text::timestamptz, $3::integer, $4::text)
   order by o.expires_at, o.namespace_id, o.key
@@ -89,10 +91,10 @@ with page as materialized (
 ended as materialized (
   select p.*
   from page as p
-  where (select r.state is null from run as r where r.id = p.run_id) is not true
+  where (select x.ended_at is null from drover.run_page as x where x.run_id = p.run_id and x.no = 0) is not true
 ),
 gone as (
-  delete from idempotency as i
+  delete from drover.idempotency as i
   using ended as e
   where i.namespace_id = e.namespace_id and i.key = e.key and i.expires_at = e.expires_at
 )
@@ -115,7 +117,7 @@ select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) as incarnation 
 -- behind all that become ready until this one has come as far. They get a number of today, in their order.
 -- Plan: ready_lane, ready by key.
 with lanes as materialized (
-  select l.id from lane as l where l.id > $1::integer order by l.id limit $2::integer
+  select l.id from drover.lane as l where l.id > $1::integer order by l.id limit $2::integer
 ),
 strange as materialized (
   select x.run_id, x.step_no, x.ordered_by, x.ordinal
@@ -124,7 +126,7 @@ strange as materialized (
   cross join generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.run_id, r.step_no, r.ordered_by, r.ordinal
-    from ready as r
+    from drover.ready as r
     where r.lane = k.lane and r.priority = w.priority
       and r.ordered_by >= pg_snapshot_xmax(pg_current_snapshot())
     order by r.ordered_by, r.ordinal
@@ -138,7 +140,7 @@ ranked as (
   from strange as s
 ),
 moved as (
-  update ready as r
+  update drover.ready as r
   set ordered_by = pg_current_xact_id(), ordinal = m.place
   from ranked as m
   where r.run_id = m.run_id and r.step_no = m.step_no

@@ -1,28 +1,28 @@
 -- What namespaces may take, and runs that have been kept for long enough.
 
 -- name: set_retention
-update namespace set retention_ms = $2::bigint where id = $1::integer;
+update drover.namespace set retention_ms = $2::bigint where id = $1::integer;
 
 -- name: set_namespace_limits
-update namespace
+update drover.namespace
 set open_runs_max = $2::integer, runs_per_second = $3::double precision, runs_burst = $4::integer,
   payload_bytes_max = $5::integer
 where id = $1::integer;
 
 -- name: limited_namespaces
 select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max
-from namespace as n
+from drover.namespace as n
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null;
 
 -- name: count_open_runs_of
 -- A page of $4 of the open runs of a namespace, behind a definition and a run: how many there are, and the
--- last. Plan: run_open_definition.
+-- last. Plan: run_page_open.
 with page as materialized (
   select o.definition_id, o.run_id
-  from run_open as o
-  where o.namespace_id = $1::integer 
-    and (o.definition_id, uuid_send(o.run_id)) > ($2::bigint, uuid_send($3::uuid))
-  order by o.namespace_id, o.definition_id, uuid_send(o.run_id)
+  from drover.run_page as o
+  where o.namespace_id = $1::integer and o.no = 0 and o.ended_at is null
+    and (o.definition_id, o.run_id) > ($2::bigint, $3::uuid)
+  order by o.namespace_id, o.definition_id, o.run_id
   limit $4::integer
 )
 select c.runs, p.definition_id, p.run_id
@@ -32,15 +32,15 @@ cross join (
 ) as p;
 
 -- name: namespaces_with_retention
-select id, retention_ms from namespace where retention_ms is not null;
+select id, retention_ms from drover.namespace where retention_ms is not null;
 
 -- name: old_runs
 -- A page of the runs of a namespace that began more than $2 milliseconds ago, behind $3; those that ended
--- as long ago and that nobody asks about are locked. Ids begin with the milliseconds of their making.
--- Where all runs are of one namespace its page may come by the key of run. Plan: run, run_open by key.
+-- as long ago and that nobody asks about are locked, by their first page. Ids begin with the milliseconds of their making.
+-- Where all runs are of one namespace its page may come by the key of run. Plan: run_page by key.
 with page as materialized (
   select r.id, r.partition, r.parent_id
-  from run as r
+  from drover.run as r
   where r.namespace_id = $1::integer
     and r.id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'::uuid)
     and r.id
@@ -49,26 +49,29 @@ with page as materialized (
   limit $4::integer
 ),
 old as materialized (
-  select r.id
+  select p.id
   from page as p
-  join run as r on r.id = p.id
-  where r.ended_at <= now() - $2::bigint * interval '1 millisecond'
+  join drover.run_page as s on s.run_id = p.id and s.no = 0
+  where s.ended_at <= now() - $2::bigint * interval '1 millisecond'
     and not exists (
       select
-      from escalation as e
+      from drover.escalation as e
       where e.namespace_id = $1::integer and e.run_id = p.id and e.closed_at is null
     )
-    and not exists (
-      select from run_open as o where o.partition = p.partition and o.run_id = p.parent_id
-    )
-    and not exists (select from trigger_end as t where t.partition = p.partition and t.run_id = p.id)
-    and not exists (select from outbox as b where b.partition = p.partition and b.run_id = p.id)
+    and (
+      select true
+      from drover.run_page as o
+      where o.partition = p.partition and o.run_id = p.parent_id and o.no = 0 and o.ended_at is null
+      limit 1
+    ) is null
+    and not exists (select from drover.trigger_end as t where t.partition = p.partition and t.run_id = p.id)
+    and not exists (select from drover.outbox as b where b.partition = p.partition and b.run_id = p.id)
     and not exists (
       select
-      from delivery as d
+      from drover.delivery as d
       where d.partition = p.partition and d.next_try_at is not null and d.run_id = p.id
     )
-  for update of r skip locked
+  for update of s skip locked
 )
 select p.id, o.id is not null as old
 from page as p
@@ -76,74 +79,87 @@ left join old as o on o.id = p.id
 order by p.id;
 
 -- name: forget_run_rows
--- Up to $2 rows of each table; whether there may be more. The runs are locked.
--- Plan: attempt, step, intervention by the run's key.
-with ended_attempts as (
-  delete from attempt as t
+-- Up to $2 rows of each table; whether there may be more. The runs are locked; their first pages stay until
+-- they themselves go. Plan: payload, attempt_log, run_page, intervention by the run's key.
+with payloads as (
+  delete from drover.payload as t
+  using (
+    select a.run_id, a.step_no, a.fence, a.kind, a.n, a.what
+    from drover.payload as a where a.run_id = any ($1::uuid[]) limit $2::integer
+  ) as o
+  where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.kind = o.kind
+    and t.n = o.n and t.what = o.what
+  returning t.run_id
+),
+logged as (
+  delete from drover.attempt_log as t
   using (
     select a.run_id, a.step_no, a.fence, a.kind, a.n
-    from attempt as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.attempt_log as a where a.run_id = any ($1::uuid[]) limit $2::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.kind = o.kind
     and t.n = o.n
   returning t.run_id
 ),
-steps as (
-  delete from step as t
-  using (select a.run_id, a.no from step as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+pages as (
+  delete from drover.run_page as t
+  using (
+    select a.run_id, a.no
+    from drover.run_page as a where a.run_id = any ($1::uuid[]) and a.no > 0 limit $2::integer
+  ) as o
   where t.run_id = o.run_id and t.no = o.no
   returning t.run_id
 ),
 interventions as (
-  delete from intervention as t
+  delete from drover.intervention as t
   using (
     select a.run_id, a.step_no, a.fence, a.rule, a.n
-    from intervention as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.intervention as a where a.run_id = any ($1::uuid[]) limit $2::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.rule = o.rule
     and t.n = o.n
   returning t.run_id
 ),
 escalations as (
-  delete from escalation as t
-  using (select a.run_id, a.n from escalation as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  delete from drover.escalation as t
+  using (select a.run_id, a.n from drover.escalation as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
   where t.run_id = o.run_id and t.n = o.n
   returning t.run_id
 ),
 signals as (
-  delete from signal as t
-  using (select a.run_id, a.seq from signal as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  delete from drover.signal as t
+  using (select a.run_id, a.seq from drover.signal as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
   where t.run_id = o.run_id and t.seq = o.seq
   returning t.run_id
 ),
 decisions as (
-  delete from decision as t
+  delete from drover.decision as t
   using (
     select a.run_id, a.step_no, a.approver
-    from decision as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.decision as a where a.run_id = any ($1::uuid[]) limit $2::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.approver = o.approver
   returning t.run_id
 ),
 overrides as (
-  delete from step_override as t
+  delete from drover.step_override as t
   using (
     select a.run_id, a.step_no, a.strategy
-    from step_override as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.step_override as a where a.run_id = any ($1::uuid[]) limit $2::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.strategy = o.strategy
   returning t.run_id
 ),
 kept as (
-  delete from step_kept as t
+  delete from drover.step_kept as t
   using (
-    select a.run_id, a.step_no from step_kept as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    select a.run_id, a.step_no from drover.step_kept as a where a.run_id = any ($1::uuid[]) limit $2::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no
   returning t.run_id
 )
 select greatest(
-  (select count(*) from ended_attempts), (select count(*) from steps),
+  (select count(*) from payloads), (select count(*) from logged), (select count(*) from pages),
   (select count(*) from interventions), (select count(*) from escalations),
   (select count(*) from signals), (select count(*) from decisions),
   (select count(*) from overrides), (select count(*) from kept)
@@ -151,15 +167,16 @@ select greatest(
 
 -- name: forget_runs
 -- Those of which nothing else is left. Their marks by their whole keys, gathered first, as the planner takes
--- a run to have a hundred labels. Plan: run, run_mark by key.
+-- a run to have a hundred labels. Plan: run, run_page, run_mark by key.
 with marks as (
-  delete from run_mark as m
+  delete from drover.run_mark as m
   using (
     select array_agg(r.namespace_id) as namespaces, array_agg(o.mark) as names, array_agg(r.id) as ids
-    from run as r
+    from drover.run as r
+    join drover.run_page as p on p.run_id = r.id and p.no = 0
     cross join lateral (
       select l.key || '=' || l.value from jsonb_each_text(r.labels) as l
-      union all values (r.state::text), (r.state || ' ' || r.workflow)
+      union all values (p.run_state::text), (p.run_state || ' ' || r.workflow)
     ) as o (mark)
     where r.id = any ($1::uuid[])
   ) as k
@@ -167,9 +184,12 @@ with marks as (
   where m.namespace_id = u.namespace_id and m.mark = u.mark and m.run_id = u.run_id
 ),
 reruns as (
-  delete from rerun as r where r.run_id = any ($1::uuid[])
+  delete from drover.rerun as r where r.run_id = any ($1::uuid[])
 ),
 behind as (
-  delete from triggered as t where t.run_id = any ($1::uuid[])
+  delete from drover.triggered as t where t.run_id = any ($1::uuid[])
+),
+pages as (
+  delete from drover.run_page as p where p.run_id = any ($1::uuid[]) and p.no = 0
 )
-delete from run as r where r.id = any ($1::uuid[]);
+delete from drover.run as r where r.id = any ($1::uuid[]);

@@ -5,7 +5,7 @@
 -- Plan: ready_lane, agent_by_name.
 with asking as (
   select q.name, count(*)::integer as agents
-  from agent as a
+  from drover.agent as a
   cross join lateral jsonb_array_elements_text(a.queues) as q (name)
   where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
     and a.silent_since is null and q.name = any ($2::text[])
@@ -14,21 +14,21 @@ with asking as (
 select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
   coalesce(max(g.agents), 0) as agents
 from unnest($2::text[]) with ordinality as u (name, place)
-left join lane as l on l.namespace_id = $1::integer and l.queue = u.name
+left join drover.lane as l on l.namespace_id = $1::integer and l.queue = u.name
 left join lateral (
   select min(h.ready_at) as oldest_at
   from unnest(array[l.id, -l.id]) as k (lane)
   cross join generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.ready_at
-    from ready as r
+    from drover.ready as r
     where r.lane = k.lane and r.priority = w.priority
     order by r.ordered_by, r.ordinal
     limit 1
   ) as h
 ) as o on true
 left join lateral (
-  select max(e.seen_at) as polled_at from lane_poller as e where e.lane = l.id
+  select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
 left join asking as g on g.name = u.name
 group by u.name, u.place
@@ -39,32 +39,32 @@ order by u.place;
 -- Plan: ready_lane, lease_lane, agent_by_name.
 with asking as materialized (
   select a.tasks, a.agent_version
-  from agent as a
+  from drover.agent as a
   where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
     and a.silent_since is null and a.queues ? $2::text
 ),
 page as (
   select l.id, l.task, l.class, c.agent_version
-  from lane as l
-  left join version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
+  from drover.lane as l
+  left join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
     and c.class = l.class
   where l.namespace_id = $1::integer and l.queue = $2::text and (
     l.class = 0
     or exists (
-      select from version_pin as p
+      select from drover.version_pin as p
       where p.namespace_id = l.namespace_id and p.queue = l.queue and p.class = l.class
     )
-    or exists (select from ready as r where r.lane = any (array[l.id, -l.id]) offset 0)
-    or exists (select from lease as e where e.lane = l.id offset 0)
+    or exists (select from drover.ready as r where r.lane = any (array[l.id, -l.id]) offset 0)
+    or exists (select from drover.lease as e where e.lane = l.id offset 0)
   )
   order by l.task, l.class
   limit $3::integer
 )
 select l.task, l.agent_version, o.oldest_at, p.polled_at,
   (select count(*) from (
-    select from ready as r where r.lane = any (array[l.id, -l.id]) limit $4::integer
+    select from drover.ready as r where r.lane = any (array[l.id, -l.id]) limit $4::integer
   ) as counted)::integer as ready,
-  (select count(*) from lease as e where e.lane = l.id)::integer as leased,
+  (select count(*) from drover.lease as e where e.lane = l.id)::integer as leased,
   (
     select count(*)
     from asking as a
@@ -78,56 +78,45 @@ left join lateral (
   cross join generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.ready_at
-    from ready as r
+    from drover.ready as r
     where r.lane = k.lane and r.priority = w.priority
     order by r.ordered_by, r.ordinal
     limit 1
   ) as h
 ) as o on true
 left join lateral (
-  select max(e.seen_at) as polled_at from lane_poller as e where e.lane = l.id
+  select max(e.seen_at) as polled_at from drover.lane_poller as e where e.lane = l.id
 ) as p on true
 order by l.task, l.class;
 
 -- name: list_partitions
--- After $1. Plan: the wake index of each table, one probe a partition.
+-- After $1. What pages wait for is in them (late_pages). Plan: escalation_wake, message_wake, schedule_wake,
+-- one probe a partition.
 with page as (
   select p.*
-  from partition_lease as p
+  from drover.partition_lease as p
   where p.partition > $1::integer
   order by p.partition
   limit $2::integer
 ),
 used as materialized (
-  select u.id, u.name, u.used from region_use as u
+  select u.id, u.name, u.used from drover.region_use as u
 )
 select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address, n.last_seen_at,
   coalesce(n.last_seen_at > now() - $3::integer * interval '1 millisecond', false) as watched, o.overdue_at
 from page as p
 join used as g on g.id = p.partition / 256
-left join node as n on n.id = p.node
+left join drover.node as n on n.id = p.node
 cross join lateral (
   select min(x.wake_at) as overdue_at
   from (
-    (select l.wake_at from lease as l where l.partition = p.partition and l.wake_at <= now()
-      order by l.wake_at limit 1)
-    union all
-    (select r.wake_at from ready as r where r.partition = p.partition and r.wake_at <= now()
-      order by r.wake_at limit 1)
-    union all
-    (select d.wake_at from due as d where d.partition = p.partition and d.wake_at <= now()
-      order by d.wake_at limit 1)
-    union all
-    (select e.wake_at from escalation as e where e.partition = p.partition and e.wake_at <= now()
+    (select e.wake_at from drover.escalation as e where e.partition = p.partition and e.wake_at <= now()
       order by e.wake_at limit 1)
     union all
-    (select o.wake_at from run_open as o where o.partition = p.partition and o.wake_at <= now()
-      order by o.wake_at limit 1)
-    union all
-    (select g.wake_at from message as g where g.partition = p.partition and g.wake_at <= now()
+    (select g.wake_at from drover.message as g where g.partition = p.partition and g.wake_at <= now()
       order by g.wake_at limit 1)
     union all
-    (select s.wake_at from schedule as s where s.partition = p.partition and s.wake_at <= now()
+    (select s.wake_at from drover.schedule as s where s.partition = p.partition and s.wake_at <= now()
       order by s.wake_at limit 1)
   ) as x
 ) as o
@@ -136,7 +125,7 @@ order by p.partition;
 -- name: list_hand_overs
 -- Newest first, behind a place ($2 to $4), of one partition ($1) or of all. Few rows, whatever the plan.
 select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
-from partition_history as h
+from drover.partition_history as h
 where ($1::integer is null or h.partition = $1::integer)
   and ($2::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
     < (to_timestamp($2::bigint / 1e3::float8), -$3::integer, $4::bigint))
@@ -147,21 +136,22 @@ limit $5::integer;
 -- Those that were seen in the last minute, as they have joined. There is a row for each server.
 select n.id, n.address, n.started_at, n.last_seen_at,
   n.last_seen_at > now() - $1::integer * interval '1 millisecond' as alive,
-  (select count(*) from partition_lease as p where p.node = n.id)::integer as partitions
-from node as n
+  (select count(*) from drover.partition_lease as p where p.node = n.id)::integer as partitions
+from drover.node as n
 where n.last_seen_at > now() - interval '1 minute'
 order by n.started_at, n.id
 limit $2::integer;
 
 -- name: list_interventions
 -- Of these rules ($2), newest first, behind a place ($5 to $10): the newest of each rule, by the index
--- that each range of runs has, and of those the newest.
-select i.*, r.workflow, r.definition_id, coalesce(a.attempt, 0) as attempt
+-- that each range of runs has, and of those the newest. With the page of the step, and the attempts of that
+-- fence that are in it no more. Plan: run_page, attempt_log by key.
+select i.*, r.workflow, r.definition_id, a.page, a.logged
 from unnest($2::smallint[]) as u (of_rule)
 cross join lateral (
   select x.run_id, x.step_no, x.fence, x.rule, x.n, x.saw, x.did, x.due_at, x.acted_at, x.node,
     x.partition, x.epoch
-  from intervention as x
+  from drover.intervention as x
   where x.namespace_id = $1::integer and x.rule = u.of_rule
     and x.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
     and x.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
@@ -171,28 +161,40 @@ cross join lateral (
   order by x.acted_at desc, x.run_id desc, x.step_no desc, x.fence desc, x.n desc
   limit $11::integer
 ) as i
-join run as r on r.id = i.run_id
-left join lateral (
-  select t.attempt
-  from attempt as t
-  where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
-  limit 1
-) as a on true
+join drover.run as r on r.id = i.run_id
+cross join lateral (
+  select
+    (select p.state from drover.run_page as p where p.run_id = i.run_id and p.no = drover.page_of(i.step_no)
+        and i.step_no >= 0)
+      as page,
+    (
+      select t.attempt
+      from drover.attempt_log as t
+      where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
+      limit 1
+    ) as logged
+) as a
 order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
 limit $11::integer;
 
 -- name: list_run_interventions
--- The same of one run ($12). Plan: intervention by the run's key.
+-- The same of one run ($12). Plan: intervention by the run's key; run_page, attempt_log by key.
 select i.run_id, i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition,
-  i.epoch, r.workflow, r.definition_id, coalesce(a.attempt, 0) as attempt
-from intervention as i
-join run as r on r.id = i.run_id
-left join lateral (
-  select t.attempt
-  from attempt as t
-  where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
-  limit 1
-) as a on true
+  i.epoch, r.workflow, r.definition_id, a.page, a.logged
+from drover.intervention as i
+join drover.run as r on r.id = i.run_id
+cross join lateral (
+  select
+    (select p.state from drover.run_page as p where p.run_id = i.run_id and p.no = drover.page_of(i.step_no)
+        and i.step_no >= 0)
+      as page,
+    (
+      select t.attempt
+      from drover.attempt_log as t
+      where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
+      limit 1
+    ) as logged
+) as a
 where i.run_id = $12::uuid and i.namespace_id = $1::integer and i.rule = any ($2::smallint[])
   and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
   and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
@@ -205,13 +207,13 @@ limit $11::integer;
 select now() as now, current_setting('server_version') as version;
 
 -- name: applied_migrations
-select m.number, m.name, m.applied_at from drover_migration as m order by m.number;
+select m.number, m.name, m.applied_at from drover.drover_migration as m order by m.number;
 
 -- name: count_open_escalations
 -- In the order of the index that holds them alone.
 select count(*)::integer as escalations
 from (
-  select from escalation as e
+  select from drover.escalation as e
   where e.namespace_id = $1::integer and e.closed_at is null
   order by e.run_id desc
   limit $2::integer
@@ -223,10 +225,10 @@ from (
 with waiting as (
   select coalesce(sum(n.waiting), 0)::integer as waiting,
     coalesce(extract(epoch from now() - min(o.oldest_at)) * 1000, 0)::bigint as waiting_ms
-  from lane as l
+  from drover.lane as l
   cross join lateral (
     select count(*) as waiting from (
-      select from ready as r where r.lane = l.id limit $1::integer
+      select from drover.ready as r where r.lane = l.id limit $1::integer
     ) as counted
   ) as n
   left join lateral (
@@ -234,20 +236,20 @@ with waiting as (
     from generate_series(1, 9) as w (priority)
     cross join lateral (
       select r.ready_at
-      from ready as r
+      from drover.ready as r
       where r.lane = l.id and r.priority = w.priority
       order by r.ordered_by, r.ordinal
       limit 1
     ) as h
   ) as o on true
-  where n.waiting > 0 and not exists (select from paused_lane as p where p.lane = l.id)
+  where n.waiting > 0 and not exists (select from drover.paused_lane as p where p.lane = l.id)
 ),
 asked as (
   select coalesce(sum(n.escalations), 0)::integer as escalations
-  from namespace as s
+  from drover.namespace as s
   cross join lateral (
     select count(*) as escalations from (
-      select from escalation as e
+      select from drover.escalation as e
       where e.namespace_id = s.id and e.closed_at is null
       order by e.run_id desc
       limit $2::integer
@@ -257,8 +259,8 @@ asked as (
 rests as (
   select count(*) filter (where c.agent_id = '')::integer as queue_circuits,
     count(*) filter (where c.agent_id <> '')::integer as agent_circuits
-  from circuit as c
-  join lane as l on l.id = c.lane
+  from drover.circuit as c
+  join drover.lane as l on l.id = c.lane
   where coalesce(c.forced = 1, c.state <> 0) and (l.class = 0 or c.forced is null)
 )
 select w.waiting, w.waiting_ms, a.escalations, c.queue_circuits, c.agent_circuits
@@ -269,20 +271,20 @@ from waiting as w cross join asked as a cross join rests as c;
 -- have are silent since. Plan: ready_lane.
 with orphan as (
   select l.id, l.queue, l.task, c.agent_version
-  from lane as l
-  left join version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
+  from drover.lane as l
+  left join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
     and c.class = l.class
   where l.namespace_id = $1::integer
     -- With an offset each lane is looked up; without one all ready rows might be read.
-    and exists (select from ready as r where r.lane = l.id offset 0)
-    and not exists (select from paused_lane as p where p.lane = l.id)
+    and exists (select from drover.ready as r where r.lane = l.id offset 0)
+    and not exists (select from drover.paused_lane as p where p.lane = l.id)
     and (
       not exists (
-        select from lane_poller as p
+        select from drover.lane_poller as p
         where p.lane = l.id and p.seen_at > now() - $3::integer * interval '1 millisecond'
       )
       or exists (
-        select from silent_lane as s
+        select from drover.silent_lane as s
         where s.lane = l.id and coalesce(s.seen_at, '-infinity')
           <= now() - greatest($3::integer, 60000) * interval '1 millisecond'
       )
@@ -291,14 +293,14 @@ with orphan as (
   limit $2::integer
 )
 select l.queue, l.task, l.agent_version, o.oldest_at,
-  (select max(p.seen_at) from lane_poller as p where p.lane = l.id) as polled_at
+  (select max(p.seen_at) from drover.lane_poller as p where p.lane = l.id) as polled_at
 from orphan as l
 left join lateral (
   select min(h.ready_at) as oldest_at
   from generate_series(1, 9) as w (priority)
   cross join lateral (
     select r.ready_at
-    from ready as r
+    from drover.ready as r
     where r.lane = l.id and r.priority = w.priority
     order by r.ordered_by, r.ordinal
     limit 1
@@ -309,13 +311,13 @@ order by l.queue, l.task, l.id;
 -- name: paused_things
 -- Queues (the name '' is the namespace) and workflows, by name.
 (select false as is_workflow, q.name, q.paused_at, q.pause_reason
-from queue as q
+from drover.queue as q
 where q.namespace_id = $1::integer and q.paused_at is not null
 order by q.name
 limit $2::integer + 1)
 union all
 (select true, w.name, w.paused_at, w.reason
-from paused_workflow as w
+from drover.paused_workflow as w
 where w.namespace_id = $1::integer
 order by w.name
 limit $2::integer);

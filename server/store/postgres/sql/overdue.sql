@@ -2,8 +2,8 @@
 
 -- name: overdue
 -- Rows whose moment has passed by more than $2 milliseconds: up to $3 of each kind and partition, counted
--- by kind, and the earliest, from the moment $4 on, or all if it is null.
--- Plan: the wake index of each table, one probe a partition.
+-- by kind, and the earliest, from the moment $4 on, or all if it is null. What pages wait for is in them
+-- (late_pages), and leases end by the silence of their session (late_leases). Plan: escalation_wake, message_wake, schedule_wake, trigger_end_due, one probe a partition.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
 ),
@@ -11,69 +11,95 @@ late as (
   select now() - $2::bigint * interval '1 millisecond' as at,
     coalesce(to_timestamp($4::bigint / 1e3::float8), '-infinity') as since
 )
-select now() as now, 0 as kind, count(*)::integer as rows, min(x.wake_at) as oldest_at
+select now() as now, 'escalation' as kind, count(*)::integer as rows, min(x.wake_at) as oldest_at
 from mine as m cross join late cross join lateral (
-  select l.wake_at from lease as l
-  where l.partition = m.partition and l.wake_at >= late.since and l.wake_at < late.at
-  order by l.wake_at limit $3::integer
-) as x
-union all
-select now(), 1, count(*)::integer, min(x.wake_at)
-from mine as m cross join late cross join lateral (
-  select r.wake_at from ready as r
-  where r.partition = m.partition and r.wake_at >= late.since and r.wake_at < late.at
-  order by r.wake_at limit $3::integer
-) as x
-union all
-select now(), 2, count(*)::integer, min(x.wake_at)
-from mine as m cross join late cross join lateral (
-  select d.wake_at from due as d
-  where d.partition = m.partition and d.wake_at >= late.since and d.wake_at < late.at
-  order by d.wake_at limit $3::integer
-) as x
-union all
-select now(), 3, count(*)::integer, min(x.wake_at)
-from mine as m cross join late cross join lateral (
-  select e.wake_at from escalation as e
+  select e.wake_at from drover.escalation as e
   where e.partition = m.partition and e.wake_at >= late.since and e.wake_at < late.at
   order by e.wake_at limit $3::integer
 ) as x
 union all
-select now(), 4, count(*)::integer, min(x.wake_at)
+select now(), 'message', count(*)::integer, min(x.wake_at)
 from mine as m cross join late cross join lateral (
-  select o.wake_at from run_open as o
-  where o.partition = m.partition and o.wake_at >= late.since and o.wake_at < late.at
-  order by o.wake_at limit $3::integer
-) as x
-union all
-select now(), 5, count(*)::integer, min(x.wake_at)
-from mine as m cross join late cross join lateral (
-  select g.wake_at from message as g
+  select g.wake_at from drover.message as g
   where g.partition = m.partition and g.wake_at >= late.since and g.wake_at < late.at
   order by g.wake_at limit $3::integer
 ) as x
 union all
-select now(), 6, count(*)::integer, min(x.wake_at)
+select now(), 'schedule', count(*)::integer, min(x.wake_at)
 from mine as m cross join late cross join lateral (
-  select s.wake_at from schedule as s
+  select s.wake_at from drover.schedule as s
   where s.partition = m.partition and s.wake_at >= late.since and s.wake_at < late.at
   order by s.wake_at limit $3::integer
 ) as x
 union all
-select now(), 7, count(*)::integer, min(x.next_at)
+select now(), 'run-end', count(*)::integer, min(x.next_at)
 from mine as m cross join late cross join lateral (
-  select t.next_at from trigger_end as t
+  select t.next_at from drover.trigger_end as t
   where t.partition = m.partition and t.next_at >= late.since and t.next_at < late.at
   order by t.next_at limit $3::integer
 ) as x;
 
+-- name: late_leases
+-- The same of leases whose session has been silent for longer than they allow, by partition. Silence counts
+-- only since somebody could have heard: from the take-over of the partition, and the start of the database.
+-- A session that has beaten within the shortest time of its leases costs one probe.
+-- Plan: lease_session, partition_lease by key.
+select x.partition, least(count(*), $3::integer)::integer as rows, min(x.silent_at) as oldest_at
+from (
+  select l.partition, greatest(l.granted_at, s.last_beat_at, w.taken_at, pg_postmaster_start_time())
+    + l.heartbeat_ms * interval '1 millisecond' as silent_at
+  from drover.agent_session as s
+  cross join lateral (
+    select z.heartbeat_ms
+    from drover.lease as z
+    where z.session = s.session
+    order by z.heartbeat_ms
+    limit 1
+  ) as least
+  cross join lateral (
+    select y.*
+    from drover.lease as y
+    where y.session = s.session
+    offset 0
+  ) as l
+  left join lateral (
+    select p.taken_at from drover.partition_lease as p where p.partition = l.partition limit 1
+  ) as w on true
+  where l.partition = any ($1::smallint[]) and l.cancel <> 'heard'
+    and coalesce(s.last_beat_at, '-infinity') + least.heartbeat_ms * interval '1 millisecond'
+      < now() - $2::bigint * interval '1 millisecond'
+) as x
+where x.silent_at < now() - $2::bigint * interval '1 millisecond'
+  and x.silent_at >= coalesce(to_timestamp($4::bigint / 1e3::float8), '-infinity')
+group by x.partition;
+
+-- name: late_pages
+-- Of each of these partitions ($1), behind a place ($2 to $4; null: from the first on), the next $6 pages
+-- that were to be looked at more than $5 milliseconds ago. That moment may be too early, so whoever asks
+-- looks into the page. Plan: run_page_wake, one probe a partition.
+select m.partition, x.run_id, x.no, x.wake_at::text as wake_at, x.state as page,
+  now() - $5::bigint * interval '1 millisecond' as late_at
+from unnest($1::smallint[], $2::text[], $3::uuid[], $4::integer[]) as m (partition, wake_at, run_id, no)
+cross join lateral (
+  select p.run_id, p.no, p.wake_at, p.state
+  from drover.run_page as p
+  where p.partition = m.partition and p.wake_at < now() - $5::bigint * interval '1 millisecond'
+    and p.wake_at >= coalesce(m.wake_at::timestamptz, '-infinity')
+    and (
+      m.wake_at is null or (p.wake_at, p.run_id, p.no) > (m.wake_at::timestamptz, m.run_id, m.no)
+    )
+  order by p.partition, p.wake_at, p.run_id, p.no
+  limit $6::integer
+) as x
+order by m.partition, x.wake_at, x.run_id, x.no;
+
 -- name: unowned_partitions
 -- Of the regions in use, those partitions whose owner was not seen for $2 milliseconds.
 select u.name as region, count(*)::integer as partitions
-from region_use as u
+from drover.region_use as u
 join unnest($1::smallint[]) as m (partition) on m.partition / 256 = u.id
-left join partition_lease as p on p.partition = m.partition
-left join node as n on n.id = p.node and n.last_seen_at > now() - $2::integer * interval '1 millisecond'
+left join drover.partition_lease as p on p.partition = m.partition
+left join drover.node as n on n.id = p.node and n.last_seen_at > now() - $2::integer * interval '1 millisecond'
 where u.used and n.id is null
 group by u.id, u.name
 order by u.id;

@@ -2,7 +2,7 @@
 
 -- name: open_escalations
 -- Numbered by the rules; one that the same pass has closed is closed from the start.
-insert into escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at, closed_by,
+insert into drover.escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at, closed_by,
   answer, answered_by, answered_why, code, partition, wake_at, deadline_at)
 select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, now(),
   case when u.closed_by is not null then now() end, u.closed_by, u.answer, u.answered_by,
@@ -17,7 +17,7 @@ from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::smallin
 
 -- name: remind_escalations
 -- Those that stand open wait for their next moment. Plan: escalation by key.
-update escalation as e
+update drover.escalation as e
 set wake_at = to_timestamp(u.wake_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::bigint[]) as u (run_id, n, wake_at)
 where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
@@ -26,7 +26,7 @@ returning e.n;
 -- name: answer_escalations
 -- Those that stand open: nobody has closed them. (By `closed_at is null` the planner would read all open
 -- questions of all runs, by the index that lists them.) Plan: escalation by key.
-update escalation as e
+update drover.escalation as e
 set closed_at = now(), closed_by = u.closed_by, answer = u.answer, answered_by = u.answered_by,
   answered_why = u.answered_why, wake_at = null
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::text[], $6::text[])
@@ -36,7 +36,7 @@ returning e.n;
 
 -- name: close_escalations
 -- Those of a step that stand open, but for one reason ($4). Plan: escalation by key.
-update escalation as e
+update drover.escalation as e
 set closed_at = now(), closed_by = u.closed_by, wake_at = null
 from unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, closed_by)
 where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
@@ -46,20 +46,20 @@ returning e.run_id, e.n;
 -- name: tell_of_escalations
 -- A row of the outbox for each hook that wants to hear of it, in the partition of its hook and cause,
 -- whoever's run it is: one owner tells all of one cause. Plan: escalation, hook, run by key.
-insert into outbox (kind, run_id, n, namespace_id, partition, hook, cause)
+insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, cause)
 select u.kind, e.run_id, e.n, e.namespace_id,
   (r.partition - r.partition % 256 + (hashtext(concat_ws('/', h.name, c.cause)) & 255))::smallint,
   h.name, c.cause
 from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (kind, run_id, n)
-join escalation as e on e.run_id = u.run_id and e.n = u.n
-join hook as h on h.namespace_id = e.namespace_id and u.kind = any (h.events)
-join run as r on r.id = e.run_id
+join drover.escalation as e on e.run_id = u.run_id and e.n = u.n
+join drover.hook as h on h.namespace_id = e.namespace_id and u.kind = any (h.events)
+join drover.run as r on r.id = e.run_id
 cross join lateral (select concat_ws('/', r.workflow, e.step_no, e.reason, e.code) as cause) as c
 order by e.run_id, e.n;
 
 -- name: claim_escalation
 -- Whose it is, unless it is closed or another has it ($4: although he has). Plan: escalation by key.
-update escalation as e
+update drover.escalation as e
 set claimed_by = $3::text,
   claimed_at = case when e.claimed_by = $3::text then e.claimed_at else now() end
 where e.run_id = $1::uuid and e.n = $2::integer and e.closed_by is null
@@ -68,7 +68,7 @@ returning e.n;
 
 -- name: release_escalation
 -- Nobody's, unless it is closed or another has it ($4: although he has). Plan: escalation by key.
-update escalation as e
+update drover.escalation as e
 set claimed_by = null, claimed_at = null
 where e.run_id = $1::uuid and e.n = $2::integer and e.closed_by is null
   and (e.claimed_by is null or e.claimed_by = $3::text or $4::boolean)
@@ -77,7 +77,7 @@ returning e.n;
 -- name: escalation_holder
 -- Plan: escalation by key.
 select case when e.closed_by is null then e.claimed_by end as by
-from escalation as e
+from drover.escalation as e
 where e.run_id = $1::uuid and e.n = $2::integer;
 
 -- name: load_escalations
@@ -85,12 +85,12 @@ where e.run_id = $1::uuid and e.n = $2::integer;
 select e.run_id, e.n, e.step_no, e.reason, e.closed_by, e.wake_at, e.deadline_at,
   e.claimed_by is not null as claimed
 from unnest($1::uuid[], $2::integer[]) as u (run_id, n)
-join escalation as e on e.run_id = u.run_id and e.n = u.n
+join drover.escalation as e on e.run_id = u.run_id and e.n = u.n
 order by e.run_id, e.n;
 
 -- name: insert_signals
 -- The run is locked, and a name of the sender is one signal of it: another one breaks the unique key.
-insert into signal (run_id, seq, id, name, payload_type, payload_json, payload_data, at, taken_by)
+insert into drover.signal (run_id, seq, id, name, payload_type, payload_json, payload_data, at, taken_by)
 select u.run_id, u.seq, u.id, u.name, u.payload_type, u.payload_json, u.payload_data, now(), u.taken_by
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[],
   $8::smallint[])
@@ -98,7 +98,7 @@ from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::t
 
 -- name: take_signals
 -- Those that nobody has. Plan: signal by key.
-update signal as s
+update drover.signal as s
 set taken_by = u.step_no
 from unnest($1::uuid[], $2::integer[], $3::integer[]) as u (run_id, seq, step_no)
 where s.run_id = u.run_id and s.seq = u.seq and s.taken_by is null
@@ -107,13 +107,13 @@ returning s.seq;
 -- name: signals_of_runs
 -- In the order in which they came. Either index of signal begins with the run.
 select s.run_id, s.seq, s.id, s.name, s.payload_type, s.payload_json, s.payload_data, s.at, s.taken_by
-from signal as s
+from drover.signal as s
 where s.run_id = any ($1::uuid[])
 order by s.run_id, s.seq;
 
 -- name: write_decisions
 -- An approver who speaks again has said the last word.
-insert into decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
+insert into drover.decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
 select u.run_id, u.step_no, u.approver, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
   to_timestamp(u.at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::boolean[], $5::text[], $6::text[], $7::text[],
@@ -126,13 +126,13 @@ set approved = excluded.approved, comment = excluded.comment, form_type = exclud
 -- name: decisions_of_runs
 -- Plan: decision by key.
 select d.run_id, d.step_no, d.approver, d.approved, d.comment, d.form_type, d.form_json, d.form_data, d.at
-from decision as d
+from drover.decision as d
 where d.run_id = any ($1::uuid[])
 order by d.run_id, d.step_no, d.at, d.approver collate "C";
 
 -- name: write_overrides
 -- A strategy that was dropped leaves its place, and its row, to the next.
-insert into step_override (run_id, step_no, strategy, input_type, input_json, input_data)
+insert into drover.step_override (run_id, step_no, strategy, input_type, input_json, input_data)
 select u.run_id, u.step_no, u.strategy, u.input_type, u.input_json, u.input_data
 from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::text[], $6::bytea[])
   as u (run_id, step_no, strategy, input_type, input_json, input_data)
@@ -142,22 +142,22 @@ set input_type = excluded.input_type, input_json = excluded.input_json,
 
 -- name: lock_lane_questions
 -- Until the end of the transaction, in one order; waits for others.
-select pg_advisory_xact_lock($1::integer, l.lane)
-from (select distinct u.lane from unnest($2::integer[]) as u (lane) order by 1 offset 0) as l;
+select pg_advisory_xact_lock('drover.lane_question'::regclass::oid::integer, l.lane)
+from (select distinct u.lane from unnest($1::integer[]) as u (lane) order by 1 offset 0) as l;
 
 -- name: lane_questions
 -- After the lock. Plan: lane_question, escalation by key.
 select q.lane
 from unnest($1::integer[]) as u (lane)
-join lane_question as q on q.lane = u.lane
+join drover.lane_question as q on q.lane = u.lane
 cross join lateral (
-  select x.closed_at from escalation as x where x.run_id = q.run_id and x.n = q.n offset 0
+  select x.closed_at from drover.escalation as x where x.run_id = q.run_id and x.n = q.n offset 0
 ) as e
 where e.closed_at is null;
 
 -- name: write_lane_questions
 -- The lanes are locked.
-insert into lane_question (lane, run_id, n)
+insert into drover.lane_question (lane, run_id, n)
 select u.lane, u.run_id, u.n
 from unnest($1::integer[], $2::uuid[], $3::integer[]) as u (lane, run_id, n)
 on conflict (lane) do update set run_id = excluded.run_id, n = excluded.n;

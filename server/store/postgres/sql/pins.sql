@@ -3,26 +3,26 @@
 
 -- name: make_class
 -- Nothing, if it is there, or if another one takes its number just now.
-insert into version_class (namespace_id, queue, class, agent_version)
+insert into drover.version_class (namespace_id, queue, class, agent_version)
 select $1::integer, $2::text, coalesce(max(c.class), 0) + 1, $3::text
-from version_class as c
+from drover.version_class as c
 where c.namespace_id = $1::integer and c.queue = $2::text
 on conflict do nothing;
 
 -- name: find_class
 select c.class
-from version_class as c
+from drover.version_class as c
 where c.namespace_id = $1::integer and c.queue = $2::text and c.agent_version = $3::text;
 
 -- name: make_class_lanes
 -- Once all that make lanes know of the class. Plan: lane by its unique key.
-insert into lane (namespace_id, queue, task, class)
+insert into drover.lane (namespace_id, queue, task, class)
 select l.namespace_id, l.queue, l.task, c.class
-from version_class as c
-join lane as l on l.namespace_id = c.namespace_id and l.queue = c.queue and l.class = 0
+from drover.version_class as c
+join drover.lane as l on l.namespace_id = c.namespace_id and l.queue = c.queue and l.class = 0
 where c.namespace_id = $1::integer and c.queue = $2::text and c.agent_version = $3::text
   and not exists (
-    select from lane as k
+    select from drover.lane as k
     where k.namespace_id = l.namespace_id and k.queue = l.queue and k.task = l.task
       and k.class = c.class
   )
@@ -31,10 +31,10 @@ returning id;
 
 -- name: inherit_said_circuits
 -- What a person says of a circuit holds for the lanes of all classes.
-insert into circuit (lane, agent_id, forced, forced_by, forced_why, forced_at)
+insert into drover.circuit (lane, agent_id, forced, forced_by, forced_why, forced_at)
 select v.lane, c.agent_id, c.forced, c.forced_by, c.forced_why, c.forced_at
-from version_lane as v
-join circuit as c on c.lane = v.base and c.forced is not null
+from drover.version_lane as v
+join drover.circuit as c on c.lane = v.base and c.forced is not null
 where v.lane = any ($1::integer[])
 on conflict (lane, agent_id) do nothing;
 
@@ -42,24 +42,24 @@ on conflict (lane, agent_id) do nothing;
 -- With the note that its rows are to be moved. $4 and $5: version and definition, or 0 and 0. The first
 -- stays, unless it was for another class.
 with pinned as (
-  insert into version_pin as p (namespace_id, queue, workflow, version, definition_id, class)
+  insert into drover.version_pin as p (namespace_id, queue, workflow, version, definition_id, class)
   values ($1::integer, $2::text, $3::text, $4::integer, $5::bigint, $6::smallint)
   on conflict (namespace_id, workflow, queue, definition_id) do update
   set class = excluded.class, pinned_at = excluded.pinned_at
   where p.class <> excluded.class
 )
-insert into pin_move (namespace_id, workflow)
+insert into drover.pin_move (namespace_id, workflow)
 values ($1::integer, $3::text)
 returning id;
 
 -- name: unpin_version
 -- The same, also if it was not pinned: whoever took it back may have died before its rows were moved.
 with unpinned as (
-  delete from version_pin
+  delete from drover.version_pin
   where namespace_id = $1::integer and queue = $2::text and workflow = $3::text
     and version = $4::integer
 )
-insert into pin_move (namespace_id, workflow)
+insert into drover.pin_move (namespace_id, workflow)
 values ($1::integer, $3::text)
 returning id;
 
@@ -74,21 +74,21 @@ with misplaced as materialized (
   cross join lateral (
     select n.namespace_id, n.workflow, n.definition_id,
       case when exists (
-        select from paused_workflow as p where p.namespace_id = n.namespace_id and p.name = n.workflow
+        select from drover.paused_workflow as p where p.namespace_id = n.namespace_id and p.name = n.workflow
       ) then -1 else 1 end as sign
-    from run as n where n.id = u.run_id offset 0
+    from drover.run as n where n.id = u.run_id offset 0
   ) as n
-  join ready as r on r.run_id = u.run_id
-  left join lane as l on l.id = abs(r.lane)
+  join drover.ready as r on r.run_id = u.run_id
+  left join drover.lane as l on l.id = abs(r.lane)
   left join lateral (
     select p.class
-    from version_pin as p
+    from drover.version_pin as p
     where p.namespace_id = n.namespace_id and p.workflow = n.workflow and p.queue = l.queue
       and p.definition_id in (0, n.definition_id)
     order by p.definition_id desc
     limit 1
   ) as k on true
-  left join lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
+  left join drover.lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
     and t.class = coalesce(k.class, 0)
   cross join lateral (select n.sign * coalesce(t.id, abs(r.lane)) as lane) as w
   where w.lane <> r.lane
@@ -98,7 +98,7 @@ mine as materialized (
   from misplaced as m
   cross join lateral (
     select x.run_id, x.step_no, x.ordered_by, x.ordinal
-    from ready as x
+    from drover.ready as x
     where x.run_id = m.run_id and x.step_no = m.step_no
     for update skip locked
   ) as r
@@ -108,7 +108,7 @@ ranked as (
   from mine as m
 ),
 moved as (
-  update ready as r
+  update drover.ready as r
   set lane = m.lane, ordered_by = pg_current_xact_id(), ordinal = m.place
   from ranked as m
   where r.run_id = m.run_id and r.step_no = m.step_no
@@ -118,20 +118,20 @@ select (select coalesce(array_agg(distinct m.lane) filter (where m.lane > 0), '{
   (select count(*) from misplaced)::integer - (select count(*) from moved)::integer as left;
 
 -- name: end_pin_move
-delete from pin_move where id = $1::bigint;
+delete from drover.pin_move where id = $1::bigint;
 
 -- name: keep_pin_move
 -- Who moves is at it still. Plan: pin_move by key.
-update pin_move set asked_at = now() where id = $1::bigint;
+update drover.pin_move set asked_at = now() where id = $1::bigint;
 
 -- name: take_pin_moves
 -- Of whoever died in the middle of one: those that nobody has been at for a minute. Of two that take the
 -- same one the second finds it taken.
-update pin_move as m
+update drover.pin_move as m
 set asked_at = now()
 where m.id in (
   select o.id
-  from pin_move as o
+  from drover.pin_move as o
   where o.asked_at < now() - interval '1 minute'
   order by o.id
   limit 10
@@ -142,18 +142,18 @@ returning m.id, m.namespace_id, m.workflow;
 -- name: list_pins
 -- Of a queue, for people. Tiny.
 select p.workflow, p.version, c.agent_version, p.pinned_at
-from version_pin as p
-join version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
+from drover.version_pin as p
+join drover.version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
 where p.namespace_id = $1::integer and p.queue = $2::text
 order by p.workflow, p.version;
 
 -- name: all_pins
 select p.namespace_id, p.workflow, p.queue, p.definition_id, c.agent_version
-from version_pin as p
-join version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
+from drover.version_pin as p
+join drover.version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
 order by p.namespace_id, p.workflow, p.queue, p.definition_id;
 
 -- name: all_version_lanes
 select v.lane, v.base, v.namespace_id, v.queue, v.task, v.agent_version
-from version_lane as v
+from drover.version_lane as v
 order by v.lane;

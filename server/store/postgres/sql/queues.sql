@@ -3,7 +3,7 @@
 
 -- name: pause_queue
 -- No row: it is paused already.
-insert into queue as q (namespace_id, name, paused_at, pause_reason)
+insert into drover.queue as q (namespace_id, name, paused_at, pause_reason)
 values ($1::integer, $2::text, now(), $3::text)
 on conflict (namespace_id, name) do update
 set paused_at = excluded.paused_at, pause_reason = excluded.pause_reason
@@ -12,18 +12,18 @@ returning q.paused_at;
 
 -- name: queue_pause
 select q.paused_at, q.pause_reason
-from queue as q
+from drover.queue as q
 where q.namespace_id = $1::integer and q.name = $2::text and q.paused_at is not null;
 
 -- name: resume_queue
-update queue
+update drover.queue
 set paused_at = null, pause_reason = null
 where namespace_id = $1::integer and name = $2::text and paused_at is not null;
 
 -- name: queue_lanes
 -- All of the namespace, if the name is empty. Plan: lane by its unique key.
 select l.id as lane
-from lane as l
+from drover.lane as l
 where l.namespace_id = $1::integer and ($2::text = '' or l.queue = $2::text);
 
 -- name: claims_under_way
@@ -31,7 +31,7 @@ where l.namespace_id = $1::integer and ($2::text = '' or l.queue = $2::text);
 -- it takes the snapshot in which it looks.
 select distinct l.virtualtransaction as transaction
 from pg_locks as l
-where l.locktype = 'relation' and l.relation = $1::text::regclass and l.granted
+where l.locktype = 'relation' and l.relation = format('drover.%I', $1::text)::regclass and l.granted
   and l.mode in ('RowShareLock', 'RowExclusiveLock') and l.pid <> pg_backend_pid()
   and l.database = (select d.oid from pg_database as d where d.datname = current_database());
 
@@ -39,11 +39,11 @@ where l.locktype = 'relation' and l.relation = $1::text::regclass and l.granted
 -- Those that are known, or that are asked for ($2), by name, after $3. Plan: ready_lane, lease_lane.
 with named as (
   select l.queue as name
-  from lane as l
+  from drover.lane as l
   where l.namespace_id = $1::integer and ($2::text[] is null or l.queue = any ($2::text[]))
   union
   select q.name
-  from queue as q
+  from drover.queue as q
   where q.namespace_id = $1::integer and q.name <> ''
     and ($2::text[] is null or q.name = any ($2::text[]))
   union
@@ -59,25 +59,25 @@ page as (
 select p.name, q.paused_at, q.pause_reason, q.leases_max, q.rate, q.burst,
   coalesce(sum(c.ready), 0)::integer as ready, coalesce(sum(c.leased), 0)::integer as leased
 from page as p
-left join queue as q on q.namespace_id = $1::integer and q.name = p.name
-left join lane as l on l.namespace_id = $1::integer and l.queue = p.name
+left join drover.queue as q on q.namespace_id = $1::integer and q.name = p.name
+left join drover.lane as l on l.namespace_id = $1::integer and l.queue = p.name
 left join lateral (
   select
     (
       select count(*)
       from (
-        select from ready as r where r.lane = any (array[l.id, -l.id]) limit $5::integer
+        select from drover.ready as r where r.lane = any (array[l.id, -l.id]) limit $5::integer
       ) as counted
     )
       as ready,
-    (select count(*) from lease as e where e.lane = l.id) as leased
+    (select count(*) from drover.lease as e where e.lane = l.id) as leased
 ) as c on true
 group by p.name, q.namespace_id, q.name
 order by p.name;
 
 -- name: set_queue_limits
 -- A new rate begins with a full bucket; another one keeps what is in it.
-insert into queue as q (namespace_id, name, leases_max, rate, burst, tokens, filled_at)
+insert into drover.queue as q (namespace_id, name, leases_max, rate, burst, tokens, filled_at)
 values ($1::integer, $2::text, $3::integer, $4::double precision, $5::integer, $5::integer,
   case when $4::double precision is not null then now() end)
 on conflict (namespace_id, name) do update
@@ -90,7 +90,7 @@ set leases_max = excluded.leases_max, rate = excluded.rate, burst = excluded.bur
 -- In one order. Those that have no limits any more are left out. Plan: queue by key.
 select q.namespace_id, q.name, q.leases_max, q.rate, q.burst, q.tokens, q.filled_at
 from unnest($1::integer[], $2::text[]) as u (namespace_id, name)
-join queue as q on q.namespace_id = u.namespace_id and q.name = u.name
+join drover.queue as q on q.namespace_id = u.namespace_id and q.name = u.name
 where q.leases_max is not null or q.rate is not null
 order by q.namespace_id, q.name
 for no key update of q;
@@ -100,16 +100,16 @@ for no key update of q;
 -- it, however many were handed out before somebody set it. Plan: lease_lane.
 select l.namespace_id, l.queue as name,
   sum((
-    select count(*) from (select from lease as e where e.lane = l.id limit q.leases_max) as counted
+    select count(*) from (select from drover.lease as e where e.lane = l.id limit q.leases_max) as counted
   ))::integer as leased
 from unnest($1::integer[], $2::text[]) as u (namespace_id, name)
-join queue as q on q.namespace_id = u.namespace_id and q.name = u.name
-join lane as l on l.namespace_id = u.namespace_id and l.queue = u.name
+join drover.queue as q on q.namespace_id = u.namespace_id and q.name = u.name
+join drover.lane as l on l.namespace_id = u.namespace_id and l.queue = u.name
 group by l.namespace_id, l.queue;
 
 -- name: write_buckets
 -- Of locked queues. Plan: queue by key.
-update queue as q
+update drover.queue as q
 set tokens = u.tokens, filled_at = to_timestamp(u.filled_at / 1e3::float8)
 from unnest($1::integer[], $2::text[], $3::double precision[], $4::bigint[])
   as u (namespace_id, name, tokens, filled_at)
@@ -119,47 +119,47 @@ returning q.name;
 -- name: pause_workflow
 -- Nothing, if it is paused already; with the note that its rows are to be moved.
 with paused as (
-  insert into paused_workflow (namespace_id, name, reason)
+  insert into drover.paused_workflow (namespace_id, name, reason)
   values ($1::integer, $2::text, $3::text)
   on conflict (namespace_id, name) do nothing
 )
-insert into pin_move (namespace_id, workflow)
+insert into drover.pin_move (namespace_id, workflow)
 values ($1::integer, $2::text)
 returning id;
 
 -- name: workflow_pause
 select p.paused_at, p.reason as pause_reason
-from paused_workflow as p
+from drover.paused_workflow as p
 where p.namespace_id = $1::integer and p.name = $2::text;
 
 -- name: resume_workflow
 -- The same, also if it was not paused: whoever resumed it may have died before its rows were moved.
 with resumed as (
-  delete from paused_workflow where namespace_id = $1::integer and name = $2::text
+  delete from drover.paused_workflow where namespace_id = $1::integer and name = $2::text
 )
-insert into pin_move (namespace_id, workflow)
+insert into drover.pin_move (namespace_id, workflow)
 values ($1::integer, $2::text)
 returning id;
 
 -- name: definitions_of_workflow
 -- A page of $4, behind $3; also those that runs have brought along. Plan: definition_workflow.
 select d.id
-from definition as d
+from drover.definition as d
 where d.namespace_id = $1::integer and (d.body::jsonb) ->> 'workflow' = $2::text and d.id > $3::bigint
 order by d.id
 limit $4::integer;
 
 -- name: open_runs_of_definitions
 -- Up to $4 open runs of these definitions, in their order, those of the first one behind $3. No sort: it
--- would read them all. Plan: run_open_definition, one probe a definition.
+-- would read them all. Plan: run_page_open, one probe a definition.
 select u.place::integer as place, o.run_id
 from unnest($2::bigint[]) with ordinality as u (definition_id, place)
 cross join lateral (
   select x.run_id
-  from run_open as x
-  where x.namespace_id = $1::integer and x.definition_id = u.definition_id
-    and uuid_send(x.run_id) > case when u.place = 1 then uuid_send($3::uuid) else '' end
-  order by x.namespace_id, x.definition_id, uuid_send(x.run_id)
+  from drover.run_page as x
+  where x.namespace_id = $1::integer and x.definition_id = u.definition_id and x.no = 0 and x.ended_at is null
+    and x.run_id > case when u.place = 1 then $3::uuid else '00000000-0000-0000-0000-000000000000'::uuid end
+  order by x.namespace_id, x.definition_id, x.run_id
   limit $4::integer
 ) as o
 limit $4::integer;

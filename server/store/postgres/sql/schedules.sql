@@ -3,7 +3,7 @@
 
 -- name: create_schedule
 -- No row: the name is taken.
-insert into schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at,
+insert into drover.schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at,
   paused_at, pause_reason)
 values ($1::uuid, $2::integer, $3::text, $4::smallint, $5::text, $6::bigint,
   to_timestamp($7::bigint / 1e3::float8), to_timestamp($8::bigint / 1e3::float8),
@@ -14,48 +14,33 @@ returning id;
 -- name: find_schedule
 -- Plan: schedule_by_name.
 select s.*, n.name as namespace, n.region
-from schedule as s
-join namespace as n on n.id = s.namespace_id
+from drover.schedule as s
+join drover.namespace as n on n.id = s.namespace_id
 where s.namespace_id = $1::integer and s.name = $2::text and s.deleted_at is null;
 
 -- name: schedules_by_id
 -- Deleted ones too. Plan: schedule by key.
 select s.*, n.name as namespace, n.region
-from schedule as s
-join namespace as n on n.id = s.namespace_id
+from drover.schedule as s
+join drover.namespace as n on n.id = s.namespace_id
 where s.id = any ($1::uuid[]);
 
 -- name: list_schedules
 -- By name, after $2. Plan: schedule_by_name.
 select s.*, n.name as namespace, n.region
-from schedule as s
-join namespace as n on n.id = s.namespace_id
+from drover.schedule as s
+join drover.namespace as n on n.id = s.namespace_id
 where s.namespace_id = $1::integer and s.deleted_at is null
   and ($2::text is null or s.name collate "C" > $2::text)
 order by s.name collate "C"
 limit $3::integer;
 
--- name: asleep_schedules
--- Of the next $2 schedules, those that nothing will wake, or not before their moment and its jitter
--- are over, and the last of all. Plan: schedule by key.
-with next as (
-  select s.id, s.partition, s.paused_at is null and s.deleted_at is null and (s.wake_at is null
-    or s.wake_at > s.next_at + (s.spec::jsonb ->> 'jitterMs')::bigint * interval '1 millisecond') as asleep
-  from schedule as s
-  where s.id > $1::uuid
-  order by s.id
-  limit $2::integer
-)
-select n.id, n.partition, false as is_last from next as n where n.asleep
-union all
-(select n.id, n.partition, true from next as n order by n.id desc limit 1);
-
 -- name: lock_schedules_skip
 -- In the order of ids, deleted ones too; leaves out what another transaction holds.
 -- Plan: schedule by key.
 select s.*, n.name as namespace, n.region
-from schedule as s
-join namespace as n on n.id = s.namespace_id
+from drover.schedule as s
+join drover.namespace as n on n.id = s.namespace_id
 where s.id = any ($1::uuid[])
 order by s.id
 for no key update of s skip locked;
@@ -63,15 +48,15 @@ for no key update of s skip locked;
 -- name: lock_schedules_wait
 -- The same, waiting for who holds them up to lock_timeout.
 select s.*, n.name as namespace, n.region
-from schedule as s
-join namespace as n on n.id = s.namespace_id
+from drover.schedule as s
+join drover.namespace as n on n.id = s.namespace_id
 where s.id = any ($1::uuid[])
 order by s.id
 for no key update of s;
 
 -- name: move_schedules
 -- The rows are locked by this transaction. Plan: schedule by key.
-update schedule as s
+update drover.schedule as s
 set next_moment = u.next_moment, next_at = to_timestamp(u.next_at / 1e3::float8),
   wake_at = to_timestamp(u.wake_at / 1e3::float8)
 from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[])
@@ -81,7 +66,7 @@ returning s.id;
 
 -- name: change_schedule
 -- The row is locked by this transaction. Plan: schedule by key.
-update schedule as s
+update drover.schedule as s
 set spec = $2::text, series = $3::integer, revision = s.revision + 1, next_moment = $4::bigint,
   next_at = to_timestamp($5::bigint / 1e3::float8), wake_at = to_timestamp($6::bigint / 1e3::float8),
   paused_at = to_timestamp($7::bigint / 1e3::float8), pause_reason = $8::text, changed_at = now()
@@ -90,7 +75,7 @@ returning s.id;
 
 -- name: delete_schedule
 -- Its fires go later, in small batches. Plan: schedule_by_name.
-update schedule as s
+update drover.schedule as s
 set deleted_at = now(), wake_at = null
 where s.namespace_id = $1::integer and s.name = $2::text and s.deleted_at is null
 returning s.id;
@@ -100,7 +85,7 @@ returning s.id;
 select f.*
 from unnest($1::uuid[], $2::integer[], $3::bigint[]) as u (schedule_id, series, moment)
 cross join lateral (
-  select * from fire as x
+  select * from drover.fire as x
   where x.schedule_id = u.schedule_id and x.series = u.series and x.moment = u.moment
   order by x.schedule_id, x.series, x.moment
   limit 1
@@ -108,7 +93,7 @@ cross join lateral (
 
 -- name: write_fires
 -- A fire that has a run stays as it is.
-insert into fire as f (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count,
+insert into drover.fire as f (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count,
   missed_until, node, epoch)
 select u.schedule_id, u.series, u.moment, to_timestamp(u.at / 1e3::float8), u.cause, u.outcome, u.run_id,
   u.message, u.missed_count, to_timestamp(u.missed_until / 1e3::float8), u.node, u.epoch
@@ -125,40 +110,41 @@ on conflict (schedule_id, series, moment) do update
 returning f.schedule_id;
 
 -- name: last_fires
--- The newest $2 of each, with how their runs stand. Plan: fire_by_time; run, run_open by key.
-select f.*, coalesce(o.state, r.state) as run_state
+-- The newest $2 of each, with how their runs stand. Plan: fire_by_time; run_page by key.
+select f.*, p.run_state
 from unnest($1::uuid[]) as u (id)
 cross join lateral (
-  select * from fire as x
+  select * from drover.fire as x
   where x.schedule_id = u.id
   order by x.schedule_id, x.at desc
   limit $2::integer
 ) as f
-left join lateral (select * from run where run.id = f.run_id limit 1) as r on true
-left join run_open as o on o.partition = r.partition and o.run_id = r.id
+left join lateral (
+  select x.run_state from drover.run_page as x where x.run_id = f.run_id and x.no = 0 limit 1
+) as p on true
 order by f.schedule_id, f.at desc, f.series desc;
 
 -- name: forget_schedules
 -- Deleted ones: their fires, then they themselves; another may stand behind one. Plan: schedule_deleted; fire by key.
 with gone as (
   select s.id
-  from schedule as s
+  from drover.schedule as s
   where s.deleted_at <= now()
   order by s.deleted_at
   limit 1
 ),
 fires as (
-  delete from fire as f
+  delete from drover.fire as f
   where (f.schedule_id, f.series, f.moment) in (
     select x.schedule_id, x.series, x.moment
     from gone as g
-    join fire as x on x.schedule_id = g.id
+    join drover.fire as x on x.schedule_id = g.id
     limit $1::integer
   )
   returning f.schedule_id
 ),
 emptied as (
-  delete from schedule as s
+  delete from drover.schedule as s
   using gone as g
   where s.id = g.id and (select count(*) from fires) < $1::integer
 )

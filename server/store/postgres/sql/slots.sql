@@ -3,15 +3,16 @@
 -- name: concurrency_of_runs
 -- Plan: run by key.
 select r.id as run_id, r.concurrency_key, r.concurrency_limit, r.concurrency_policy
-from run as r
+from drover.run as r
 where r.id = any ($1::uuid[]) and r.concurrency_key is not null;
 
 -- name: lock_concurrency_keys
 -- Until the end of the transaction, in one order; waits for others. There is no row to lock for a key
--- that nobody uses yet, and none is left behind. Two keys of one number only wait for each other.
+-- that nobody uses yet, and none is left behind. Two keys of one number only wait for each other;
+-- the oid makes that of another schema another number.
 select pg_advisory_xact_lock(k.number)
 from (
-  select distinct hashtextextended(u.namespace_id || '/' || u.key, 0) as number
+  select distinct hashtextextended(u.namespace_id || '/' || u.key, 'drover.slot'::regclass::oid::bigint) as number
   from unnest($1::integer[], $2::text[]) as u (namespace_id, key)
   order by 1
   offset 0
@@ -24,13 +25,13 @@ from unnest($1::integer[], $2::text[]) as u (namespace_id, key)
 cross join lateral (
   (
     select x.*
-    from slot as x
+    from drover.slot as x
     where x.namespace_id = u.namespace_id and x.key = u.key and x.holds
   )
   union all
   (
     select x.*
-    from slot as x
+    from drover.slot as x
     where x.namespace_id = u.namespace_id and x.key = u.key and not x.holds
     order by x.priority, x.since, x.run_id
     limit $3::integer
@@ -39,7 +40,7 @@ cross join lateral (
 
 -- name: write_slots
 -- Slots that are asked for, and those that are given or left. The key is locked.
-insert into slot (namespace_id, key, run_id, max_holders, priority, since, holds, leaving)
+insert into drover.slot (namespace_id, key, run_id, max_holders, priority, since, holds, leaving)
 select u.namespace_id, u.key, u.run_id, u.max_holders, u.priority, to_timestamp(u.since / 1e3::float8),
   u.holds, u.leaving
 from unnest($1::integer[], $2::text[], $3::uuid[], $4::integer[], $5::smallint[], $6::bigint[],
@@ -49,4 +50,4 @@ on conflict (run_id) do update set holds = excluded.holds, leaving = excluded.le
 
 -- name: delete_slots
 -- Plan: slot by key.
-delete from slot as s where s.run_id = any ($1::uuid[]) returning s.run_id;
+delete from drover.slot as s where s.run_id = any ($1::uuid[]) returning s.run_id;

@@ -5,6 +5,6 @@
 select format('%I.%I', n.nspname, c.relname) as name
 from pg_class as c
 join pg_namespace as n on n.oid = c.relnamespace
-where c.relnamespace = (select x.relnamespace from pg_class as x where x.oid = 'lease'::regclass)
+where c.relnamespace = (select x.relnamespace from pg_class as x where x.oid = 'drover.lease'::regclass)
   and c.relkind = 'r' and c.reltuples < 1000
   and pg_stat_get_live_tuples(c.oid) > 8 * greatest(c.reltuples, 6);

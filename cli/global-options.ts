@@ -1,0 +1,52 @@
+/** The options of the whole program, without anything that a verb needs to act. */
+import { type Command, Option } from "commander";
+
+export const formats = ["table", "json", "yaml", "jsonl"] as const;
+export type Format = (typeof formats)[number];
+
+/** Of settings, in the current folder. */
+export const usualConfigFile = "drover.yaml";
+
+export const defaultAddress = "127.0.0.1:7420";
+export const defaultNamespace = "default";
+
+/** The options of the whole program, as commander hands them over. */
+export interface GlobalOptions {
+  readonly address: string;
+  readonly namespace: string;
+  readonly token?: string;
+  readonly output: Format;
+  readonly color: boolean;
+  readonly config?: string;
+}
+
+export function addGlobalOptions(program: Command): void {
+  program
+    .addOption(
+      new Option("--address <host:port>", "the server to call, or where to listen")
+        .env("DROVER_ADDRESS")
+        .default(defaultAddress),
+    )
+    .addOption(
+      new Option("--namespace <name>", "the namespace to work in")
+        .env("DROVER_NAMESPACE")
+        .default(defaultNamespace),
+    )
+    .addOption(
+      new Option("--token <token>", "the API token to show, where the server requires one").env(
+        "DROVER_TOKEN",
+      ),
+    )
+    .addOption(
+      new Option("-o, --output <format>", "table for people, json, yaml or jsonl for programs")
+        .choices(formats)
+        .env("DROVER_OUTPUT")
+        .default("table"),
+    )
+    .addOption(
+      new Option("--config <file>", "settings in YAML; by default drover.yaml, if it is here").env(
+        "DROVER_CONFIG",
+      ),
+    )
+    .option("--no-color", "no colours, also on a terminal; as NO_COLOR in the environment");
+}

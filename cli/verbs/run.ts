@@ -1,0 +1,34 @@
+/** `drover run`: its verbs, in the order of `--help`. */
+import type { Command } from "commander";
+import type { Ended } from "../failure.ts";
+import { addRunGraph } from "./graph.ts";
+import { addRunBulk } from "./run-bulk.ts";
+import { addRunCancel } from "./run-cancel.ts";
+import { addRunDecide } from "./run-decide.ts";
+import { addRunItems } from "./run-items.ts";
+import { addRunList } from "./run-list.ts";
+import { addRunPause } from "./run-pause.ts";
+import { addRunRetry } from "./run-retry.ts";
+import { addRunShow } from "./run-show.ts";
+import { addRunSignal } from "./run-signal.ts";
+import { addRunStart } from "./run-start.ts";
+import { addRunStartMany } from "./run-start-many.ts";
+import { addRunWatch } from "./run-watch.ts";
+import { addRunWhy } from "./run-why.ts";
+
+export function addRunVerbs(run: Command, ended: Ended): void {
+  addRunStart(run, ended);
+  addRunStartMany(run, ended);
+  addRunList(run, ended);
+  addRunShow(run, ended);
+  addRunItems(run, ended);
+  addRunWhy(run, ended);
+  addRunGraph(run, ended);
+  addRunWatch(run, ended);
+  addRunSignal(run, ended);
+  addRunDecide(run, ended);
+  addRunPause(run, ended);
+  addRunCancel(run, ended);
+  addRunRetry(run, ended);
+  addRunBulk(run, ended);
+}

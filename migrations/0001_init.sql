@@ -1,0 +1,1329 @@
+-- All of Drover, in a schema of its own. `drover.` stands for whatever name that schema has: the program
+-- makes the schema, and puts its name here. Rules for changing this folder: README.md beside it.
+--
+-- The state of a run is JSON in its pages, which say everything in words; in the other tables numbers stand
+-- for names. Views say both in words.
+--
+-- Heat: `run_page`, `ready`, `lease` and `agent_session` change with every task and stay small or narrow;
+-- everything else is appended or cold. No foreign keys between hot tables, and no index on a column that
+-- moves with heartbeats or progress.
+-- Lock order of every transaction: writer, idempotency, first pages of runs, their further pages; after that
+-- only inserts and SKIP LOCKED claims.
+
+-- ---------------------------------------------------------------------------------------------------
+-- Namespaces and workflows
+--
+-- Servers keep ids of namespaces, definitions and lanes in memory. A sequence gives an id out again after
+-- a fail-over that lost its tail, or a restore, to somebody else: ids are drawn at random instead.
+-- ---------------------------------------------------------------------------------------------------
+
+-- Where the runs of a namespace are watched. A partition is region * 256 + the last byte of the run's
+-- id, so 128 regions fit.
+create table drover.region (
+  id smallint primary key check (id between 0 and 127),
+  name text not null unique,
+  created_at timestamptz not null default now()
+);
+insert into drover.region (id, name) values (0, 'default');
+comment on table drover.region is 'Comes with its first namespace, together with its 256 rows of partition_lease, and stays.';
+
+-- Whose workflows and runs they are, and what they may take.
+create table drover.namespace (
+  id integer primary key default (1 + floor(random() * 2147483646))::integer,
+  name text not null unique,
+  region smallint not null default 0,
+  created_at timestamptz not null default now(),
+  retention_ms bigint,
+  open_runs_max integer,
+  runs_per_second double precision,
+  runs_burst integer,
+  payload_bytes_max integer
+);
+insert into drover.namespace (id, name) values (1, 'default');
+comment on column drover.namespace.retention_ms is 'Runs go so long after their end; null: they are kept.';
+comment on column drover.namespace.open_runs_max is 'null, as of the other limits: there is none.';
+
+-- Removed once nothing uses it: an inline one, when its last run is gone.
+create table drover.definition (
+  id bigint primary key default (1 + floor(random() * 9007199254740990))::bigint,
+  namespace_id integer not null,
+  digest bytea not null,
+  body text not null,
+  created_at timestamptz not null default now(),
+  unused_since timestamptz,
+  unique (namespace_id, digest)
+);
+comment on table drover.definition is 'What workflows say, by content: each content once in a namespace.';
+comment on column drover.definition.unused_since is 'No version of a workflow and no run has had it since then; null: one had, or nobody has looked.';
+
+-- A workflow by its name, and which of its versions runs begin with.
+create table drover.workflow (
+  namespace_id integer not null,
+  name text not null,
+  default_version integer not null,
+  latest_version integer not null,
+  created_at timestamptz not null default now(),
+  primary key (namespace_id, name)
+);
+
+-- A definition that was registered under the name of a workflow.
+create table drover.workflow_version (
+  namespace_id integer not null,
+  name text not null,
+  version integer not null,
+  definition_id bigint not null,
+  created_at timestamptz not null default now(),
+  primary key (namespace_id, name, version),
+  unique (namespace_id, name, definition_id)
+);
+
+create table drover.paused_workflow (
+  namespace_id integer not null,
+  name text not null,
+  paused_at timestamptz not null default now(),
+  reason text not null,
+  primary key (namespace_id, name)
+);
+comment on table drover.paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
+
+create table drover.learned_duration (
+  definition_id bigint not null,
+  step_no integer not null,
+  recent text,
+  older text,
+  changed_at timestamptz not null default now(),
+  primary key (definition_id, step_no)
+) with (fillfactor = 70);
+comment on table drover.learned_duration is 'How long attempts of a step of a workflow version take that end well: two sketches, written once a minute by each server that has more. As many rows as versions have steps.';
+comment on column drover.learned_duration.step_no is 'All items of a map are at the place of the first.';
+comment on column drover.learned_duration.older is 'The 10,000 samples before those of the recent one; null: there are none yet.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Runs
+--
+-- Everything of a run is ranged by the creation time in the run's id (UUIDv7), so keys stay unique and
+-- a range can be dropped whole. The default range is the net until ranges are made ahead.
+-- ---------------------------------------------------------------------------------------------------
+
+-- A run: what it was started with. Written once; how it stands, and how it ended, is in its pages.
+create table drover.run (
+  id uuid not null,
+  namespace_id integer not null,
+  partition smallint not null,
+  definition_id bigint not null,
+  workflow text not null,
+  version integer not null,
+  key text,
+  priority smallint not null,
+  labels jsonb not null,
+  input_type text,
+  input_json text,
+  input_data bytea,
+  created_at timestamptz not null,
+  concurrency_key text,
+  concurrency_limit integer,
+  concurrency_policy smallint,
+  notify_hook text,
+  notify_url text,
+  parent_id uuid,
+  parent_step text,
+  parent_step_key integer,
+  parent_fence integer,
+  parent_until timestamptz,
+  traceparent text,
+  tracestate text,
+  primary key (id)
+) partition by range (id);
+create table drover.run_default partition of drover.run default;
+comment on column drover.run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
+comment on column drover.run.parent_id is 'The run whose step (parent_step, its id) began this one; never changes.';
+comment on column drover.run.parent_until is 'The deadline of the parent when it began this run.';
+comment on column drover.run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
+comment on column drover.run.tracestate is 'As the caller gave it.';
+
+-- The state of a run: page 0 has the run itself and its steps 0 to 31, page 1 its steps 32 to 63 and so on,
+-- and each item of a map has a page of its own, numbered as the item is. `state` is JSON; only the server
+-- reads and writes it (server/core/page/codec.ts), and run_view, step_view and attempt_view spell it out.
+create table drover.run_page (
+  run_id uuid not null,
+  no integer not null,
+  partition smallint not null,
+  version integer not null,
+  wake_at timestamptz,
+  namespace_id integer,
+  definition_id bigint,
+  run_state smallint,
+  ended_at timestamptz,
+  settled boolean not null,
+  state text not null,
+  primary key (run_id, no)
+) partition by range (run_id);
+create table drover.run_page_default partition of drover.run_page default
+  with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 4080);
+comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
+comment on column drover.run_page.wake_at is 'When the supervisor looks at the page: may be too early, never too late. Null: nothing of it happens by itself.';
+comment on column drover.run_page.namespace_id is 'Of page 0, as the three columns after it.';
+comment on column drover.run_page.ended_at is 'Of page 0; null: the run is open.';
+comment on column drover.run_page.settled is 'Of the page of an item: it is done for good.';
+
+-- Outputs and details that are too large for a page, by the attempt that they are of.
+create table drover.payload (
+  run_id uuid not null,
+  step_no integer not null,
+  fence integer not null,
+  kind text not null,
+  n integer not null,
+  what text not null,
+  type text not null,
+  json text,
+  data bytea,
+  primary key (run_id, step_no, fence, kind, n, what)
+) partition by range (run_id);
+create table drover.payload_default partition of drover.payload default;
+
+-- Attempts that have no more room in their page, the oldest of a step: as JSON, as they stood there.
+create table drover.attempt_log (
+  run_id uuid not null,
+  step_no integer not null,
+  fence integer not null,
+  kind text not null,
+  n integer not null,
+  attempt text not null,
+  primary key (run_id, step_no, fence, kind, n)
+) partition by range (run_id);
+create table drover.attempt_log_default partition of drover.attempt_log default;
+
+
+create table drover.step_override (
+  run_id uuid not null,
+  step_no integer not null,
+  strategy smallint not null,
+  input_type text,
+  input_json text,
+  input_data bytea,
+  primary key (run_id, step_no, strategy)
+) partition by range (run_id);
+create table drover.step_override_default partition of drover.step_override default;
+comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
+
+-- These two go with the range of the new run, and name the old one, which may be gone before it.
+create table drover.rerun (
+  run_id uuid not null,
+  of_run uuid not null,
+  from_step text,
+  primary key (run_id)
+) partition by range (run_id);
+create table drover.rerun_default partition of drover.rerun default;
+comment on table drover.rerun is 'A run that does another one again.';
+comment on column drover.rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
+
+create table drover.step_kept (
+  run_id uuid not null,
+  step_no integer not null,
+  of_run uuid not null,
+  primary key (run_id, step_no)
+) partition by range (run_id);
+create table drover.step_kept_default partition of drover.step_kept default;
+comment on table drover.step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
+
+-- Of a run one row for each label, written with it; if it ended otherwise than COMPLETED, one with its state
+-- and one with its state and workflow, written with its end. Gone with the run.
+create table drover.run_mark (
+  namespace_id integer not null,
+  mark text collate "C" not null,
+  run_id uuid not null,
+  primary key (namespace_id, mark, run_id)
+) partition by range (run_id);
+create table drover.run_mark_default partition of drover.run_mark default;
+comment on table drover.run_mark is 'What a run is found by, in lists with a filter.';
+comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
+
+-- The key that a run was started with, so that the same key starts one run only; gone when it expires.
+create table drover.idempotency (
+  namespace_id integer not null,
+  key text not null,
+  run_id uuid not null,
+  digest bytea not null,
+  expires_at timestamptz not null,
+  primary key (namespace_id, key)
+);
+
+create table drover.slot (
+  run_id uuid primary key,
+  namespace_id integer not null,
+  key text not null,
+  max_holders integer not null,
+  priority smallint not null,
+  since timestamptz not null,
+  holds boolean not null,
+  leaving boolean not null
+);
+comment on table drover.slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
+
+create table drover.message (
+  run_id uuid not null,
+  no bigint generated always as identity,
+  partition smallint not null,
+  source uuid not null,
+  kind smallint not null,
+  undo boolean,
+  wake_at timestamptz not null,
+  step_key integer,
+  fence integer,
+  primary key (run_id, no)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on table drover.message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
+comment on column drover.message.step_key is 'The end of a child run: the step that began it, under this fence.';
+
+-- One row for each transaction that accepted or ended runs, each namespace, workflow and event in it:
+-- written by the statement that writes the runs, and never changed, so no two transactions wait for each
+-- other. Housekeeping adds the rows up into run_count once a minute. No index: few rows stay for longer.
+create table drover.run_count_delta (
+  minute timestamptz not null,
+  namespace_id integer not null,
+  runs integer not null,
+  event smallint not null,
+  workflow text not null
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.run_count_delta.event is '-1: accepted. Else they ended, in this state of run.';
+
+-- The sums of the rows that were removed from run_count_delta. Gone a day after their minute.
+create table drover.run_count (
+  minute timestamptz not null,
+  namespace_id integer not null,
+  runs integer not null,
+  event smallint not null,
+  workflow text not null,
+  primary key (namespace_id, minute, event, workflow)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.run_count.event is 'As in run_count_delta.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Tasks: what may be handed out, and what agents hold
+-- ---------------------------------------------------------------------------------------------------
+
+-- What a poll asks for and a claim serves: a task of a queue, for the agents of a class.
+create table drover.lane (
+  id integer primary key default (1 + floor(random() * 2147483646))::integer,
+  namespace_id integer not null,
+  queue text not null,
+  task text not null,
+  class smallint not null default 0,
+  unique (namespace_id, queue, task, class)
+);
+
+-- A task that may run and that no agent has. Derived from its page.
+create table drover.ready (
+  run_id uuid not null,
+  step_no integer not null,
+  partition smallint not null,
+  lane integer not null,
+  priority smallint not null,
+  ordered_by xid8 not null default pg_current_xact_id(),
+  ordinal integer not null,
+  ready_at timestamptz not null,
+  until timestamptz,
+  primary key (run_id, step_no)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.ready.lane is 'Negative while the workflow of the run is paused: no claim looks there.';
+
+-- A task that an agent has. Derived from its page.
+create table drover.lease (
+  run_id uuid not null,
+  step_no integer not null,
+  partition smallint not null,
+  lane integer not null,
+  fence integer not null,
+  session bytea not null,
+  secret bytea not null,
+  poll_seq bigint not null,
+  granted_at timestamptz not null,
+  heartbeat_ms integer not null,
+  cancel text not null,
+  primary key (run_id, step_no)
+) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.lease.cancel is 'asked: a heartbeat that names it tells its agent to stop; heard: its agent knows, and its own time ends it; else none.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- What people say to runs, and what the supervisor did and asks
+-- ---------------------------------------------------------------------------------------------------
+
+create table drover.signal (
+  run_id uuid not null,
+  seq integer not null,
+  id text not null,
+  name text not null,
+  payload_type text,
+  payload_json text,
+  payload_data bytea,
+  at timestamptz not null,
+  taken_by integer,
+  primary key (run_id, seq),
+  unique (run_id, id)
+) partition by range (run_id);
+create table drover.signal_default partition of drover.signal default;
+comment on table drover.signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
+
+create table drover.decision (
+  run_id uuid not null,
+  step_no integer not null,
+  approver text not null,
+  approved boolean not null,
+  comment text not null,
+  form_type text,
+  form_json text,
+  form_data bytea,
+  at timestamptz not null,
+  primary key (run_id, step_no, approver)
+) partition by range (run_id);
+create table drover.decision_default partition of drover.decision default;
+comment on table drover.decision is 'What each approver has said to an approval step.';
+
+create table drover.escalation (
+  run_id uuid not null,
+  n integer not null,
+  namespace_id integer not null,
+  step_no integer not null,
+  reason smallint not null,
+  message text not null,
+  opened_at timestamptz not null,
+  closed_at timestamptz,
+  closed_by text,
+  answer smallint,
+  answered_by text,
+  answered_why text,
+  code text not null default '',
+  claimed_by text,
+  claimed_at timestamptz,
+  partition smallint not null default 0,
+  wake_at timestamptz,
+  deadline_at timestamptz,
+  primary key (run_id, n)
+) partition by range (run_id);
+create table drover.escalation_default partition of drover.escalation default;
+comment on table drover.escalation is 'A question that only a person may answer; its number is that of the run.';
+comment on column drover.escalation.code is 'The error code that led to it: with workflow, step and reason, its cause.';
+comment on column drover.escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
+comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
+
+create table drover.lane_question (
+  lane integer primary key,
+  run_id uuid not null,
+  n integer not null
+);
+comment on table drover.lane_question is 'The last escalation that was asked about a lane which nobody polled.';
+
+-- The names of the supervisor's rules. Its rows are those of the code, in its order: a rule that is added is
+-- a row that is added.
+create table drover.intervention_rule (
+  rule smallint primary key,
+  name text not null unique
+);
+insert into drover.intervention_rule (rule, name)
+select place - 1, name
+from unnest(array['lease', 'delivery', 'attempt', 'pickup', 'total', 'backoff', 'settle', 'deadline',
+  'late-effect', 'stall', 'timer', 'signal', 'approval', 'callback', 'start', 'agent-circuit',
+  'queue-circuit', 'forgotten', 'slow', 'integrity', 'failing'])
+  with ordinality as u (name, place);
+
+-- One recorded action of the supervisor: what it saw, what was done, when it was due and when it acted.
+create table drover.intervention (
+  run_id uuid not null,
+  step_no integer not null,
+  fence integer not null,
+  rule smallint not null,
+  n integer not null,
+  partition smallint not null,
+  saw text not null,
+  did text not null,
+  due_at timestamptz not null,
+  acted_at timestamptz not null,
+  node uuid,
+  epoch bigint,
+  namespace_id integer not null default 0,
+  primary key (run_id, step_no, fence, rule, n)
+) partition by range (run_id);
+create table drover.intervention_default partition of drover.intervention default;
+comment on column drover.intervention.step_no is '-1: about the run.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Agents
+-- ---------------------------------------------------------------------------------------------------
+
+-- One start of an agent, by which its leases live: when it was last heard of. It has a row from its first
+-- task on; no heartbeat has come before last_beat_at is set.
+create table drover.agent_session (
+  session bytea primary key,
+  namespace_id integer not null,
+  agent_id text not null,
+  agent_version text not null,
+  started_at timestamptz not null default now(),
+  last_beat_at timestamptz
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+
+-- One row for each agent session, written by the server that it calls, every 20 seconds at most; gone when
+-- it has not called for 10 minutes and holds nothing.
+create table drover.agent (
+  session bytea primary key,
+  namespace_id integer not null,
+  agent_id text not null,
+  agent_version text not null,
+  labels jsonb not null,
+  queues jsonb,
+  tasks jsonb,
+  server text not null,
+  first_seen_at timestamptz not null default now(),
+  seen_at timestamptz not null,
+  succeeded_at timestamptz,
+  called_at timestamptz,
+  silent_since timestamptz
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on table drover.agent is 'An agent session as the servers see it; agent_session is what leases go by.';
+comment on column drover.agent.queues is 'Those of its last poll; null: it has not polled yet.';
+comment on column drover.agent.tasks is 'Those of its last poll; empty: any of its queues.';
+comment on column drover.agent.server is 'The address of the server that it called last.';
+comment on column drover.agent.succeeded_at is 'When a success that it reported was last taken.';
+comment on column drover.agent.called_at is 'When it last called; a poll that is parked since counts for seen_at alone.';
+comment on column drover.agent.silent_since is 'It lost a lease for silence, or its connection, and has not called since; null: it has not.';
+
+-- When a poll for a lane was last seen by a server; gone after 5 minutes.
+create table drover.lane_poller (
+  lane integer not null,
+  node uuid not null,
+  seen_at timestamptz not null,
+  primary key (lane, node)
+) with (fillfactor = 50);
+
+-- An agent, by its id or its version, that gets nothing new.
+create table drover.cordon (
+  namespace_id integer not null,
+  kind smallint not null,
+  name text not null,
+  cordoned_by text not null,
+  why text not null,
+  cordoned_at timestamptz not null default now(),
+  primary key (namespace_id, kind, name)
+);
+
+-- A class of lanes, for agents of one version: each task of the queue has a lane of each class of the
+-- queue. It stays when no pin names it any more: agents of that version go on asking for its lanes.
+create table drover.version_class (
+  namespace_id integer not null,
+  queue text not null,
+  class smallint not null check (class > 0),
+  agent_version text not null,
+  primary key (namespace_id, queue, class),
+  unique (namespace_id, queue, agent_version)
+);
+comment on table drover.version_class is 'Which agents ask for the lanes of a class. Class 0 has no row: all agents do.';
+
+-- A queue that gives the tasks of a workflow, or of one version of it, to one version of agents alone; gone
+-- when it is taken back.
+create table drover.version_pin (
+  namespace_id integer not null,
+  workflow text not null,
+  queue text not null,
+  version integer not null,
+  definition_id bigint not null,
+  class smallint not null,
+  pinned_at timestamptz not null default now(),
+  primary key (namespace_id, workflow, queue, definition_id)
+);
+comment on table drover.version_pin is 'Ready rows of these runs stand in the lanes of a class of their queue.';
+comment on column drover.version_pin.version is '0: every version of the workflow that has no pin of its own.';
+comment on column drover.version_pin.definition_id is 'That of the version; 0 with version 0.';
+
+create table drover.pin_move (
+  id bigint generated always as identity primary key,
+  namespace_id integer not null,
+  workflow text not null,
+  asked_at timestamptz not null default now()
+);
+comment on table drover.pin_move is 'Ready rows of this workflow may stand where its pins, or its pause, do not want them. Written with the change, gone when they have been moved; housekeeping finishes what was left in the middle.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Queues and circuits
+-- ---------------------------------------------------------------------------------------------------
+
+-- One row for each queue that something was said about; it stays. Claims of a queue with limits write it.
+create table drover.queue (
+  namespace_id integer not null,
+  name text not null,
+  paused_at timestamptz,
+  pause_reason text,
+  leases_max integer,
+  rate double precision,
+  burst integer,
+  tokens double precision,
+  filled_at timestamptz,
+  primary key (namespace_id, name)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on table drover.queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
+comment on column drover.queue.leases_max is 'Most tasks with agents at a time; null: any number.';
+comment on column drover.queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
+comment on column drover.queue.tokens is 'What the bucket of the rate held at filled_at.';
+
+-- One row for each circuit that was ever open, or that a person has moved; gone a week after it closed.
+create sequence drover.circuit_version;
+create table drover.circuit (
+  lane integer not null,
+  agent_id text not null,
+  version bigint not null default nextval('drover.circuit_version'),
+  changed_at timestamptz not null default now(),
+  state smallint not null default 0,
+  since timestamptz,
+  until timestamptz,
+  rests smallint not null default 0,
+  saw text not null default '',
+  forced smallint,
+  forced_by text,
+  forced_why text,
+  forced_at timestamptz,
+  trial_run uuid,
+  trial_step integer,
+  trial_fence integer,
+  trial_secret bytea,
+  primary key (lane, agent_id)
+);
+comment on table drover.circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';
+comment on column drover.circuit.agent_id is 'Empty: the circuit of the lane itself.';
+comment on column drover.circuit.version is 'Another one with each change, never used twice: what a change compares.';
+comment on column drover.circuit.until is 'From then on one task may try.';
+comment on column drover.circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
+comment on column drover.circuit.trial_run is 'The task that tries: its lease is told by these four.';
+
+-- Ends of tasks, in slots of 5 s: written only while a lane has bad ones. Gone after 2 minutes.
+create table drover.circuit_end (
+  lane integer not null,
+  agent_id text not null,
+  at timestamptz not null,
+  good integer not null,
+  bad integer not null,
+  runs uuid[] not null,
+  last_at timestamptz not null,
+  primary key (lane, agent_id, at)
+) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.circuit_end.runs is 'Up to two of the runs with a bad end: no more are asked about.';
+
+-- A time in which nothing of a lane went through; `total` of steps stands still meanwhile.
+create table drover.circuit_outage (
+  lane integer not null,
+  opened_at timestamptz not null,
+  closed_at timestamptz,
+  primary key (lane, opened_at)
+);
+comment on table drover.circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Schedules and triggers: what begins runs by itself
+-- ---------------------------------------------------------------------------------------------------
+
+create table drover.schedule (
+  id uuid primary key,
+  namespace_id integer not null,
+  name text not null,
+  partition smallint not null,
+  series integer not null default 1,
+  revision integer not null default 1,
+  spec text not null,
+  next_moment bigint,
+  next_at timestamptz,
+  wake_at timestamptz,
+  paused_at timestamptz,
+  pause_reason text,
+  created_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  deleted_at timestamptz
+) with (fillfactor = 70);
+comment on table drover.schedule is 'A calendar by which runs begin. Deleted ones stay until their fires are gone.';
+comment on column drover.schedule.series is 'Grows with each other calendar: moments of different ones are different.';
+comment on column drover.schedule.revision is 'Grows when a person changes it.';
+comment on column drover.schedule.spec is 'What a person said of it, as JSON.';
+comment on column drover.schedule.next_moment is 'The next moment as fire.moment names it; next_at is its instant. null: none comes any more.';
+comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while it is paused.';
+
+-- As long as its schedule.
+create table drover.fire (
+  schedule_id uuid not null,
+  series integer not null,
+  moment bigint not null,
+  at timestamptz not null,
+  fired_at timestamptz not null default now(),
+  cause smallint not null,
+  outcome smallint not null,
+  run_id uuid,
+  message text not null default '',
+  missed_count integer,
+  missed_until timestamptz,
+  node uuid,
+  epoch bigint,
+  primary key (schedule_id, series, moment)
+);
+comment on table drover.fire is 'What became of a moment of a schedule: at most one run.';
+comment on column drover.fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
+comment on column drover.fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
+comment on column drover.fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';
+
+create table drover.trigger (
+  namespace_id integer not null,
+  name text not null,
+  auth text,
+  workflow text,
+  states smallint[] not null default '{}',
+  body text not null,
+  secret text,
+  secret_digest text,
+  created_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  primary key (namespace_id, name)
+);
+comment on table drover.trigger is 'What waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
+comment on column drover.trigger.secret is 'What signs a body, kept as it is; of a bearer the digest alone is kept.';
+
+-- Written in the transaction of the end; gone within seconds, when the run that it sets off is there.
+create table drover.trigger_end (
+  id bigint generated always as identity primary key,
+  partition smallint not null,
+  namespace_id integer not null,
+  trigger text not null,
+  run_id uuid not null,
+  next_at timestamptz not null default now()
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on table drover.trigger_end is 'An ended run that a trigger waits for, until it has done what it does.';
+
+create table drover.triggered (
+  run_id uuid primary key,
+  trigger text not null,
+  of_run uuid not null,
+  depth smallint not null
+);
+comment on table drover.triggered is 'A run that the end of another has set off; depth: triggers behind each other, 1 for the first.';
+
+create table drover.trigger_refusal (
+  namespace_id integer not null,
+  trigger text not null,
+  digest bytea not null,
+  reason text not null,
+  message text not null,
+  run_id uuid,
+  count bigint not null,
+  first_at timestamptz not null default now(),
+  last_at timestamptz not null default now(),
+  primary key (namespace_id, trigger, digest)
+);
+comment on table drover.trigger_refusal is 'What a trigger has refused, one row for each reason; the newest 100 of each trigger.';
+comment on column drover.trigger_refusal.digest is 'SHA-256 of reason and message.';
+
+create table drover.inbox (
+  id bigint generated always as identity primary key,
+  namespace text not null,
+  workflow text not null,
+  version integer not null,
+  input text,
+  key text not null,
+  labels jsonb not null,
+  put_at timestamptz not null default now(),
+  taken_until timestamptz,
+  refused_at timestamptz,
+  reason text,
+  message text
+);
+comment on table drover.inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
+comment on column drover.inbox.taken_until is 'A server is at it; from then on another may be.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Hooks: what the outside is told
+-- ---------------------------------------------------------------------------------------------------
+
+create table drover.hook (
+  namespace_id integer not null,
+  name text not null,
+  url text not null,
+  events smallint[] not null,
+  secret text not null,
+  secret_digest text not null,
+  created_at timestamptz not null default now(),
+  changed_at timestamptz not null default now(),
+  primary key (namespace_id, name)
+);
+comment on table drover.hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
+
+-- Written in the transaction of what it tells; gone within seconds, when a delivery takes it up.
+create table drover.outbox (
+  id bigint generated always as identity primary key,
+  partition smallint not null,
+  namespace_id integer not null,
+  kind smallint not null,
+  run_id uuid not null,
+  n integer not null,
+  hook text not null,
+  url text,
+  cause text not null
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on table drover.outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
+comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
+
+-- Kept for 7 days after it has ended.
+create table drover.delivery (
+  id uuid primary key default gen_random_uuid(),
+  partition smallint not null,
+  namespace_id integer not null,
+  kind smallint not null,
+  run_id uuid not null,
+  n integer not null,
+  hook text not null,
+  url text,
+  cause text not null,
+  count integer not null,
+  state smallint not null default 0,
+  tries integer not null default 0,
+  error text,
+  created_at timestamptz not null default now(),
+  ended_at timestamptz,
+  next_try_at timestamptz
+);
+comment on table drover.delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';
+comment on column drover.delivery.run_id is 'Of the first that it tells of.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Servers, supervisors and who may call them
+-- ---------------------------------------------------------------------------------------------------
+
+-- A process that has joined. It lives while its session holds the advisory lock of its number.
+create table drover.node (
+  id uuid primary key,
+  address text not null,
+  started_at timestamptz not null default now(),
+  last_seen_at timestamptz not null,
+  number integer generated always as identity,
+  regions smallint[],
+  standby boolean not null default false
+) with (fillfactor = 50);
+comment on column drover.node.regions is 'Those whose partitions it watches; null: all.';
+
+create table drover.writer (
+  node uuid not null,
+  slot smallint not null,
+  primary key (node, slot)
+);
+comment on table drover.writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';
+
+-- A share of the runs of a region, and the node that watches it; its epoch grows when it changes hands.
+create table drover.partition_lease (
+  partition smallint primary key,
+  node uuid,
+  epoch bigint not null,
+  taken_at timestamptz
+) with (fillfactor = 20);
+insert into drover.partition_lease (partition, epoch) select p, 0 from generate_series(0, 255) as p;
+
+-- One row for each time that a partition changed hands; the last 20 of each partition.
+create table drover.partition_history (
+  partition smallint not null,
+  epoch bigint not null,
+  node uuid not null,
+  address text,
+  why smallint not null,
+  taken_at timestamptz not null,
+  left_at timestamptz,
+  primary key (partition, epoch)
+) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  autovacuum_vacuum_cost_delay = 0);
+comment on column drover.partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
+comment on column drover.partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
+
+-- One row for each token, also when it is revoked or over: who made it, for what, and who revoked it. Gone a
+-- year after its end, when another one is made.
+create table drover.api_token (
+  id text primary key,
+  digest bytea not null unique,
+  name text not null,
+  role text not null check (role in ('viewer', 'client', 'agent', 'operator', 'admin')),
+  namespace_id integer,
+  queues text[] not null default '{}',
+  made_by text not null,
+  made_at timestamptz not null default now(),
+  expires_at timestamptz,
+  used_at timestamptz,
+  revoked_at timestamptz,
+  revoked_by text
+);
+comment on column drover.api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
+comment on column drover.api_token.namespace_id is 'null: it is for every namespace.';
+comment on column drover.api_token.queues is 'Those that an agent may poll with it; empty: all.';
+comment on column drover.api_token.used_at is 'When it was shown, as one server noted it: at most once a minute.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Indexes
+-- ---------------------------------------------------------------------------------------------------
+
+-- What has a moment, by its partition: the supervisor's look for what is due.
+create index escalation_wake on drover.escalation (partition, wake_at);
+create index message_wake on drover.message (partition, wake_at);
+create index run_page_wake on drover.run_page (partition, wake_at) where wake_at is not null;
+create index schedule_wake on drover.schedule (partition, wake_at);
+create index trigger_end_due on drover.trigger_end (partition, next_at);
+create index outbox_partition on drover.outbox (partition, id);
+create index delivery_due on drover.delivery (partition, next_try_at);
+
+-- Runs in the order of their ids, which begin with the time of their making.
+create index run_by_namespace on drover.run (namespace_id, id);
+create index run_by_workflow on drover.run (namespace_id, workflow, id);
+create index run_by_parent on drover.run (parent_id, id) where parent_id is not null;
+-- Children alone have an id with another time than their own: that of the run above them.
+create index run_child_by_time on drover.run (namespace_id, created_at, id) where parent_id is not null;
+-- Runs by what they brought along. A definition that no version names is of such runs alone.
+create index run_inline on drover.run (definition_id) where version = 0;
+-- The open runs of a namespace, of a definition, and of a partition, in an order: all are walked in pages.
+create index run_page_open on drover.run_page (namespace_id, definition_id, run_id)
+  where no = 0 and ended_at is null;
+create index run_page_open_partition on drover.run_page (partition, run_id)
+  where no = 0 and ended_at is null;
+-- Definitions by the workflow that they name, those of inline runs too.
+create index definition_workflow on drover.definition (namespace_id, ((body::jsonb) ->> 'workflow'), id);
+create index workflow_version_definition on drover.workflow_version (definition_id);
+create index idempotency_expiry on drover.idempotency (expires_at);
+create index slot_of_key on drover.slot (namespace_id, key, holds, priority, since, run_id);
+
+-- Claims, the leases of a session, and those of a queue.
+create index ready_lane on drover.ready (lane, priority, ordered_by, ordinal);
+create index lease_session on drover.lease (session, heartbeat_ms);
+create index lease_lane on drover.lease (lane);
+-- Whether there are more lanes of classes than a server knows.
+create index lane_class on drover.lane (id) where class <> 0;
+
+-- Nothing in it changes.
+create index agent_by_name on drover.agent (namespace_id, agent_id, session);
+create index agent_silent on drover.agent (silent_since) where silent_since is not null;
+
+create index intervention_by_rule on drover.intervention (namespace_id, rule, acted_at);
+create index escalation_by_namespace on drover.escalation (namespace_id, run_id, n);
+create index escalation_open on drover.escalation (namespace_id, run_id, n) where closed_at is null;
+
+create unique index schedule_by_name on drover.schedule (namespace_id, name) where deleted_at is null;
+create index schedule_deleted on drover.schedule (deleted_at) where deleted_at is not null;
+create index fire_by_time on drover.fire (schedule_id, at);
+create index trigger_by_workflow on drover.trigger (namespace_id, workflow) where workflow is not null;
+create index trigger_refusal_last on drover.trigger_refusal (namespace_id, last_at);
+create index inbox_waiting on drover.inbox (id) where refused_at is null;
+
+create index delivery_cause on drover.delivery (namespace_id, hook, kind, cause, created_at);
+create index delivery_by_namespace on drover.delivery (namespace_id, created_at, id);
+create index delivery_ended on drover.delivery (ended_at);
+
+-- ---------------------------------------------------------------------------------------------------
+-- Functions that views and statements share
+-- ---------------------------------------------------------------------------------------------------
+
+create function drover.page_of(place integer) returns integer
+  language sql immutable parallel safe
+  return case when place < 512 then place / 32 else place end;
+comment on function drover.page_of is 'The number of the page of a step or of an item (no = step + 512 * item).';
+
+-- JSON as servers write it may have two things that jsonb refuses: U+0000, and half of a pair of surrogates.
+create function drover.page_json(text text) returns jsonb
+  language sql immutable parallel safe
+  return case
+    when text ~ '\\u(0000|d[89a-f])'
+      then regexp_replace(text, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1\\ufffd', 'g')::jsonb
+    else text::jsonb
+  end;
+comment on function drover.page_json is 'A page as jsonb; what that cannot hold is U+FFFD there.';
+
+-- Refuses a write that has met fewer rows than it was decided by: its transaction changes nothing.
+create function drover.expect_rows(met bigint, wanted bigint, what text) returns void
+language plpgsql as $$
+begin
+  if met <> wanted then
+    raise exception '% should have met % rows and met %', what, wanted, met;
+  end if;
+end
+$$;
+
+-- ---------------------------------------------------------------------------------------------------
+-- Views for people: pages in words, and rows with what their pages say of them. The keys are those of
+-- server/core/page/codec.ts; a test compares what both read.
+-- ---------------------------------------------------------------------------------------------------
+
+-- The definition that a step is of says its name.
+create view drover.step_name as
+select d.id as definition_id, (e.place - 1)::integer as no, e.value ->> 'id' as step
+from drover.definition as d
+cross join lateral jsonb_array_elements((d.body::jsonb) -> 'steps') with ordinality as e (value, place);
+comment on view drover.step_name is 'The name of each step of each definition, by its number.';
+
+create view drover.run_view as
+select
+  r.id as run_id,
+  n.name as namespace,
+  r.key,
+  r.workflow,
+  r.version as workflow_version,
+  (array['RUNNING', 'STOPPING', 'COMPENSATING', 'ESCALATED', 'COMPLETED', 'FAILED', 'COMPENSATED',
+    'CANCELLED', 'PAUSED', 'FINISHING', 'PENDING'])[p.run_state + 1] as state,
+  coalesce(s.state ->> 'reason', s.state #>> '{end,reason}', s.state #>> '{verdict,reason}',
+    s.state #>> '{from,end,reason}', s.state #>> '{from,verdict,reason}') as reason,
+  r.created_at,
+  p.ended_at,
+  to_timestamp(case s.state ->> 'kind'
+    when 'RUNNING' then (s.state ->> 'deadline')::float8
+    when 'PENDING' then case s.state ->> 'on' when 'slot' then (s.state ->> 'until')::float8 end
+  end / 1000) as deadline,
+  case when p.ended_at is null then (h.head #>> '{c,0}')::smallint end as steps_left,
+  case when p.ended_at is null then (h.head #>> '{c,2}')::smallint end as moving,
+  case when p.ended_at is null then (h.head #>> '{c,3}')::smallint end as asking,
+  (h.head #>> '{c,6}')::smallint as warnings,
+  r.labels,
+  h.head ->> 'cn' as cancel_note,
+  r.partition
+from drover.run as r
+join drover.namespace as n on n.id = r.namespace_id
+join drover.run_page as p on p.run_id = r.id and p.no = 0
+cross join lateral (select drover.page_json(split_part(p.state, E'\n', 1) || '}}') -> 'h' as head) as h
+cross join lateral (select h.head -> 's' as state) as s;
+comment on view drover.run_view is 'Runs and how they stand, from the heads of their pages. steps_left, moving and asking are of open runs.';
+
+create view drover.step_view as
+select
+  p.run_id,
+  d.step,
+  nullif(x.place / 512, 0) as item,
+  x.place % 512 as no,
+  case
+    when m.moving ->> 't' = 'verify' then 'VERIFYING'
+    when f.forward in ('MAPPING', 'UNDOING') then 'WAITING'
+    when f.forward = 'HELD' then 'READY'
+    else f.forward
+  end as state,
+  case
+    when x.step -> 'u' is null then 'NONE'
+    when jsonb_typeof(x.step -> 'u') = 'object' or x.step ->> 'u' = 'MAPPING' then 'ACTIVE'
+    else x.step ->> 'u'
+  end as undo,
+  coalesce((x.step #>> '{s,-1,0}')::smallint, 0::smallint) as strategy,
+  coalesce(x.step #>> '{s,-1,2}', 'NONE') as effect,
+  coalesce((x.step ->> 'a')::smallint, 0::smallint) as tries,
+  coalesce(case when m.moving ->> 'k' = 'LEASED' then (m.moving ->> 'f')::integer end,
+    (x.step ->> 'f')::integer, 0) as fence,
+  m.moving ->> 'g' as agent_id,
+  x.step ->> 'p' as progress,
+  case m.moving ->> 'k'
+    when 'BACKOFF' then concat_ws(' ', m.moving ->> 't', m.moving ->> 'c')
+    when 'WAITING' then m.moving ->> 'on'
+  end as waits_for,
+  to_timestamp((m.moving ->> 'w')::float8 / 1000) as next_look_at
+from drover.run_page as p
+join drover.run as r on r.id = p.run_id
+cross join lateral (
+  select e.key::integer as place, e.value as step from jsonb_each(drover.page_json(p.state) -> 's') as e
+) as x
+join drover.step_name as d on d.definition_id = r.definition_id and d.no = x.place % 512
+cross join lateral (
+  select case jsonb_typeof(x.step -> 'w')
+    when 'object' then x.step -> 'w' ->> 'k'
+    when 'array' then x.step -> 'w' ->> 0
+    else x.step ->> 'w'
+  end as forward
+) as f
+cross join lateral (
+  select case
+    when jsonb_typeof(x.step -> 'w') = 'object' then x.step -> 'w'
+    when jsonb_typeof(x.step -> 'u') = 'object' then x.step -> 'u'
+  end as moving
+) as m;
+comment on view drover.step_view is 'Steps, and items of maps, that something has become of; those that still wait for all their needs are in no page. Ask by run_id.';
+
+-- Attempts as pages and the log have them.
+create view drover.stored_attempt as
+select p.run_id, x.key::integer as step_no, e.value as attempt
+from drover.run_page as p
+cross join lateral jsonb_each(drover.page_json(p.state) -> 's') as x
+cross join lateral jsonb_array_elements(x.value -> 'e') as e
+union all
+select l.run_id, l.step_no, drover.page_json(l.attempt)
+from drover.attempt_log as l;
+
+create view drover.attempt_view as
+select
+  a.run_id,
+  d.step,
+  nullif(a.step_no / 512, 0) as item,
+  a.step_no % 512 as no,
+  k.kind,
+  k.fence,
+  k.n,
+  (a.attempt ->> 'a')::smallint as attempt,
+  a.attempt ->> 'g' as agent_id,
+  a.attempt ->> 's' as session,
+  to_timestamp((a.attempt ->> 'b')::float8 / 1000) as started_at,
+  to_timestamp((a.attempt ->> 'e')::float8 / 1000) as ended_at,
+  to_timestamp((a.attempt ->> 'e')::float8 / 1000) - to_timestamp((a.attempt ->> 'b')::float8 / 1000) as took,
+  k.outcome,
+  case k.outcome when 'failure' then o.told ->> 1 end as class,
+  case k.outcome when 'failure' then o.told ->> 2 when 'unknown' then o.told ->> 1 end as code,
+  case k.outcome when 'failure' then o.told ->> 3 when 'unknown' then o.told ->> 2 end as message,
+  case k.outcome when 'failure' then o.told ->> 5 = '1' when 'cancelled' then o.told ->> 1 = '1' else false end
+    as no_effect,
+  case k.outcome when 'failure' then (o.told ->> 4)::bigint when 'again' then (o.told ->> 1)::bigint end
+    as retry_after_ms,
+  a.attempt ? 'c' as counted,
+  nullif((a.attempt ->> 'c')::smallint, -1) as policy,
+  a.attempt ->> 'p' as progress,
+  case when k.outcome = 'success' then case jsonb_typeof(o.told -> 1)
+    when 'string' then 'application/json'
+    when 'array' then o.told -> 1 ->> 0
+    when 'number' then y.type
+  end end as output_type,
+  case when k.outcome = 'success' then case jsonb_typeof(o.told -> 1)
+    when 'string' then o.told ->> 1
+    when 'number' then y.json
+  end end as output_json,
+  case when k.outcome = 'success' then case jsonb_typeof(o.told -> 1)
+    when 'array' then decode(o.told -> 1 ->> 1, 'base64')
+    when 'number' then y.data
+  end end as output_data
+from drover.stored_attempt as a
+join drover.run as r on r.id = a.run_id
+join drover.step_name as d on d.definition_id = r.definition_id and d.no = a.step_no % 512
+cross join lateral (select a.attempt -> 'o' as told) as o
+cross join lateral (
+  select a.attempt ->> 'k' as kind, (a.attempt ->> 'f')::integer as fence, o.told ->> 0 as outcome,
+    case when a.attempt ->> 'k' = 'late'
+      then 2 * coalesce((a.attempt ->> 'n')::integer, 0) + case o.told ->> 0 when 'success' then 1 else 0 end
+      else coalesce((a.attempt ->> 'n')::integer, 0)
+    end as n
+) as k
+left join lateral (
+  select p.type, p.json, p.data
+  from drover.payload as p
+  where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n
+    and p.what = 'output' and jsonb_typeof(o.told -> 1) = 'number'
+  limit 1
+) as y on true;
+comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was said beside them (kind late, engine, answer). Ask by run_id.';
+comment on view drover.stored_attempt is 'What attempt_view reads.';
+
+create view drover.lease_view as
+select
+  l.run_id,
+  d.step,
+  nullif(l.step_no / 512, 0) as item,
+  l.step_no % 512 as no,
+  m.lease ->> 't' as task_kind,
+  l.fence,
+  (m.lease ->> 'a')::smallint as attempt,
+  n.queue,
+  n.task,
+  m.lease ->> 'g' as agent_id,
+  encode(l.session, 'hex') as session,
+  l.granted_at,
+  to_timestamp((m.lease ->> 'by')::float8 / 1000) as attempt_by,
+  l.heartbeat_ms,
+  b.last_beat_at,
+  m.progress,
+  coalesce(m.lease #>> '{c,kind}', 'none') as cancel,
+  to_timestamp((m.lease ->> 'w')::float8 / 1000) as next_look_at,
+  l.partition
+from drover.lease as l
+join drover.run as r on r.id = l.run_id
+join drover.step_name as d on d.definition_id = r.definition_id and d.no = l.step_no % 512
+join drover.lane as n on n.id = l.lane
+left join drover.agent_session as b on b.session = l.session
+left join drover.run_page as p on p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
+cross join lateral (select drover.page_json(p.state) -> 's' -> l.step_no::text as step) as x
+cross join lateral (
+  select x.step ->> 'p' as progress,
+    case when x.step -> 'w' ->> 'k' = 'LEASED' then x.step -> 'w' else x.step -> 'u' end as lease
+) as m;
+comment on view drover.lease_view is 'Tasks that agents have now, and what was heard of them.';
+
+create view drover.intervention_view as
+select
+  i.run_id,
+  d.id as step,
+  nullif(greatest(i.step_no, 0) / 512, 0) as item,
+  u.name as rule,
+  i.fence,
+  i.n,
+  i.saw,
+  i.did,
+  i.due_at,
+  i.acted_at,
+  i.acted_at - i.due_at as took,
+  i.node,
+  i.partition,
+  i.epoch
+from drover.intervention as i
+join drover.run as r on r.id = i.run_id
+join drover.definition as f on f.id = r.definition_id
+left join drover.intervention_rule as u on u.rule = i.rule
+left join lateral (
+  select e.value ->> 'id' as id
+  from jsonb_array_elements((f.body::jsonb) -> 'steps') with ordinality as e (value, place)
+  where e.place = i.step_no % 512 + 1
+) as d on true;
+
+comment on view drover.intervention_view is 'What the supervisor has done by itself: by which rule, when it was due and when it was done.';
+
+create view drover.inbox_refused as
+select id, namespace, workflow, version, key, input, labels, put_at, refused_at, reason, message
+from drover.inbox
+where refused_at is not null;
+comment on view drover.inbox_refused is 'What drover.schedule was asked for and no run could be made of, and why.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Views that statements share
+-- ---------------------------------------------------------------------------------------------------
+
+-- Lanes of which nothing is handed out: their queue, or all of the namespace, is paused.
+create view drover.paused_lane as
+select l.id as lane, q.name as queue, q.paused_at, q.pause_reason
+from drover.lane as l
+join drover.queue as q on q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
+where q.paused_at is not null;
+
+-- Lanes of queues with limits.
+create view drover.limited_lane as
+select l.id as lane, l.namespace_id, l.queue
+from drover.lane as l
+join drover.queue as q on q.namespace_id = l.namespace_id and q.name = l.queue
+where q.leases_max is not null or q.rate is not null;
+
+-- Nothing of these goes through, but for one task that tries.
+create view drover.open_lane as
+select c.lane, c.state, c.since, c.until, c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at
+from drover.circuit as c
+where c.agent_id = '' and coalesce(c.forced = 1, c.state <> 0);
+
+-- The lanes of a class, each with the lane of the same task for all agents.
+create view drover.version_lane as
+select l.id as lane, b.id as base, l.namespace_id, l.queue, l.task, c.agent_version
+from drover.lane as l
+join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue and c.class = l.class
+join drover.lane as b on b.namespace_id = l.namespace_id and b.queue = l.queue and b.task = l.task
+  and b.class = 0;
+
+-- Lanes that a silent agent has asked for, and when another one that asks for them was last seen.
+create view drover.silent_lane as
+select l.id as lane, (
+    select max(a.seen_at)
+    from drover.agent as a
+    where a.namespace_id = l.namespace_id and a.silent_since is null and a.queues ? l.queue
+      and (a.tasks = '[]'::jsonb or a.tasks ? l.task)
+      and (v.lane is null or a.agent_version = v.agent_version)
+  ) as seen_at
+from drover.lane as l
+left join drover.version_lane as v on v.lane = l.id
+where exists (
+  select
+  from drover.agent as a
+  where a.silent_since is not null and a.namespace_id = l.namespace_id and a.queues ? l.queue
+    and (a.tasks = '[]'::jsonb or a.tasks ? l.task)
+    and (v.lane is null or a.agent_version = v.agent_version)
+);
+
+-- A region is in use while a run of it is open, a schedule has a moment, or an end, a webhook or a row of
+-- the inbox (which the region `default` takes) waits for its supervisor. With an order runs are looked for
+-- by their index, whatever the planner believes of how many are open.
+create view drover.region_use as
+select r.id, r.name, (
+  exists (
+    select from drover.run_page as p
+    where p.partition >= r.id * 256 and p.partition < r.id * 256 + 256 and p.no = 0 and p.ended_at is null
+    order by p.partition, p.run_id offset 0
+  )
+  or exists (
+    select from drover.schedule as s
+    where s.partition >= r.id * 256 and s.partition < r.id * 256 + 256 and s.wake_at is not null offset 0
+  )
+  or exists (
+    select from drover.outbox as x where x.partition >= r.id * 256 and x.partition < r.id * 256 + 256 offset 0
+  )
+  or exists (
+    select from drover.delivery as d
+    where d.partition >= r.id * 256 and d.partition < r.id * 256 + 256 and d.next_try_at is not null offset 0
+  )
+  or exists (
+    select from drover.trigger_end as t where t.partition >= r.id * 256 and t.partition < r.id * 256 + 256 offset 0
+  )
+  or (r.id = 0 and exists (select from drover.inbox as i where i.refused_at is null offset 0))
+) as used
+from drover.region as r;
+comment on view drover.region_use is 'Whether a region has anything to do: its partitions are watched while it has.';
+
+-- ---------------------------------------------------------------------------------------------------
+-- Functions
+-- ---------------------------------------------------------------------------------------------------
+
+-- Starts runs from inside a user's own transaction: what it puts into the inbox is there if it commits, and a
+-- server schedules it within a second or two, by its key, as Schedule would.
+--
+--   grant usage on schema drover to app;
+--   grant execute on function drover.schedule to app;
+create function drover.schedule(
+  namespace text,
+  workflow text,
+  input jsonb default null,
+  key text default null,
+  labels jsonb default '{}',
+  version integer default 0
+) returns text
+language plpgsql
+security definer
+set search_path = pg_catalog, pg_temp
+as $$
+declare
+  run_key text := coalesce(schedule.key, gen_random_uuid()::text);
+begin
+  if coalesce(schedule.namespace, '') !~ '^[A-Za-z0-9._-]{1,128}$' then
+    raise exception 'namespace must be 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if coalesce(schedule.workflow, '') !~ '^[A-Za-z0-9._-]{1,128}$' then
+    raise exception 'workflow must be 1 to 128 characters of A-Z, a-z, 0-9, ".", "_" and "-"'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if coalesce(schedule.version, -1) < 0 then
+    raise exception 'version must be 0, for the default one, or more'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if length(run_key) not between 1 and 256 or run_key ~ '[\x01-\x1f\x7f]' then
+    raise exception 'key must be 1 to 256 characters without control characters'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if octet_length(schedule.input::text) > 262144 then
+    raise exception 'input is larger than 256 KiB: keep it elsewhere, and pass where'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  if jsonb_typeof(coalesce(schedule.labels, 'null')) <> 'object'
+    or (select count(*) from jsonb_each(schedule.labels)) > 64
+    or exists (
+      select from jsonb_each(schedule.labels) as l
+      where l.key !~ '^[A-Za-z0-9._-]{1,128}$' or jsonb_typeof(l.value) <> 'string'
+        or length(l.value #>> '{}') > 256 or l.value #>> '{}' ~ '[\x01-\x1f\x7f]'
+    )
+  then
+    raise exception 'labels must be an object of at most 64 short texts by name'
+      using errcode = 'invalid_parameter_value';
+  end if;
+  insert into drover.inbox (namespace, workflow, version, input, key, labels)
+  values (schedule.namespace, schedule.workflow, schedule.version, schedule.input::text, run_key,
+    schedule.labels);
+  return run_key;
+end
+$$;
+comment on function drover.schedule(text, text, jsonb, text, jsonb, integer)
+  is 'Schedules a run if the transaction commits, and returns its key. The same key starts one run only.';
+revoke all on function drover.schedule(text, text, jsonb, text, jsonb, integer) from public;

@@ -1,0 +1,135 @@
+// What an agent does to the page of its task besides reporting: it gets the task, and it sends
+// heartbeats.
+import type { Moment } from "../attempt.ts";
+import { type Lease, movingSide, type Ready, type Step } from "../model.ts";
+import type { Payload } from "../payload.ts";
+import { nextSlowLook } from "../usual.ts";
+import { type PayloadRow, storedPayload } from "./apply-pass.ts";
+import type { PageStep, StoredPayload, TaskTerms } from "./page.ts";
+
+export interface HandOut {
+  readonly secret: string;
+  readonly session: string;
+  readonly agentId: string;
+  readonly pollSeq: number;
+  /** The lane in which the task was found. */
+  readonly lane: number;
+}
+
+/** The task is handed out: what was READY is LEASED. */
+export function handOut(was: PageStep, to: HandOut, now: Moment): PageStep {
+  const moving = movingSide(was.step);
+  if (moving?.state.kind !== "READY" || was.terms === null)
+    throw new Error(`step ${was.step.no} is handed out and is not READY`);
+  const terms = was.terms.lane === to.lane ? was.terms : { ...was.terms, lane: to.lane };
+  const lease = leaseOf(moving.state, terms, to, now);
+  const step: Step =
+    moving.side === "forward" ? { ...was.step, forward: lease } : { ...was.step, undo: lease };
+  return { ...was, step, terms, progress: null, details: null };
+}
+
+/** When an attempt that begins now must have ended. */
+export function attemptEndsAt(
+  { attemptMs }: Pick<TaskTerms, "attemptMs">,
+  until: Moment | null,
+  now: Moment,
+): Moment {
+  return Math.min(now + attemptMs, until ?? Number.POSITIVE_INFINITY);
+}
+
+function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: Moment): Lease {
+  const { task, fence, attempt } = ready;
+  const { heartbeatMs, cancelMs, stallMs, slowAfterMs } = terms;
+  const attemptBy = attemptEndsAt(terms, ready.until, now);
+  const stalledAt = stallMs === null ? Number.POSITIVE_INFINITY : now + stallMs;
+  const slowAt =
+    slowAfterMs !== null
+      ? now + slowAfterMs
+      : task === "perform"
+        ? nextSlowLook({ grantedAt: now, attemptBy }, now)
+        : Number.POSITIVE_INFINITY;
+  const { secret, session, agentId, pollSeq } = to;
+  return {
+    ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
+    ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
+    ...{ cancel: { kind: "none" }, suspectAt: null },
+    // Silence is found by the session, whose heartbeats move no page.
+    wakeAt: Math.min(attemptBy, stalledAt, slowAt),
+  };
+}
+
+export interface HeartbeatOfTask {
+  readonly fence: number;
+  readonly secret: string;
+  /** null leaves what is stored. */
+  readonly progress: string | null;
+  readonly details: Payload | null;
+}
+
+export interface HeardTask {
+  readonly step: PageStep;
+  readonly payloads: readonly PayloadRow[];
+  /** How long the agent may go on, or within which time it has to stop. */
+  readonly answer:
+    | { readonly kind: "carry-on"; readonly leaseMs: number }
+    | { readonly kind: "cancel"; readonly withinMs: number };
+}
+
+/**
+ * A heartbeat of a task. Only progress that is another than before counts as progress. What says
+ * nothing new leaves the step as it is, so that its page is not written. A cancel that was asked
+ * for is heard now, and ends the lease `cancel` later whatever the agent does. null: the session
+ * does not hold the task.
+ */
+export function hearHeartbeat(
+  was: PageStep,
+  session: string,
+  heard: HeartbeatOfTask,
+  now: Moment,
+): HeardTask | null {
+  const moving = movingSide(was.step);
+  const lease = moving?.state;
+  if (
+    !moving ||
+    lease?.kind !== "LEASED" ||
+    lease.session !== session ||
+    lease.secret !== heard.secret ||
+    lease.fence !== heard.fence
+  )
+    return null;
+  const payloads: PayloadRow[] = [];
+  const { no } = was.step;
+  const n = lease.task === "verify" ? was.step.verifies : 0;
+  const key = { step: no, kind: lease.task, fence: lease.fence, n, what: "details" } as const;
+  const isProgress = heard.progress !== null && heard.progress !== was.progress;
+  const next = heardCancel(isProgress ? { ...lease, progressAt: now } : lease, now);
+  const isSaid = heard.details !== null && !isStored(was.details, heard.details);
+  const details = isSaid ? storedPayload(heard.details, key, payloads) : was.details;
+  const step = next === lease ? was.step : { ...was.step, [moving.side]: next };
+  const isSame = next === lease && !isProgress && !isSaid;
+  return {
+    step: isSame ? was : { ...was, step, progress: heard.progress ?? was.progress, details },
+    payloads,
+    answer:
+      next.cancel.kind === "heard"
+        ? { kind: "cancel", withinMs: Math.max(0, next.cancel.by - now) }
+        : { kind: "carry-on", leaseMs: next.heartbeatMs },
+  };
+}
+
+/** What has a row of its own is not known here. */
+function isStored(stored: StoredPayload | null, said: Payload): boolean {
+  if (stored?.kind === "json") return said.kind === "json" && said.json === stored.json;
+  if (stored?.kind !== "data" || said.kind !== "data") return false;
+  return (
+    said.contentType === stored.contentType &&
+    said.data.length === stored.data.length &&
+    said.data.every((byte, at) => byte === stored.data[at])
+  );
+}
+
+function heardCancel(lease: Lease, now: Moment): Lease {
+  if (lease.cancel.kind !== "asked") return lease;
+  const by = now + lease.cancelMs;
+  return { ...lease, cancel: { kind: "heard", cause: lease.cancel.cause, by }, wakeAt: by };
+}

@@ -1,0 +1,126 @@
+// The check of derived rows in PostgreSQL. A scan reads without locks; what differs is compared
+// again under the lock of its run.
+import type { Moment } from "../../core/attempt.ts";
+import type { LeaseCancel } from "../../core/model.ts";
+import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
+import type { Page } from "../../core/page/page.ts";
+import {
+  type DifferingRuns,
+  differencesOf,
+  type RewrittenRun,
+  type StoredDerived,
+  type StoredPage,
+} from "../consistency.ts";
+import type { RunHead, RunId, RunRef } from "../store.ts";
+import { columns } from "./columns.ts";
+import type { PageCache } from "./page-cache.ts";
+import type { PageRow } from "./pages.ts";
+import type { Query } from "./transaction.ts";
+import { leaseColumns, readyColumns } from "./write-pages.ts";
+
+interface DerivedRow {
+  run_id: RunId;
+  of: "ready" | "lease";
+  step_no: number;
+  secret: string | null;
+  until: Moment | null;
+  cancel: LeaseCancel["kind"];
+}
+
+export async function differingRuns(
+  query: Query,
+  cache: PageCache,
+  partitions: readonly number[],
+  after: RunRef | null,
+  limit: number,
+): Promise<DifferingRuns> {
+  const rows = await query<{ run_id: RunId; partition: number }>("open_runs_after", [
+    ...[partitions, after?.partition ?? null, after?.runId ?? null, limit],
+  ]);
+  const runs = rows.map(({ run_id: runId, partition }): RunRef => ({ runId, partition }));
+  const found = await differences(query, cache, runs);
+  return {
+    runs: runs.filter(({ runId }) => found.get(runId)?.length !== 0),
+    last: runs.length < limit ? null : (runs.at(-1) ?? null),
+  };
+}
+
+/** The runs are locked. */
+export async function rewriteDerived(
+  query: Query,
+  cache: PageCache,
+  heads: readonly RunHead[],
+): Promise<readonly RewrittenRun[]> {
+  const found = await differences(query, cache, heads);
+  const rewritten = heads.flatMap((head) => {
+    const saw = found.get(head.runId);
+    if (!saw) throw new Error(`the pages of run ${head.runId} cannot be read`);
+    return saw.length === 0 ? [] : [{ head, saw }];
+  });
+  if (rewritten.length === 0) return [];
+  const byRun = new Map(rewritten.map(({ head }) => [head.runId, head]));
+  const ids = [[...byRun.keys()]];
+  const pages = await query<PageRow>("pages_of_runs", ids);
+  await query("remove_derived_rows", ids);
+  const all = pages.flatMap((row) => {
+    const head = byRun.get(row.run_id);
+    const { page } = cache.decoded(row.run_id, row.no, row.version, row.state);
+    return head ? [{ head, page }] : [];
+  });
+  const ready = all.flatMap(({ head, page }) =>
+    derivedRows(page).ready.map((row) => ({ head, row })),
+  );
+  const leases = all.flatMap(({ head, page }) =>
+    derivedRows(page).leases.map((row) => ({ head, row })),
+  );
+  if (ready.length > 0) await query("insert_ready", columns(ready, ...readyColumns));
+  if (leases.length > 0) await query("insert_leases", columns(leases, ...leaseColumns));
+  await query("set_wake_ups", wakeUps(all));
+  return rewritten.map(({ head: { runId, partition }, saw }) => ({ runId, partition, saw }));
+}
+
+function wakeUps(all: readonly { readonly head: RunHead; readonly page: Page }[]): string[] {
+  return columns(
+    all,
+    ({ head }) => head.runId,
+    ({ page }) => page.no,
+    ({ page }) => wakeAtOf(page),
+  );
+}
+
+/** By run; one whose pages cannot be read is left out. */
+async function differences(
+  query: Query,
+  cache: PageCache,
+  runs: readonly RunRef[],
+): Promise<ReadonlyMap<RunId, readonly string[]>> {
+  if (runs.length === 0) return new Map();
+  const ids = [runs.map(({ runId }) => runId)];
+  const pages = Map.groupBy(await query<PageRow>("pages_of_runs", ids), (row) => row.run_id);
+  const derived = Map.groupBy(
+    await query<DerivedRow>("derived_rows_of_runs", ids),
+    (row) => row.run_id,
+  );
+  return new Map(
+    runs.flatMap(({ runId }) => {
+      const stored = pagesOf(pages.get(runId) ?? [], cache);
+      if (!stored) return [];
+      const rows = (derived.get(runId) ?? []).map(({ run_id: _, step_no: step, ...row }) => {
+        return { ...row, step } satisfies StoredDerived;
+      });
+      return [[runId, differencesOf(stored, rows)] as const];
+    }),
+  );
+}
+
+/** null: they cannot be read. */
+function pagesOf(rows: readonly PageRow[], cache: PageCache): readonly StoredPage[] | null {
+  try {
+    return rows.map(({ run_id: runId, no, version, state, wake_at: wakeAt }) => {
+      const { page } = cache.decoded(runId, no, version, state);
+      return { page, wakeAt };
+    });
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,143 @@
+// What people and their tools list. What is composed (filters, order, pages) is Kysely's; what is
+// fixed is SQL in sql/.
+import { Kysely, PostgresDialect, sql } from "kysely";
+import type pg from "pg";
+import type { EscalationOfRun, Lists, WorkflowRecord } from "../lists.ts";
+import { circuitLists } from "./circuits.ts";
+import { readFailure } from "./failure.ts";
+import { namespaceLists } from "./namespaces.ts";
+import { listDeliveries } from "./outbox.ts";
+import { escalationRecord } from "./people.ts";
+import { listPins } from "./pins.ts";
+import { queueLists } from "./queues.ts";
+import { runRecord, selectRuns, type Tables } from "./run-records.ts";
+import { runIds } from "./run-search.ts";
+import { listSchedules } from "./schedules.ts";
+import { type Query, queryOn } from "./transaction.ts";
+import { triggerLists } from "./triggers.ts";
+import { listVersions } from "./versions.ts";
+
+const FROM_THE_FIRST = { order: "created-asc", after: null } as const;
+
+/** `query`: of what is fixed and read in one statement. */
+export function createLists(pool: pg.Pool, schema: string, query: Query): Lists {
+  const found = searches(pool, schema);
+  return Object.freeze({
+    runs: (...of) => found.runs(...of).catch(away),
+    countRuns: (...of) => found.countRuns(...of).catch(away),
+    definitions: (...of) => found.definitions(...of).catch(away),
+    escalations: (...of) => found.escalations(...of).catch(away),
+    workflows: (...of) => found.workflows(...of).catch(away),
+    versions: (...of) => found.versions(...of).catch(away),
+    ...namespaceLists(query),
+    ...queueLists(query),
+    pins: (...of) => listPins(query, ...of),
+    ...circuitLists(query),
+    schedules: (...of) => listSchedules(query, ...of),
+    ...triggerLists(query),
+    deliveries: (...of) => listDeliveries(query, ...of),
+  } satisfies Lists);
+}
+
+function away(error: unknown): never {
+  throw readFailure(error);
+}
+
+type Searches = Pick<
+  Lists,
+  "runs" | "countRuns" | "definitions" | "escalations" | "workflows" | "versions"
+>;
+
+function searches(pool: pg.Pool, schema: string): Searches {
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }).withSchema(schema);
+  const query = queryOn(pool, schema);
+
+  return {
+    async runs(namespaceId, page) {
+      const found = selectRuns(db).where(
+        sql<boolean>`r.id in (${runIds({ schema, namespaceId, ...page })})`,
+      );
+      const rows = await found
+        .orderBy("r.id", page.order === "created-asc" ? "asc" : "desc")
+        .execute();
+      return rows.map(runRecord);
+    },
+
+    async countRuns(namespaceId, filter, most) {
+      const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most });
+      const counted = sql<{ count: number; now: number }>`
+        select count(*)::integer as count, date_trunc('milliseconds', now()) as now
+        from (${found}) as found`;
+      const [row] = (await counted.execute(db)).rows;
+      if (!row) throw new Error("a count has one row");
+      return row;
+    },
+
+    async definitions(namespaceId, filter, most) {
+      const found = runIds({ schema, namespaceId, filter, ...FROM_THE_FIRST, limit: most.runs });
+      const rows = await db
+        .selectFrom("run as r")
+        .where(sql<boolean>`r.id in (${found})`)
+        .select(["r.workflow", "r.version", "r.definition_id"])
+        .groupBy(["r.workflow", "r.version", "r.definition_id"])
+        .orderBy(sql`r.workflow collate "C"`)
+        .orderBy("r.version")
+        .orderBy("r.definition_id")
+        .limit(most.definitions)
+        .execute();
+      return rows.map(({ workflow, version, definition_id: definitionId }) => {
+        return { workflow, version, definitionId };
+      });
+    },
+
+    async escalations(namespaceId, page) {
+      const all = db
+        .selectFrom("escalation as e")
+        .innerJoin("run as r", "r.id", "e.run_id")
+        .selectAll("e")
+        .select(["r.workflow", "r.definition_id"])
+        .where("e.namespace_id", "=", namespaceId);
+      const asked = page.openOnly ? all.where("e.closed_at", "is", null) : all;
+      const { after } = page;
+      const rest =
+        after === null
+          ? asked
+          : asked.where(({ eb, or, and }) =>
+              or([
+                eb("e.run_id", "<", after.runId),
+                and([eb("e.run_id", "=", after.runId), eb("e.n", ">", after.n)]),
+              ]),
+            );
+      const inOrder = rest.orderBy("e.run_id", "desc").orderBy("e.n");
+      const rows = await inOrder.limit(page.limit).execute();
+      return rows.map(
+        (row): EscalationOfRun => ({
+          ...escalationRecord(row),
+          runId: row.run_id,
+          workflow: row.workflow,
+          definitionId: row.definition_id,
+        }),
+      );
+    },
+
+    async workflows(namespaceId, after, limit) {
+      let workflows = db
+        .selectFrom("workflow")
+        .selectAll()
+        .where("namespace_id", "=", namespaceId)
+        .where("latest_version", ">", 0);
+      if (after !== null) workflows = workflows.where("name", ">", after);
+      const rows = await workflows.orderBy("name").limit(limit).execute();
+      return rows.map(
+        (row): WorkflowRecord => ({
+          name: row.name,
+          defaultVersion: row.default_version,
+          latestVersion: row.latest_version,
+          createdAt: row.created_at,
+        }),
+      );
+    },
+
+    versions: (...of) => listVersions(query, ...of),
+  };
+}

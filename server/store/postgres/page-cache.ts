@@ -1,0 +1,63 @@
+// First pages that this process has read or written last, decoded: a page whose version is known is
+// neither sent nor decoded again. The version that the database has is the only thing that is
+// trusted.
+import { decodePage, type EncodedPage } from "../../core/page/codec.ts";
+import type { RunId } from "../store.ts";
+
+/** Of the texts; what is decoded takes about four times as much. */
+const BYTES_MAX = 16 * 1024 * 1024;
+
+export interface PageCache {
+  /** The version of the first page that is known; null: none is. */
+  version(runId: RunId): number | null;
+  /** `text` null: the database has the version that is known. */
+  decoded(runId: RunId, no: number, version: number, text: string | null): EncodedPage;
+  /** The first page of a run, as it was committed. */
+  keep(runId: RunId, version: number, encoded: EncodedPage): void;
+  /** The database is another one: what is known may never have been. */
+  forget(): void;
+}
+
+interface Known {
+  readonly version: number;
+  readonly encoded: EncodedPage;
+}
+
+export function createPageCache(bytesMax = BYTES_MAX): PageCache {
+  const known = new Map<RunId, Known>();
+  let bytes = 0;
+
+  function drop(runId: RunId): void {
+    const before = known.get(runId);
+    if (!before) return;
+    bytes -= before.encoded.text.length;
+    known.delete(runId);
+  }
+
+  function keep(runId: RunId, version: number, encoded: EncodedPage): void {
+    drop(runId);
+    known.set(runId, { version, encoded });
+    bytes += encoded.text.length;
+    // Oldest first, in the order of their last use.
+    for (const oldest of known.keys()) {
+      if (bytes <= bytesMax) break;
+      drop(oldest);
+    }
+  }
+
+  return Object.freeze({
+    version: (runId: RunId) => known.get(runId)?.version ?? null,
+    decoded(runId: RunId, no: number, version: number, text: string | null): EncodedPage {
+      const found = no === 0 ? known.get(runId) : undefined;
+      if (found?.version === version) return found.encoded;
+      if (text === null)
+        throw new Error(`page ${no} of run ${runId} came without its text, and is not known`);
+      return decodePage(text);
+    },
+    keep,
+    forget() {
+      known.clear();
+      bytes = 0;
+    },
+  });
+}

@@ -1,0 +1,377 @@
+// The pages that one transaction reads and writes. They are locked and read once, changed in
+// memory by its passes and hand-outs, and written once, with the difference that they make in the
+// derived rows: a task that is made ready and handed out in one transaction never was a ready row.
+//
+//   locked → changed, by passes and hand-outs → written (flush), and perhaps changed again
+import type { Moment } from "../../core/attempt.ts";
+import { isWanted } from "../../core/event.ts";
+import { isEnded, movingSide, type Step } from "../../core/model.ts";
+import { type AppliedPass, applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
+import type { EncodedPage } from "../../core/page/codec.ts";
+import type { DerivedLease, DerivedReady } from "../../core/page/derived-rows.ts";
+import { type HandOut, handOut } from "../../core/page/hand-out.ts";
+import { emptyPage, type PageHead, type PageStep, pageNoOf } from "../../core/page/page.ts";
+import { placeOf } from "../../core/place.ts";
+import type { PassRecord } from "../pass-record.ts";
+import { endedRun } from "../run-head.ts";
+import type { NewRun, RunHead, RunId, RunRef, StepsWanted } from "../store.ts";
+import { columns } from "./columns.ts";
+import type { PageCache } from "./page-cache.ts";
+import type { Begun } from "./transaction.ts";
+import { writeApplied } from "./write-attempts.ts";
+import { type Cell, changesOf, writePages } from "./write-pages.ts";
+
+/** A page as statements return it. */
+export interface PageRow {
+  run_id: RunId;
+  no: number;
+  partition: number;
+  version: number;
+  wake_at: Moment | null;
+  /** null: it is the version that the caller knows. */
+  state: string | null;
+}
+
+/** A ready row that this transaction has made and not written yet. */
+export interface MadeReady extends DerivedReady {
+  readonly cell: RunRef;
+  readonly priority: number;
+}
+
+export interface Pages {
+  /** Locks open runs by id. Without `wait`, those that another transaction holds are left out. */
+  lockRuns(runs: readonly RunRef[], wait: boolean): Promise<readonly RunHead[]>;
+  /** Locks runs that have ended. */
+  lockEnded(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
+  loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
+  /** As this transaction has them, else as they are stored; null: the step was never touched. */
+  steps(keys: readonly { runId: RunId; step: number }[]): Promise<readonly (PageStep | null)[]>;
+  begin(runs: readonly NewRun[]): void;
+  /** Applies passes; returns for each the leases that have gone. */
+  apply(records: readonly PassRecord[]): Promise<readonly (readonly DerivedLease[])[]>;
+  /** Ready rows that are made and not written, in the order of their passes. */
+  made(): readonly MadeReady[];
+  /** A page that a claim has locked; one that is here already stays as it is. */
+  adopt(row: PageRow): void;
+  ready(
+    runId: RunId,
+    step: number,
+  ): { readonly of: PageStep; readonly head: PageHead | null } | null;
+  handOut(runId: RunId, step: number, to: HandOut, now: Moment): PageStep;
+  /** Locks pages of which heartbeats say something new; those that somebody holds are left out. */
+  lockPages(keys: readonly { runId: RunId; step: number }[]): Promise<void>;
+  /** Of a page that is locked; null: it is not. */
+  change(runId: RunId, step: number, how: (was: PageStep) => PageStep): PageStep | null;
+  /**
+   * Sends what has changed. Returns the lanes of ready rows: of those that it has made, and of
+   * others on the same pages, which claims have passed over while the pages were locked.
+   */
+  flush(): Promise<readonly number[]>;
+  /** Pages as they were written, for the cache: the transaction has committed. */
+  committed(): void;
+}
+
+export function createPages(begun: Begun, cache: PageCache): Pages {
+  const { query, send } = begun;
+  const cells = new Map<string, Cell>();
+  const written: {
+    readonly runId: RunId;
+    readonly version: number;
+    readonly encoded: EncodedPage;
+  }[] = [];
+
+  function take(row: PageRow): Cell {
+    const key = keyOf(row.run_id, row.no);
+    const known = cells.get(key);
+    if (known) return known;
+    const { run_id: runId, partition, no, version } = row;
+    const encoded = cache.decoded(runId, no, version, row.state);
+    const stored = { version, encoded, wakeAt: row.wake_at };
+    const cell: Cell = {
+      runId,
+      partition,
+      no,
+      stored,
+      page: encoded.page,
+      derived: null,
+      ended: new Set(),
+    };
+    cells.set(key, cell);
+    return cell;
+  }
+
+  async function lock(name: string, runs: readonly RunRef[]): Promise<readonly Cell[]> {
+    if (runs.length === 0) return [];
+    const rows = await query<PageRow>(
+      name,
+      columns(
+        runs,
+        (run) => run.partition,
+        (run) => run.runId,
+        (run) => cache.version(run.runId) ?? 0,
+      ),
+    );
+    return rows.map(take);
+  }
+
+  /** Pages that are not here yet, in one statement; those that are not stored are empty. */
+  async function load(wanted: readonly { readonly run: RunRef; readonly no: number }[]) {
+    const missing = wanted.filter(({ run, no }) => !cells.has(keyOf(run.runId, no)));
+    if (missing.length === 0) return;
+    const rows = await query<PageRow>(
+      "load_pages",
+      columns(
+        missing,
+        ({ run }) => run.runId,
+        ({ no }) => no,
+      ),
+    );
+    for (const row of rows) take(row);
+    for (const { run, no } of missing) {
+      const key = keyOf(run.runId, no);
+      if (cells.has(key)) continue;
+      const { runId, partition } = run;
+      cells.set(key, {
+        runId,
+        partition,
+        no,
+        stored: null,
+        page: emptyPage(no),
+        derived: null,
+        ended: new Set(),
+      });
+    }
+  }
+
+  function first(runId: RunId): Cell {
+    const cell = cells.get(keyOf(runId, 0));
+    if (!cell) throw new Error(`run ${runId} must be locked before`);
+    return cell;
+  }
+
+  function headIn(cell: Cell): PageHead {
+    const { head } = cell.page;
+    if (!head) throw new Error(`the first page of run ${cell.runId} has no head`);
+    return head;
+  }
+
+  function stepIn(runId: RunId, place: number): PageStep | null {
+    return cells.get(keyOf(runId, pageNoOf(place)))?.page.steps.get(place) ?? null;
+  }
+
+  function runHead(cell: Cell): RunHead {
+    const { namespaceId, definitionId, priority, run } = headIn(cell);
+    const { runId, partition } = cell;
+    const known = isEnded(run.state) ? endedRun(run.state, run) : run;
+    return { runId, partition, namespaceId, definitionId, priority, run: known };
+  }
+
+  /** Every page of these runs but those of items that are done for good. */
+  async function loadWhole(runs: readonly RunId[]): Promise<void> {
+    const more = runs.filter((runId) => headIn(first(runId)).hasMore);
+    if (more.length === 0) return;
+    for (const row of await query<PageRow>("load_whole_runs", [more])) take(row);
+  }
+
+  async function loadSteps(wanted: readonly StepsWanted[]) {
+    await loadWhole(wanted.flatMap(({ runId, whole }) => (whole ? [runId] : [])));
+    await load(
+      wanted.flatMap(({ runId, places }) =>
+        placesOf(places).map((no) => ({ run: first(runId), no })),
+      ),
+    );
+    await load(
+      wanted.flatMap((one) => itemsToUndo(one).map((no) => ({ run: first(one.runId), no }))),
+    );
+    const byRun = Map.groupBy(cells.values(), ({ runId }) => runId);
+    return new Map(
+      wanted.map(({ runId, ...of }) => {
+        const found = new Map<number, Step>();
+        for (const cell of byRun.get(runId) ?? [])
+          for (const { step } of cell.page.steps.values()) found.set(step.no, step);
+        const steps = [...found].filter(([, step]) => isWanted(of, step, found));
+        return [runId, new Map(steps.sort(([a], [b]) => a - b))] as const;
+      }),
+    );
+  }
+
+  /** Of a map that is being undone the items that come next. */
+  function itemsToUndo({ runId, undoing }: StepsWanted): readonly number[] {
+    return undoing.flatMap(({ map, most }) => {
+      const from = stepIn(runId, map)?.step.items?.undoFrom ?? 0;
+      const least = Math.max(0, from - most);
+      return Array.from({ length: from - least }, (_, back) => placeOf(map, from - back));
+    });
+  }
+
+  async function apply(records: readonly PassRecord[]) {
+    await load(
+      records.flatMap((record) => pagesTouched(record).map((no) => ({ run: record.head, no }))),
+    );
+    const { now } = begun;
+    const applied = records.map((record): AppliedPass => {
+      const { runId } = record.head;
+      const pages = new Map(
+        pagesTouched(record).flatMap((no) => {
+          const cell = cells.get(keyOf(runId, no));
+          return cell ? [[no, cell.page] as const] : [];
+        }),
+      );
+      const ends = isEnded(record.after.run.state) && !isEnded(record.before.run.state);
+      const done = applyPass(pages, { ...record, endedAt: ends ? now : null });
+      for (const page of done.pages) {
+        const cell = cells.get(keyOf(runId, page.no));
+        if (cell) cell.page = page;
+      }
+      return done;
+    });
+    writeApplied(
+      send,
+      applied.flatMap((one, at) => {
+        const record = records[at];
+        return record ? [{ runId: record.head.runId, applied: one }] : [];
+      }),
+    );
+    return records.map(({ head: { runId } }) => leasesGone(runId));
+  }
+
+  /** Leases of a run whose rows are still stored, and whose tasks have ended. */
+  function leasesGone(runId: RunId): readonly DerivedLease[] {
+    return [...cells.values()].flatMap((cell) => {
+      if (cell.runId !== runId || cell.stored?.encoded.page === cell.page) return [];
+      const { leasesGone: gone } = changesOf(cell);
+      const fresh = gone.filter(({ lease }) => !cell.ended.has(lease.secret));
+      for (const { lease } of fresh) cell.ended.add(lease.secret);
+      return fresh;
+    });
+  }
+
+  function change(runId: RunId, step: number, how: (was: PageStep) => PageStep): PageStep | null {
+    const cell = cells.get(keyOf(runId, pageNoOf(step)));
+    const was = cell?.page.steps.get(step);
+    if (!cell || !was) return null;
+    const next = how(was);
+    if (next !== was) cell.page = { ...cell.page, steps: new Map(cell.page.steps).set(step, next) };
+    return next;
+  }
+
+  function changed(): readonly Cell[] {
+    return [...cells.values()].filter(
+      (cell) => cell.stored?.encoded.page !== cell.page && !isBlank(cell),
+    );
+  }
+
+  function flush(): Promise<readonly number[]> {
+    const dirty = changed();
+    if (dirty.length === 0) return Promise.resolve([]);
+    const lanes = writePages(begun, dirty, (runId) => headIn(first(runId)));
+    for (const { runId, no, stored } of dirty)
+      if (no === 0 && stored) written.push({ runId, ...stored });
+    return lanes;
+  }
+
+  return Object.freeze({
+    async lockRuns(runs, wait) {
+      const locked = await lock(wait ? "lock_runs_wait" : "lock_runs_skip", runs);
+      return locked.map(runHead);
+    },
+    lockEnded: async (runs) => (await lock("lock_ended_runs", runs)).map(runHead),
+    loadSteps,
+    async steps(keys) {
+      const missing = uniquePages(keys).filter(({ runId, no }) => !cells.has(keyOf(runId, no)));
+      const rows =
+        missing.length === 0
+          ? []
+          : await query<PageRow>(
+              "read_pages",
+              columns(
+                missing,
+                ({ runId }) => runId,
+                ({ no }) => no,
+              ),
+            );
+      const read = new Map(
+        rows.map(({ run_id: runId, no, version, state }) => {
+          return [keyOf(runId, no), cache.decoded(runId, no, version, state).page] as const;
+        }),
+      );
+      return keys.map(
+        ({ runId, step }) =>
+          stepIn(runId, step) ?? read.get(keyOf(runId, pageNoOf(step)))?.steps.get(step) ?? null,
+      );
+    },
+    begin(runs) {
+      for (const { runId, partition, namespaceId, definitionId, priority, run } of runs) {
+        const endedAt = isEnded(run.state) ? begun.now : null;
+        const of = { namespaceId, definitionId, priority, run, endedAt };
+        const page = { ...emptyPage(0), head: { ...of, cancelNote: null, hasMore: false } };
+        const cell = {
+          runId,
+          partition,
+          no: 0,
+          stored: null,
+          page,
+          derived: null,
+          ended: new Set<string>(),
+        };
+        cells.set(keyOf(runId, 0), cell);
+      }
+    },
+    apply,
+    made: () =>
+      changed().flatMap((cell) => {
+        const { readyNew } = changesOf(cell);
+        const priority = readyNew.length === 0 ? 0 : headIn(first(cell.runId)).priority;
+        return readyNew.map((one) => ({ ...one, cell, priority }));
+      }),
+    adopt: (row) => void take(row),
+    ready(runId, step) {
+      const of = stepIn(runId, step);
+      if (!of || movingSide(of.step)?.state.kind !== "READY") return null;
+      return { of, head: cells.get(keyOf(runId, 0))?.page.head ?? null };
+    },
+    handOut(runId, step, to, now) {
+      const next = change(runId, step, (was) => handOut(was, to, now));
+      if (!next) throw new Error(`step ${step} of run ${runId} is handed out and not locked`);
+      return next;
+    },
+    async lockPages(keys) {
+      const rows = await query<PageRow>(
+        "lock_pages_skip",
+        columns(
+          uniquePages(keys),
+          ({ runId }) => runId,
+          ({ no }) => no,
+        ),
+      );
+      for (const row of rows) take(row);
+    },
+    change,
+    flush,
+    committed() {
+      for (const { runId, version, encoded } of written) cache.keep(runId, version, encoded);
+    },
+  } satisfies Pages);
+}
+
+/** Nothing is stored of it, and nothing is said: a page that was only looked for. */
+function isBlank({ stored, page }: Cell): boolean {
+  return stored === null && page.head === null && page.steps.size === 0;
+}
+
+export function uniquePages(
+  keys: readonly { readonly runId: RunId; readonly step: number }[],
+): readonly { readonly runId: RunId; readonly no: number }[] {
+  const found = new Map(
+    keys.map(({ runId, step }) => [keyOf(runId, pageNoOf(step)), { runId, no: pageNoOf(step) }]),
+  );
+  return [...found.values()];
+}
+
+function placesOf(places: readonly number[]): readonly number[] {
+  return [...new Set(places.map(pageNoOf))];
+}
+
+function keyOf(runId: RunId, no: number): string {
+  return `${runId}/${no}`;
+}

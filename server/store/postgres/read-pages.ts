@@ -1,0 +1,136 @@
+// Pages as plain reads find them, with what has no room in them: attempts in the log, and payloads
+// that have rows of their own. No locks.
+
+import type { PayloadKey } from "../../core/page/apply-pass.ts";
+import { decodeAttempt, type RawAttempt } from "../../core/page/attempt-codec.ts";
+import { decodePage, decodePageHead } from "../../core/page/codec.ts";
+import type { PageAttempt, PageHead, PageStep } from "../../core/page/page.ts";
+import type { Payload } from "../../core/payload.ts";
+import { attemptRecord, type PayloadOf, payloadKeyOf } from "../page-reads.ts";
+import type { AttemptRecord } from "../reads.ts";
+import type { RunId } from "../run-head.ts";
+import { columns, payloadOf } from "./columns.ts";
+import type { Query } from "./transaction.ts";
+
+/** The text of a page. */
+export interface PageRow {
+  no: number;
+  page: string;
+}
+
+/** In the order of their places. */
+export function stepsIn(rows: readonly Pick<PageRow, "page">[]): readonly PageStep[] {
+  return rows
+    .flatMap(({ page }) => [...decodePage(page).page.steps.values()])
+    .sort((a, b) => a.step.no - b.step.no);
+}
+
+/** The head of a run, whose first page is among these. */
+export function headIn(runId: RunId, rows: readonly PageRow[]): PageHead {
+  const first = rows.find(({ no }) => no === 0);
+  if (!first) throw new Error(`run ${runId} has no first page`);
+  const [line = ""] = first.page.split("\n", 1);
+  return decodePageHead(line);
+}
+
+/** Finds steps in pages, of which several rows may have brought the same. */
+export function stepFinder(): (page: string | null, step: number) => PageStep | null {
+  const read = new Map<string, ReadonlyMap<number, PageStep>>();
+  return (page, step) => {
+    if (page === null) return null;
+    const steps = read.get(page) ?? decodePage(page).page.steps;
+    read.set(page, steps);
+    return steps.get(step) ?? null;
+  };
+}
+
+export function attemptIn(text: string): PageAttempt {
+  const raw: RawAttempt = JSON.parse(text);
+  return decodeAttempt(raw);
+}
+
+interface AttemptOf {
+  readonly step: number;
+  readonly of: PageAttempt;
+}
+
+/** Of each of the steps at most `loggedMax` of those that have left its page. */
+export async function attemptsAt(
+  query: Query,
+  runId: RunId,
+  steps: readonly PageStep[],
+  loggedMax: number,
+): Promise<readonly AttemptOf[]> {
+  const inPages = steps.flatMap(({ step: { no: step }, attempts }) =>
+    attempts.map((of) => ({ step, of })),
+  );
+  const withLog = steps.flatMap(({ step, logged }) => (logged > 0 ? [step.no] : []));
+  if (withLog.length === 0) return inPages;
+  const rows = await query<{ step_no: number; attempt: string }>("logged_attempts", [
+    ...[runId, withLog, loggedMax],
+  ]);
+  return [...rows.map((row) => ({ step: row.step_no, of: attemptIn(row.attempt) })), ...inPages];
+}
+
+/** In the order in which they ended. */
+export function inOrderOfEnd(a: AttemptOf, b: AttemptOf): number {
+  return (
+    a.of.endedAt - b.of.endedAt || a.step - b.step || a.of.fence - b.of.fence || a.of.n - b.of.n
+  );
+}
+
+/** With their outputs. */
+export async function attemptRecords(
+  query: Query,
+  runId: RunId,
+  attempts: readonly AttemptOf[],
+): Promise<readonly AttemptRecord[]> {
+  const apart = attempts.flatMap(({ step, of }) =>
+    of.outcome.kind === "success" && of.outcome.output?.kind === "row"
+      ? [payloadKeyOf(step, of, "output")]
+      : [],
+  );
+  const payloads = await readPayloads(query, runId, apart);
+  return attempts.map(({ step, of }) => attemptRecord(step, of, payloads));
+}
+
+interface PayloadRow {
+  step_no: number;
+  fence: number;
+  kind: PayloadKey["kind"];
+  n: number;
+  what: PayloadKey["what"];
+  type: string;
+  json: string | null;
+  data: Uint8Array | null;
+}
+
+async function readPayloads(
+  query: Query,
+  runId: RunId,
+  keys: readonly PayloadKey[],
+): Promise<PayloadOf> {
+  if (keys.length === 0) return () => null;
+  const rows = await query<PayloadRow>("read_payloads", [
+    runId,
+    ...columns(
+      keys,
+      (key) => key.step,
+      (key) => key.fence,
+      (key) => key.kind,
+      (key) => key.n,
+      (key) => key.what,
+    ),
+  ]);
+  const found = new Map<string, Payload | null>(
+    rows.map(({ step_no: step, type, json, data, ...row }) => [
+      textOf({ ...row, step }),
+      payloadOf(type, json, data),
+    ]),
+  );
+  return (key) => found.get(textOf(key)) ?? null;
+}
+
+function textOf({ step, fence, kind, n, what }: PayloadKey): string {
+  return `${step}/${fence}/${kind}/${n}/${what}`;
+}

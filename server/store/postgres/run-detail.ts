@@ -1,0 +1,117 @@
+// A run with everything about it, from its pages.
+import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
+import type { PageStep } from "../../core/page/page.ts";
+import { itemOf, placeOf } from "../../core/place.ts";
+import type { AttemptRecord, DetailWanted, ItemPage, RunDetail } from "../reads.ts";
+import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
+import { decisionsOf, type EscalationRow, escalationRecord, signalsOf } from "./people.ts";
+import {
+  attemptRecords,
+  attemptsAt,
+  headIn,
+  inOrderOfEnd,
+  type PageRow,
+  stepsIn,
+} from "./read-pages.ts";
+import type { Query } from "./transaction.ts";
+
+/** How much history one look at a run returns at most, of each kind: the newest. */
+const HISTORY_MAX = 1_000;
+/** Items that are read at once where only some of them are asked for. */
+const ITEMS_READ = 500;
+
+export async function runDetailOf(
+  query: Query,
+  runId: string,
+  wanted: DetailWanted,
+): Promise<Omit<RunDetail, "run">> {
+  const pages = await query<PageRow>("run_pages", [runId]);
+  const { run, hasMore } = headIn(runId, pages);
+  const found = stepsIn(pages);
+  const steps = found
+    .filter(({ step }) => isShown(step))
+    .map(({ step }) => [step.no, step] as const);
+  const interventions = wanted.interventions
+    ? await query<InterventionRow>("run_interventions", [runId, HISTORY_MAX])
+    : [];
+  const kept = await query<{ step_no: number; of_run: string }>("run_kept", [runId]);
+  const escalations = wanted.escalations
+    ? await query<EscalationRow>("run_escalations", [runId, HISTORY_MAX])
+    : [];
+  return {
+    state: run.state,
+    pivoted: run.pivoted,
+    steps: new Map(steps),
+    attempts: wanted.attempts ? await history(query, runId, { found, hasMore }) : [],
+    interventions: interventions.map((row) => ({ runId, ...interventionOf(row) })),
+    escalations: escalations.map(escalationRecord),
+    signals: (await signalsOf(query, [runId])).get(runId) ?? [],
+    decisions: (await decisionsOf(query, [runId])).get(runId) ?? [],
+    kept: new Map(kept.map((row) => [row.step_no, row.of_run])),
+  };
+}
+
+/** Of the items of a map those that are not done for good. */
+function isShown({ no, forward, undo }: Step): boolean {
+  return itemOf(no) === 0 || !isFinal(forward) || isUndoLeft(undo);
+}
+
+/**
+ * The newest attempts at steps, and the newest at items. Of items that are done for good the last
+ * ones are looked at: a map may have ten thousand.
+ */
+async function history(
+  query: Query,
+  runId: string,
+  { found, hasMore }: { readonly found: readonly PageStep[]; readonly hasMore: boolean },
+): Promise<readonly AttemptRecord[]> {
+  const settled = hasMore ? await query<PageRow>("settled_items", [runId, HISTORY_MAX]) : [];
+  const attempts = await attemptsAt(query, runId, [...found, ...stepsIn(settled)], HISTORY_MAX);
+  const inOrder = attempts.toSorted(inOrderOfEnd);
+  const newest = (areItems: boolean) =>
+    inOrder.filter(({ step }) => itemOf(step) > 0 === areItems).slice(-HISTORY_MAX);
+  const shown = [...newest(false), ...newest(true)].sort(inOrderOfEnd);
+  return attemptRecords(query, runId, shown);
+}
+
+export async function runItemsOf(
+  query: Query,
+  runId: string,
+  page: ItemPage,
+): Promise<Pick<RunDetail, "steps" | "attempts">> {
+  const found = await itemsOf(query, runId, page);
+  const attempts = await attemptsAt(query, runId, found, HISTORY_MAX);
+  return {
+    steps: new Map(found.map(({ step }) => [step.no, step])),
+    attempts: await attemptRecords(query, runId, attempts.toSorted(inOrderOfEnd)),
+  };
+}
+
+/** A page after the other: where few of a map are asked for, none of the others stays here. */
+async function itemsOf(
+  query: Query,
+  runId: string,
+  { map, after, limit, forwards }: ItemPage,
+): Promise<readonly PageStep[]> {
+  const found: PageStep[] = [];
+  const read = forwards === null ? limit : Math.max(limit, ITEMS_READ);
+  const settled = settledOf(forwards);
+  let last = placeOf(map, after);
+  while (found.length < limit) {
+    const rows = await query<PageRow>("item_pages", [runId, map, last, read, settled]);
+    for (const of of stepsIn(rows))
+      if (found.length < limit && (forwards?.includes(of.step.forward.kind) ?? true))
+        found.push(of);
+    last = rows.at(-1)?.no ?? last;
+    if (rows.length < read) break;
+  }
+  return found;
+}
+
+/** Whether items with such a forward state may be done for good: none is; null: some may be. */
+function settledOf(forwards: ItemPage["forwards"]): boolean | null {
+  const mayBe = forwards?.some((kind) => FINAL.includes(kind)) ?? true;
+  return mayBe ? null : false;
+}
+
+const FINAL: readonly Step["forward"]["kind"][] = ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"];

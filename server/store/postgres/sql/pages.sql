@@ -1,0 +1,325 @@
+-- The pages of runs, and what is derived from them.
+
+-- name: lock_runs_skip
+-- Locks the first pages of open runs in the order of their ids; leaves out what another transaction
+-- holds. The text of a page is left out where its version is the one that is known ($3). The number of the
+-- page is a column: with a constant, an index of open runs would do, and be walked from end to end.
+-- Plan: run_page by key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at,
+  case when p.version <> u.known then p.state end as state
+from (
+  select u.partition, u.run_id, u.known, 0 as no
+  from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (partition, run_id, known)
+  offset 0
+) as u
+join drover.run_page as p on p.run_id = u.run_id and p.no = u.no and p.partition = u.partition
+where p.ended_at is null
+order by p.run_id
+for no key update of p skip locked;
+
+-- name: lock_runs_wait
+-- The same, waiting for who holds them up to lock_timeout. Plan: run_page by key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at,
+  case when p.version <> u.known then p.state end as state
+from (
+  select u.partition, u.run_id, u.known, 0 as no
+  from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (partition, run_id, known)
+  offset 0
+) as u
+join drover.run_page as p on p.run_id = u.run_id and p.no = u.no and p.partition = u.partition
+where p.ended_at is null
+order by p.run_id
+for no key update of p;
+
+-- name: lock_ended_runs
+-- The same of runs that have ended. They are asked for after those that are open, and nobody who holds
+-- one asks for an open run again. Plan: run_page by key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at,
+  case when p.version <> u.known then p.state end as state
+from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (partition, run_id, known)
+join drover.run_page as p on p.run_id = u.run_id and p.no = 0 and p.partition = u.partition
+where p.ended_at is not null
+order by p.run_id
+for no key update of p;
+
+-- name: load_pages
+-- Further pages of locked runs, locked: a claim or a heartbeat holds one at most, and waits for nobody.
+-- Plan: run_page by key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
+from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
+join drover.run_page as p on p.run_id = u.run_id and p.no = u.no
+order by p.run_id, p.no
+for no key update of p;
+
+-- name: lock_pages_skip
+-- Pages of which a heartbeat says something new; one that somebody else holds is left out.
+-- Plan: run_page by key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
+from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
+join drover.run_page as p on p.run_id = u.run_id and p.no = u.no
+order by p.run_id, p.no
+for no key update of p skip locked;
+
+-- name: read_pages
+-- Plan: run_page by key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
+from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
+join drover.run_page as p on p.run_id = u.run_id and p.no = u.no;
+
+-- name: load_whole_runs
+-- All further pages of locked runs but those of items that are done for good. Plan: run_page by the run's
+-- key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
+from drover.run_page as p
+where p.run_id = any ($1::uuid[]) and p.no > 0 and (p.no < 512 or not p.settled)
+order by p.run_id, p.no
+for no key update of p;
+
+-- name: insert_pages
+-- Of a run that begins, or the next steps and items of one. Their texts come joined by U+0001.
+-- Plan: none, values alone.
+insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id,
+  run_state, ended_at, settled, state)
+select u.run_id, u.no, u.partition, 1,
+  case when u.no = 0 and u.ended_at is null and u.wake_at is null then 'infinity'
+    else to_timestamp(u.wake_at / 1e3::float8) end,
+  u.namespace_id, u.definition_id, u.run_state, to_timestamp(u.ended_at / 1e3::float8), u.settled, u.state
+from (
+  select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as no, unnest($3::float8[]) as wake_at,
+    unnest($4::smallint[]) as run_state, unnest($5::float8[]) as ended_at,
+    unnest($6::boolean[]) as settled, unnest($7::smallint[]) as partition,
+    unnest($8::integer[]) as namespace_id, unnest($9::bigint[]) as definition_id,
+    unnest(string_to_array($10::text, E'\x01')) as state
+) as u;
+
+-- name: update_pages
+-- Only in the version that was read; else the transaction fails. The texts come joined by U+0001. The first
+-- page of an open run always has a wake-up: infinity, where nothing happens by itself. Plan: run_page by key.
+-- HOT unless the wake-up moves.
+with met as (
+  update drover.run_page as p
+  set version = p.version + 1, state = u.state, run_state = u.run_state, settled = u.settled,
+    wake_at = case when u.no = 0 and u.ended_at is null and u.wake_at is null then 'infinity'
+      else to_timestamp(u.wake_at / 1e3::float8) end,
+    ended_at = to_timestamp(u.ended_at / 1e3::float8)
+  from (
+    select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as no, unnest($3::float8[]) as wake_at,
+      unnest($4::smallint[]) as run_state, unnest($5::float8[]) as ended_at,
+      unnest($6::boolean[]) as settled, unnest($7::integer[]) as version,
+      unnest(string_to_array($8::text, E'\x01')) as state
+  ) as u
+  where p.run_id = u.run_id and p.no = u.no and p.version = u.version
+  returning p.no
+)
+select drover.expect_rows(count(*), cardinality($1::uuid[]), 'a write of pages') from met;
+
+-- name: delete_ready
+-- Plan: ready by key.
+with met as (
+  delete from drover.ready as r
+  using unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+  where r.run_id = u.run_id and r.step_no = u.step_no
+  returning r.step_no
+)
+select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the removal of ready rows') from met;
+
+-- name: move_ready
+-- Plan: ready by key.
+update drover.ready as r
+set until = to_timestamp(u.until / 1e3::float8)
+from unnest($1::uuid[], $2::integer[], $3::float8[]) as u (run_id, step_no, until)
+where r.run_id = u.run_id and r.step_no = u.step_no;
+
+-- name: insert_ready
+-- The order within a priority is (transaction, number): rows of one transaction keep their order. Those
+-- of a paused workflow go where no claim looks; those that a pin keeps for one version of agents, into
+-- the lane of its class. Whether there is any pause or pin is asked once, so that a row pays next to
+-- nothing where there is none. Returns the lanes that claims will find them in.
+-- Plan: run by key; version_pin, lane by key.
+with made as (
+  insert into drover.ready (run_id, step_no, partition, lane, priority, ordinal, ready_at, until)
+  select u.run_id, u.step_no, u.partition,
+    case when w.is_paused then -1 else 1 end * coalesce(k.lane, u.lane), u.priority, u.ordinal,
+    to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8)
+  from (
+    select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
+      unnest($3::smallint[]) as partition, unnest($4::integer[]) as lane,
+      unnest($5::smallint[]) as priority, unnest($6::float8[]) as ready_at,
+      unnest($7::float8[]) as until, unnest($8::integer[]) as namespace_id,
+      unnest($9::bigint[]) as definition_id, generate_subscripts($1::uuid[], 1) as ordinal
+  ) as u
+  left join lateral (
+    select r.workflow, exists (
+      select from drover.paused_workflow as p
+      where p.namespace_id = u.namespace_id and p.name = r.workflow
+    ) as is_paused
+    from drover.run as r
+    where ((select exists (select from drover.paused_workflow))
+      or (select exists (select from drover.version_pin))) and r.id = u.run_id
+    offset 0
+  ) as w on true
+  left join lateral (
+    select t.id as lane
+    from (
+      select x.queue, x.class, x.definition_id
+      from drover.version_pin as x
+      where (select exists (select from drover.version_pin)) and x.namespace_id = u.namespace_id
+        and x.workflow = w.workflow and x.definition_id in (0, u.definition_id)
+      offset 0
+    ) as v
+    join drover.lane as l on l.id = u.lane and l.queue = v.queue
+    join drover.lane as t on t.namespace_id = l.namespace_id and t.queue = l.queue and t.task = l.task
+      and t.class = v.class
+    order by v.definition_id desc
+    limit 1
+  ) as k on true
+  returning lane
+)
+select distinct m.lane from made as m where m.lane > 0;
+
+-- name: insert_leases
+-- With a row for a session that holds a task and was never heard of: sessions are watched.
+-- Plan: lane, agent_session by key.
+with watched as (
+  insert into drover.agent_session (session, namespace_id, agent_id, agent_version)
+  select distinct on (u.session) decode(u.session, 'hex'), l.namespace_id, u.agent_id, ''
+  from unnest($4::integer[], $6::text[], $11::text[]) as u (lane, session, agent_id)
+  join drover.lane as l on l.id = u.lane
+  where not exists (
+    select from drover.agent_session as s where s.session = decode(u.session, 'hex')
+  )
+  order by u.session
+  on conflict (session) do nothing
+)
+insert into drover.lease (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at,
+  heartbeat_ms, cancel)
+select u.run_id, u.step_no, u.partition, u.lane, u.fence, decode(u.session, 'hex'), decode(u.secret, 'hex'),
+  u.poll_seq, to_timestamp(u.granted_at / 1e3::float8), u.heartbeat_ms, u.cancel
+from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::integer[], $6::text[],
+  $7::text[], $8::bigint[], $9::float8[], $10::integer[], $12::text[])
+  as u (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at, heartbeat_ms,
+    cancel);
+
+-- name: cancel_leases
+-- Plan: lease by key.
+update drover.lease as l
+set cancel = u.cancel
+from unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, cancel)
+where l.run_id = u.run_id and l.step_no = u.step_no;
+
+-- name: delete_leases
+-- Plan: lease by key.
+with met as (
+  delete from drover.lease as l
+  using unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+  where l.run_id = u.run_id and l.step_no = u.step_no
+  returning l.step_no
+)
+select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the removal of leases') from met;
+
+-- name: end_leases
+-- The same, of tasks that have ended. Returns the lanes of queues with limits that they were of, in which
+-- others may be handed out now. Plan: lease by key.
+with gone as (
+  delete from drover.lease as l
+  using unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, secret)
+  where l.run_id = u.run_id and l.step_no = u.step_no and l.secret = decode(u.secret, 'hex')
+  returning l.lane
+)
+select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the end of leases'),
+  (
+    select coalesce(array_agg(distinct o.id), '{}')
+    from gone as g
+    join drover.limited_lane as f on f.lane = g.lane
+    join drover.lane as o on o.namespace_id = f.namespace_id and o.queue = f.queue
+  ) as freed
+from gone;
+
+-- name: write_payloads
+-- What heartbeats say of one attempt replaces what they have said before.
+insert into drover.payload (run_id, step_no, fence, kind, n, what, type, json, data)
+select u.run_id, u.step_no, u.fence, u.kind, u.n, u.what, u.type, u.json, u.data
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::text[],
+  $8::text[], $9::bytea[]) as u (run_id, step_no, fence, kind, n, what, type, json, data)
+on conflict (run_id, step_no, fence, kind, n, what) do update
+set type = excluded.type, json = excluded.json, data = excluded.data;
+
+-- name: insert_logged_attempts
+-- One that is there already stays as it is.
+insert into drover.attempt_log (run_id, step_no, fence, kind, n, attempt)
+select u.run_id, u.step_no, u.fence, u.kind, u.n, u.attempt
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
+  as u (run_id, step_no, fence, kind, n, attempt)
+on conflict (run_id, step_no, fence, kind, n) do nothing;
+
+-- name: settle_logged_attempts
+-- An attempt that had ended open counts as its agent says after all: its end, outcome, digest and charge
+-- are those of $6, the rest stays. Plan: attempt_log by key.
+update drover.attempt_log as a
+set attempt = ((a.attempt::jsonb - 'c') || jsonb_strip_nulls(jsonb_build_object(
+  'e', x.of -> 'e', 'o', x.of -> 'o', 'd', x.of -> 'd', 'c', x.of -> 'c'
+)))::text
+from (
+  select u.run_id, u.step_no, u.fence, u.kind, u.n, u.attempt::jsonb as of
+  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
+    as u (run_id, step_no, fence, kind, n, attempt)
+) as x
+where a.run_id = x.run_id and a.step_no = x.step_no and a.fence = x.fence and a.kind = x.kind
+  and a.n = x.n
+returning a.step_no;
+
+-- name: attempts_in_log
+-- Plan: attempt_log by key.
+select a.run_id, a.step_no, a.attempt
+from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+join drover.attempt_log as a on a.run_id = u.run_id and a.step_no = u.step_no
+order by a.run_id, a.step_no, a.fence, a.kind, a.n;
+
+-- name: payloads
+-- Plan: payload by key.
+select p.run_id, p.step_no, p.fence, p.kind, p.n, p.what, p.type, p.json, p.data
+from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
+  as u (run_id, step_no, fence, kind, n, what)
+join drover.payload as p on p.run_id = u.run_id and p.step_no = u.step_no and p.fence = u.fence
+  and p.kind = u.kind and p.n = u.n and p.what = u.what;
+
+-- name: open_runs_after
+-- The next $4 open runs of partitions ($1) behind a place ($2, $3) in the order of partition and id.
+-- Plan: run_page_open_partition.
+select p.run_id, p.partition
+from drover.run_page as p
+where p.no = 0 and p.ended_at is null and p.partition = any ($1::smallint[])
+  and ($2::smallint is null or (p.partition, p.run_id) > ($2::smallint, $3::uuid))
+order by p.partition, p.run_id
+limit $4::integer;
+
+-- name: pages_of_runs
+-- But those of items that are done for good. Plan: run_page by the run's key.
+select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
+from drover.run_page as p
+where p.run_id = any ($1::uuid[]) and (p.no < 512 or not p.settled)
+order by p.run_id, p.no;
+
+-- name: derived_rows_of_runs
+-- Plan: ready, lease by the run's key.
+select r.run_id, 'ready' as of, r.step_no, null as secret, r.until, 'none' as cancel
+from drover.ready as r
+where r.run_id = any ($1::uuid[])
+union all
+select l.run_id, 'lease', l.step_no, encode(l.secret, 'hex'), null, l.cancel
+from drover.lease as l
+where l.run_id = any ($1::uuid[]);
+
+-- name: remove_derived_rows
+-- Plan: ready, lease by the run's key.
+with ready as (
+  delete from drover.ready as r where r.run_id = any ($1::uuid[])
+)
+delete from drover.lease as l where l.run_id = any ($1::uuid[]);
+
+-- name: set_wake_ups
+-- Plan: run_page by key.
+update drover.run_page as p
+set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8), case when u.no = 0 then timestamptz 'infinity' end)
+from unnest($1::uuid[], $2::integer[], $3::float8[]) as u (run_id, no, wake_at)
+where p.run_id = u.run_id and p.no = u.no;

@@ -1,0 +1,223 @@
+// Writes pages with the difference that they make in the derived rows. Statements are sent and not
+// waited for: who reads next, or commits, hears of one that failed.
+import type { Moment } from "../../core/attempt.ts";
+import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
+import { type EncodedPage, encodePage } from "../../core/page/codec.ts";
+import {
+  type DerivedChanges,
+  type DerivedLease,
+  type DerivedReady,
+  derivedChanges,
+  derivedRows,
+  storedWakeAt,
+} from "../../core/page/derived-rows.ts";
+import { isItemPage, type Page, type PageHead } from "../../core/page/page.ts";
+import { itemOf } from "../../core/place.ts";
+import type { RunId, RunRef } from "../store.ts";
+import { runStates } from "./codes.ts";
+import { columns } from "./columns.ts";
+import type { Begun, Send } from "./transaction.ts";
+
+/** A page of the transaction. */
+export interface Cell extends RunRef {
+  readonly no: number;
+  /** As it is stored; null: it is not stored yet. */
+  stored: { readonly version: number; readonly encoded: EncodedPage; wakeAt: Moment | null } | null;
+  page: Page;
+  /** What its page has changed of the derived rows, for the page that it was asked for. */
+  derived: { readonly page: Page; readonly changes: DerivedChanges } | null;
+  /** Secrets of leases whose rows are deleted already. */
+  readonly ended: Set<string>;
+}
+
+/** Between the page as it is stored and as it is now. */
+export function changesOf(cell: Cell): DerivedChanges {
+  if (cell.derived?.page === cell.page) return cell.derived.changes;
+  const changes = derivedChanges(cell.stored?.encoded.page ?? null, cell.page);
+  cell.derived = { page: cell.page, changes };
+  return changes;
+}
+
+interface RowOf<Row> {
+  readonly cell: Cell;
+  readonly row: Row;
+}
+
+/**
+ * `headOf`: of the run of a page. Returns the lanes of ready rows: of those that are made, and of
+ * others on the same pages, which claims have passed over while the pages were locked.
+ */
+export function writePages(
+  { now, send }: Pick<Begun, "now" | "send">,
+  dirty: readonly Cell[],
+  headOf: (runId: RunId) => PageHead,
+): Promise<readonly number[]> {
+  const changes = dirty.map((cell) => ({ cell, of: changesOf(cell) }));
+  writeTexts(send, dirty, now);
+  const rows = <Row>(pick: (of: DerivedChanges) => readonly Row[]): readonly RowOf<Row>[] =>
+    changes.flatMap(({ cell, of }) => pick(of).map((row) => ({ cell, row })));
+  writeLeases(send, rows);
+  sendRows(
+    send,
+    "delete_ready",
+    rows(({ readyGone }) => readyGone),
+    ...keyColumns,
+  );
+  sendRows(
+    send,
+    "move_ready",
+    rows(({ readyMoved }) => readyMoved),
+    ...keyColumns,
+    ({ row }) => row.ready.until,
+  );
+  const made = rows(({ readyNew }) => readyNew).map(({ cell, row }) => {
+    const { runId, partition } = cell;
+    return { head: { runId, partition, ...headOf(runId) }, row };
+  });
+  const left = changes.flatMap(({ cell, of }) => {
+    const fresh = new Set(of.readyNew.map(({ step }) => step));
+    return derivedRows(cell.page).ready.flatMap(({ step, terms }) =>
+      fresh.has(step) ? [] : terms.lane,
+    );
+  });
+  if (made.length === 0) return Promise.resolve([...new Set(left)]);
+  const placed = send<{ lane: number }>("insert_ready", columns(made, ...readyColumns));
+  return placed.then((found) => [...new Set([...found.map(({ lane }) => lane), ...left])]);
+}
+
+/** From here on the pages are as they are stored. */
+function writeTexts(send: Send, dirty: readonly Cell[], now: Moment): void {
+  const insert: PageToWrite[] = [];
+  const update: PageToWrite[] = [];
+  for (const cell of dirty) {
+    const encoded = encodePage(cell.page, cell.stored?.encoded ?? null);
+    const one = pageToWrite(cell, encoded, now);
+    (cell.stored ? update : insert).push(one);
+    cell.stored = { version: one.version + 1, encoded, wakeAt: one.wakeAt };
+    cell.derived = null;
+  }
+  if (insert.length > 0)
+    void send("insert_pages", [
+      ...columns(insert, ...pageColumns, ...insertColumns),
+      insert.map(({ text }) => text).join(BETWEEN_TEXTS),
+    ]);
+  if (update.length > 0)
+    void send("update_pages", [
+      ...columns(update, ...pageColumns, (one) => one.version),
+      update.map(({ text }) => text).join(BETWEEN_TEXTS),
+    ]);
+}
+
+/** JSON has no raw control character but white space, so texts need no quotes of an array. */
+const BETWEEN_TEXTS = "\u0001";
+
+type Rows = <Row>(pick: (of: DerivedChanges) => readonly Row[]) => readonly RowOf<Row>[];
+
+function writeLeases(send: Send, rows: Rows): void {
+  const gone = rows(({ leasesGone }) => leasesGone);
+  // Those that have ended with a report are deleted already.
+  const left = gone.filter(({ cell, row }) => !cell.ended.delete(row.lease.secret));
+  sendRows(send, "delete_leases", left, ...keyColumns);
+  const leases = rows(({ leasesNew }) => leasesNew).map(({ cell, row }) => ({ head: cell, row }));
+  sendRows(send, "insert_leases", leases, ...leaseColumns);
+  sendRows(
+    send,
+    "cancel_leases",
+    rows(({ leasesCancelled }) => leasesCancelled),
+    ...keyColumns,
+    ({ row }) => row.lease.cancel.kind,
+  );
+}
+
+type Column<Row> = (row: Row) => string | number | boolean | null;
+
+const keyColumns: readonly Column<RowOf<{ readonly step: number }>>[] = [
+  ({ cell }) => cell.runId,
+  ({ row }) => row.step,
+];
+
+function sendRows<Row>(
+  send: Send,
+  name: string,
+  rows: readonly Row[],
+  ...of: readonly Column<Row>[]
+): void {
+  if (rows.length > 0) void send(name, columns(rows, ...of));
+}
+
+interface PageToWrite extends RunRef {
+  readonly no: number;
+  /** That it had. */
+  readonly version: number;
+  readonly wakeAt: Moment | null;
+  readonly head: PageHead | null;
+  readonly settled: boolean;
+  readonly text: string;
+}
+
+function pageToWrite(
+  { runId, partition, no, stored, page }: Cell,
+  encoded: EncodedPage,
+  now: Moment,
+): PageToWrite {
+  return {
+    ...{ runId, partition, no, head: page.head, text: encoded.text },
+    version: stored?.version ?? 0,
+    wakeAt: storedWakeAt(stored?.wakeAt ?? null, page, now),
+    settled: isItemPage(no) && [...page.steps.values()].every(({ step }) => isSettled(step)),
+  };
+}
+
+function isSettled({ no, forward, undo, settleUntil }: Step): boolean {
+  return itemOf(no) > 0 && isFinal(forward) && !isUndoLeft(undo) && settleUntil === null;
+}
+
+const pageColumns: readonly ((one: PageToWrite) => string | number | boolean | null)[] = [
+  (one) => one.runId,
+  (one) => one.no,
+  (one) => one.wakeAt,
+  (one) => (one.head === null ? null : runStates.code(one.head.run.state.kind)),
+  (one) => one.head?.endedAt ?? null,
+  (one) => one.settled,
+];
+
+const insertColumns: typeof pageColumns = [
+  (one) => one.partition,
+  (one) => one.head?.namespaceId ?? null,
+  (one) => one.head?.definitionId ?? null,
+];
+
+/** In the order of `insert_ready`. */
+export const readyColumns: readonly ((of: {
+  readonly head: RunRef & Pick<PageHead, "priority" | "namespaceId" | "definitionId">;
+  readonly row: DerivedReady;
+}) => string | number | null)[] = [
+  ({ head }) => head.runId,
+  ({ row }) => row.step,
+  ({ head }) => head.partition,
+  ({ row }) => row.terms.lane,
+  ({ head }) => head.priority,
+  ({ row }) => row.ready.readyAt,
+  ({ row }) => row.ready.until,
+  ({ head }) => head.namespaceId,
+  ({ head }) => head.definitionId,
+];
+
+/** In the order of `insert_leases`. */
+export const leaseColumns: readonly ((of: {
+  readonly head: RunRef;
+  readonly row: DerivedLease;
+}) => string | number | boolean)[] = [
+  ({ head }) => head.runId,
+  ({ row }) => row.step,
+  ({ head }) => head.partition,
+  ({ row }) => row.terms.lane,
+  ({ row }) => row.lease.fence,
+  ({ row }) => row.lease.session,
+  ({ row }) => row.lease.secret,
+  ({ row }) => row.lease.pollSeq,
+  ({ row }) => row.lease.grantedAt,
+  ({ row }) => row.lease.heartbeatMs,
+  ({ row }) => row.lease.agentId,
+  ({ row }) => row.lease.cancel.kind,
+];

@@ -1,0 +1,143 @@
+// The rows that the effects of a pass append beside the pages of its run: signals, approvals,
+// questions, interventions, messages between runs. Both stores write exactly these, so SQL and
+// memory cannot drift apart.
+import type { Effect } from "../core/effect.ts";
+import type { Intervention } from "../core/history.ts";
+import type { Message } from "../core/message.ts";
+import type { Payload } from "../core/payload.ts";
+import { childRef } from "./child-run.ts";
+import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
+import { partitionOf, regionOf } from "./partition.ts";
+import type { Actor, PassRecord } from "./pass-record.ts";
+import type { RunHead, RunId, RunRef } from "./run-head.ts";
+
+export interface SignalInsert {
+  readonly seq: number;
+  readonly id: string;
+  readonly name: string;
+  readonly payload: Payload | null;
+  /** The step that took it in the same pass; null: it waits. */
+  readonly takenBy: number | null;
+}
+
+export type DecisionInsert = Extract<Effect, { kind: "decision-stored" }>;
+
+export interface OverrideInsert {
+  readonly step: number;
+  /** Its place in the step's strategies. */
+  readonly strategy: number;
+  readonly input: Payload | null;
+}
+
+/** A step that has ended in a run before this one. */
+export interface KeptInsert {
+  readonly step: number;
+  /** The run that made its effect. */
+  readonly of: RunId;
+}
+
+/** What the run tells another one of its region. */
+export interface MessageInsert {
+  readonly to: RunRef;
+  readonly message: Message;
+}
+
+/**
+ * How long the process that has written a message has to bring it to its run before the owner of
+ * the run's partition does, in milliseconds.
+ */
+export const MESSAGE_GRACE_MS = 500;
+
+export interface RowsOfEffects extends EscalationChanges {
+  readonly head: RunHead;
+  readonly interventions: readonly Intervention[];
+  readonly signals: readonly SignalInsert[];
+  /** Of those that were there before. */
+  readonly signalsTaken: readonly { seq: number; step: number }[];
+  readonly decisions: readonly DecisionInsert[];
+  readonly overrides: readonly OverrideInsert[];
+  readonly kept: readonly KeptInsert[];
+  readonly messages: readonly MessageInsert[];
+  readonly messagesApplied: readonly number[];
+  readonly actor: Actor | null;
+}
+
+export function rowsOfEffects(record: PassRecord): RowsOfEffects {
+  const { effects, head, actor } = record;
+  return {
+    head,
+    actor,
+    ...escalationChanges(effects),
+    ...signalChanges(effects),
+    interventions: effects.flatMap((effect) =>
+      effect.kind === "intervened" ? [effect.intervention] : [],
+    ),
+    decisions: effects.filter((effect) => effect.kind === "decision-stored"),
+    overrides: [...overridesOf(record), ...overridesKept(effects)],
+    kept: effects.flatMap((effect) =>
+      effect.kind === "kept" ? [{ step: effect.step, of: effect.of }] : [],
+    ),
+    messages: messagesOf(record),
+    messagesApplied: effects.flatMap((effect) =>
+      effect.kind === "message-applied" ? [effect.no] : [],
+    ),
+  };
+}
+
+function signalChanges(
+  effects: readonly Effect[],
+): Pick<RowsOfEffects, "signals" | "signalsTaken"> {
+  const taken = effects.filter((effect) => effect.kind === "signal-taken");
+  const made = effects.filter((effect) => effect.kind === "signal-stored");
+  return {
+    signals: made.map(({ seq, id, name, payload }) => {
+      const takenBy = taken.find((effect) => effect.seq === seq)?.step ?? null;
+      return { seq, id, name, payload, takenBy };
+    }),
+    signalsTaken: taken.filter(({ seq }) => !made.some((effect) => effect.seq === seq)),
+  };
+}
+
+/** In the order in which the pass wrote them. */
+export function messagesOf({ head, effects }: PassRecord): readonly MessageInsert[] {
+  const region = regionOf(head.partition);
+  return effects.flatMap((effect) => {
+    if (effect.kind === "child-told") {
+      const { step, fence, message } = effect;
+      return [{ to: childRef(head, step, fence), message }];
+    }
+    if (effect.kind !== "message-sent") return [];
+    const { to: runId, message } = effect;
+    return [{ to: { runId, partition: partitionOf(region, runId) }, message }];
+  });
+}
+
+/** Runs that a pass of their own has to look for: those that were told something, and children. */
+export function runsToLookAt(record: PassRecord): readonly RunRef[] {
+  return [
+    ...messagesOf(record).map(({ to }) => to),
+    ...record.effects.flatMap((effect) =>
+      effect.kind === "child-began" ? [childRef(record.head, effect.step, effect.fence)] : [],
+    ),
+  ];
+}
+
+/** One pass may begin a strategy where it has dropped another: the last at a place is kept. */
+function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
+  const found = new Map<string, OverrideInsert>();
+  for (const effect of effects) {
+    if (effect.kind !== "strategy-begun" || effect.input === null) continue;
+    const { step, place: strategy, input } = effect;
+    found.set(`${step}/${strategy}`, { step, strategy, input });
+  }
+  return [...found.values()];
+}
+
+/** What undoes the effect of a kept step gets the input under which it was made. */
+function overridesKept(effects: readonly Effect[]): readonly OverrideInsert[] {
+  return effects.flatMap((effect) =>
+    effect.kind === "kept"
+      ? [...effect.inputs].map(([strategy, input]) => ({ step: effect.step, strategy, input }))
+      : [],
+  );
+}

@@ -1,0 +1,39 @@
+// What people read of a run's state, from the head of its first page.
+import type { Moment } from "../core/attempt.ts";
+import type { RunState } from "../core/model.ts";
+import type { PageHead } from "../core/page/page.ts";
+import type { RunRecord } from "./reads.ts";
+
+export type StateOfRecord = Pick<
+  RunRecord,
+  | "state"
+  | "reason"
+  | "cancelNote"
+  | "stateVersion"
+  | "endedAt"
+  | "deadlineAt"
+  | "startAt"
+  | "warnings"
+>;
+
+export function stateOfRecord({ run, endedAt, cancelNote }: PageHead): StateOfRecord {
+  const { state, version, warnings } = run;
+  return {
+    ...{ state: state.kind, reason: reasonOf(state), cancelNote, stateVersion: version, endedAt },
+    deadlineAt: deadlineOf(state),
+    startAt: state.kind === "PENDING" && state.on === "start" ? state.until : null,
+    warnings,
+  };
+}
+
+function deadlineOf(state: RunState): Moment | null {
+  if (state.kind === "PENDING") return state.on === "slot" ? state.until : null;
+  return state.kind === "RUNNING" ? state.deadline : null;
+}
+
+export function reasonOf(state: RunState): RunRecord["reason"] {
+  if ("reason" in state) return state.reason;
+  const of = state.kind === "ESCALATED" ? state.from : state;
+  if (of.kind === "FINISHING") return of.end.reason;
+  return "verdict" in of ? (of.verdict?.reason ?? null) : null;
+}

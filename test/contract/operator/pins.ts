@@ -1,0 +1,100 @@
+/** Pins as they are listed, and what a queue shows of them. */
+import { expect, test } from "vitest";
+import type { Definition } from "../../../server/core/definition.ts";
+import type { Store } from "../../../server/store/store.ts";
+import { workflow } from "../../support/core-world.ts";
+import { newNamespace, type Opened, type Scheduled, schedule } from "../fixture.ts";
+
+const ONE = workflow({ a: {} });
+const WINDOW_MS = 60_000;
+
+export function describePinLists(opened: Opened<Store>): void {
+  type Of = Pick<Scheduled, "namespaceId">;
+  const of = ({ namespaceId }: Of, version: number, queue: string) => {
+    return { namespaceId, queue, workflow: "test", version };
+  };
+  const pin = (run: Of, agentVersion: string, version = 0, queue = "default") =>
+    opened().store.pins.pin(of(run, version, queue), agentVersion);
+  const unpin = (run: Of, version = 0, queue = "default") =>
+    opened().store.pins.unpin(of(run, version, queue));
+
+  /** The definition as the next version of the workflow; a run of it. */
+  async function versionOf({ namespaceId }: Of, definition: Definition): Promise<Scheduled> {
+    const { store } = opened();
+    const definitionId = await store.internDefinition(namespaceId, definition);
+    const registered = { namespaceId, name: "test", definitionId, keepDefault: false };
+    const { version } = await store.registerWorkflow(registered);
+    return schedule(store, definition, { namespaceId, version });
+  }
+
+  test("a queue shows what it keeps for a version beside the rest, while there is something", async () => {
+    const { store } = opened();
+    const run = await schedule(store, ONE);
+    const { namespaceId } = run;
+    await pin(run, "2");
+    const tasks = async () =>
+      (await store.operators.queueTasks(namespaceId, "default")).map(
+        ({ task, agentVersion, ready }) => [task, agentVersion, ready],
+      );
+    expect(await tasks()).toEqual([
+      ["a", null, 0],
+      ["a", "2", 1],
+    ]);
+    const { orphans } = await store.operators.attention(namespaceId);
+    expect(orphans).toMatchObject([{ queue: "default", task: "a", agentVersion: "2" }]);
+    await unpin(run);
+    expect(await tasks()).toEqual([["a", null, 1]]);
+  });
+
+  test("what a person says of a circuit is listed once, of all the versions of agents", async () => {
+    const { store } = opened();
+    const run = await schedule(store, ONE);
+    const { namespaceId } = run;
+    const [base = 0] = run.lanes;
+    await pin(run, "2");
+    await pin(run, "3");
+    await store.circuits.say({ lane: base, agentId: "" }, { forced: "open", by: "ada", why: "" });
+    expect(await store.lists.circuits(namespaceId, { after: null, limit: 9 })).toMatchObject([
+      { lane: base, agentVersion: null },
+    ]);
+  });
+
+  test("pins are listed by workflow and version, and the first of two alike stays", async () => {
+    const { store } = opened();
+    const run = await versionOf({ namespaceId: await newNamespace(store) }, ONE);
+    const { namespaceId } = run;
+    const list = () => store.lists.pins(namespaceId, "default");
+    expect(await list()).toEqual([]);
+    await pin(run, "new", 1);
+    await pin(run, "old");
+    const known = await list();
+    expect(known.map(({ version, agentVersion }) => [version, agentVersion])).toEqual([
+      [0, "old"],
+      [1, "new"],
+    ]);
+    await pin(run, "old");
+    expect(await list()).toEqual(known);
+    const { pinned } = await store.circuits.look(WINDOW_MS);
+    const definitions = pinned.pins
+      .filter((one) => one.namespaceId === namespaceId)
+      .map(({ definitionId, agentVersion }) => [definitionId, agentVersion]);
+    expect(definitions).toEqual(
+      expect.arrayContaining([
+        [null, "old"],
+        [run.definitionId, "new"],
+      ]),
+    );
+    await unpin(run, 1);
+    await unpin(run, 1);
+    expect(await list()).toMatchObject([{ version: 0 }]);
+  });
+
+  test("a workflow or a version that is not there is not listed as pinned", async () => {
+    const { store } = opened();
+    const namespaceId = await newNamespace(store);
+    expect(await pin({ namespaceId }, "2")).toBeNull();
+    const run = await versionOf({ namespaceId }, ONE);
+    expect(await pin(run, "2", 2)).toBeNull();
+    expect(await store.lists.pins(namespaceId, "default")).toEqual([]);
+  });
+}

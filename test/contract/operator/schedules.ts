@@ -1,0 +1,25 @@
+/** Schedules as they are listed. */
+import { expect, test } from "vitest";
+import type { Store } from "../../../server/store/store.ts";
+import { newNamespace, newUuid, type Opened } from "../fixture.ts";
+import { NEXT, SPEC } from "../schedules.ts";
+
+export function describeScheduleLists(opened: Opened<Store>): void {
+  const store = (): Store => opened().store;
+  const make = ({ namespaceId, name }: { namespaceId: number; name: string }) =>
+    store().transact({ name: "create" }, (tx) =>
+      tx.insertSchedule({
+        ...{ id: newUuid(), namespaceId, name, partition: 255, spec: SPEC },
+        ...{ next: NEXT, pauseReason: null },
+      }),
+    );
+
+  test("schedules are listed by name, page by page", async () => {
+    const namespaceId = await newNamespace(store());
+    for (const name of ["b", "C", "a"]) await make({ namespaceId, name });
+    const list = async (after: string | null) =>
+      (await store().lists.schedules(namespaceId, { after, limit: 2 })).map(({ name }) => name);
+    expect(await list(null)).toEqual(["C", "a"]);
+    expect(await list("a")).toEqual(["b"]);
+  });
+}

@@ -1,0 +1,29 @@
+// Derived rows must agree with the pages that they are computed from after every transaction: no
+// fault excuses a difference, and no server may rewrite it before somebody has seen it.
+import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
+import type { Store } from "../../server/store/store.ts";
+
+const COMPARE_EVERY_MS = 500;
+
+/** Compares from now on; a run is told of once. */
+export function compareDerivedRows(
+  time: VirtualTime,
+  store: Pick<Store, "differingRuns">,
+  partitions: readonly number[],
+  onDefect: (what: string) => void,
+): void {
+  const told = new Set<string>();
+  const compare = async (): Promise<void> => {
+    const { runs } = await store.differingRuns(partitions, null, Number.MAX_SAFE_INTEGER);
+    for (const { runId } of runs) {
+      if (told.has(runId)) continue;
+      told.add(runId);
+      onDefect(`the derived rows of run ${runId} differ from its pages`);
+    }
+  };
+  const again = (): void =>
+    void time.after(COMPARE_EVERY_MS, () => {
+      void compare().then(again);
+    });
+  again();
+}

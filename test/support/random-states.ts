@@ -1,0 +1,134 @@
+/** Any state of a run and of its steps, as data that fast-check can shrink. */
+import fc from "fast-check";
+import type { Ready, Run, RunState, Stage, Step, Undo } from "../../server/core/model.ts";
+
+export const SESSION = "5e551011".repeat(4);
+export const MOMENT = fc.integer({ min: 1_700_000_000_000, max: 4_000_000_000_000 });
+/** Never over, so that what is ready may be claimed. */
+const FUTURE = fc.integer({ min: 3_900_000_000_000, max: 4_000_000_000_000 });
+export const COUNT = fc.nat({ max: 500 });
+export const orNull = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null });
+
+const verdict = fc.record({
+  reason: fc.constantFrom(
+    "STEP_FAILED" as const,
+    "TIMED_OUT" as const,
+    "CANCELLED_BY_USER" as const,
+  ),
+  undo: fc.boolean(),
+});
+export const ends = fc.record({
+  kind: fc.constantFrom(...(["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"] as const)),
+  reason: fc.constantFrom(...(["DONE", "STEP_FAILED", "TIMED_OUT", "CANCELLED_BY_USER"] as const)),
+});
+const stood = { leftMs: orNull(COUNT), since: MOMENT };
+export const kind = <Kind extends string>(of: Kind) => fc.constant(of);
+const going = [
+  fc.record({ kind: kind("STOPPING"), verdict, settleUntil: orNull(MOMENT) }),
+  fc.record({ kind: kind("COMPENSATING"), verdict }),
+  fc.record({ kind: kind("FINISHING"), end: ends }),
+] as const;
+const stages: fc.Arbitrary<Stage> = fc.oneof(
+  fc.record({ kind: kind("RUNNING"), ...stood }),
+  ...going,
+);
+const runStates: fc.Arbitrary<RunState> = fc.oneof(
+  fc.record({
+    kind: kind("PENDING"),
+    on: fc.constantFrom("start" as const, "slot" as const),
+    until: MOMENT,
+  }),
+  fc.record({ kind: kind("RUNNING"), deadline: orNull(MOMENT) }),
+  fc.record({ kind: kind("PAUSED"), ...stood, verdict: orNull(verdict) }),
+  fc.record({ kind: kind("ESCALATED"), from: stages }),
+  ...going,
+);
+export const openRuns: fc.Arbitrary<Omit<Run, "version">> = fc.record({
+  ...{ state: runStates, stepsLeft: COUNT, finallyLeft: COUNT, moving: COUNT, asking: COUNT },
+  ...{
+    undosLeft: COUNT,
+    undone: COUNT,
+    warnings: COUNT,
+    pivoted: fc.boolean(),
+    keyed: fc.boolean(),
+    // Whose child a run is never changes (contract/children.ts).
+    parent: fc.constant(null),
+    escalations: COUNT,
+  },
+});
+
+const tasks = fc.constantFrom("perform" as const, "verify" as const);
+const undoTasks = fc.constantFrom("compensate" as const, "verify" as const);
+
+export function movings(task: fc.Arbitrary<"perform" | "compensate" | "verify">) {
+  const ready: fc.Arbitrary<Ready> = fc.record({
+    ...{ kind: kind("READY"), task, fence: fc.nat(), attempt: COUNT, readyAt: MOMENT },
+    ...{ until: orNull(FUTURE), alarms: COUNT, wakeAt: MOMENT },
+    avoid: orNull(fc.record({ session: fc.constant(SESSION), until: MOMENT })),
+  });
+  return fc.oneof(
+    { weight: 4, arbitrary: ready },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        ...{ kind: kind("BACKOFF"), task, wakeAt: MOMENT },
+        cause: fc.constantFrom("retry" as const, "again" as const, "settle" as const),
+      }),
+    },
+    {
+      weight: 2,
+      arbitrary: fc.record({
+        ...{ kind: kind("WAITING"), wakeAt: MOMENT },
+        on: fc.constantFrom(...(["timer", "signal", "approval", "callback", "child"] as const)),
+      }),
+    },
+    fc.record({ kind: kind("HELD"), task }),
+  );
+}
+
+export const still = <Kind extends string>(...kinds: readonly Kind[]) =>
+  fc.constantFrom(...kinds).map((of) => ({ kind: of }));
+const blocked = fc.record({ kind: kind("BLOCKED"), waitingFor: COUNT, ok: COUNT, skipped: COUNT });
+const stillForward = fc.oneof(
+  blocked,
+  still("ESCALATED", "SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"),
+);
+const stillUndo = still("NONE", "PENDING", "DONE", "FAILED");
+/** At most one of the two moves. */
+const sides = fc.oneof(
+  fc.tuple(movings(tasks), stillUndo),
+  fc.tuple(stillForward, fc.oneof(stillUndo, movings(undoTasks))),
+) as fc.Arbitrary<readonly [Step["forward"], Undo]>;
+
+const strategies = fc.array(
+  fc.record({
+    ...{ planned: fc.nat({ max: 2 }), changed: fc.boolean() },
+    mark: fc.constantFrom(
+      ...(["NONE", "ATTEMPTED", "UNSETTLED", "LINGERING", "MADE", "UNDONE", "CLEARED"] as const),
+    ),
+  }),
+  { minLength: 1, maxLength: 3 },
+);
+const doubts = fc.record({
+  ...{ code: fc.string(), message: fc.string(), permanent: fc.boolean(), unknown: fc.boolean() },
+  ...{ retryAfterMs: orNull(COUNT), lostBy: orNull(fc.constant("s1")), tries: COUNT },
+});
+const results = fc.record({
+  kind: fc.constantFrom(...(["perform", "verify", "answer", "engine"] as const)),
+  ...{ fence: COUNT, n: COUNT },
+});
+
+const items = fc.record({
+  ...{ total: fc.nat({ max: 10_000 }), begun: COUNT, open: COUNT, succeeded: COUNT },
+  ...{ failed: COUNT, skipped: COUNT, undoFrom: COUNT, undosMoving: COUNT, undosLeft: COUNT },
+});
+
+export function stepAt(no: number): fc.Arbitrary<Step> {
+  const rest = fc.record({
+    ...{ strategies, fence: fc.nat(), attempt: COUNT, lost: COUNT, verifies: COUNT },
+    ...{ tries: fc.array(COUNT, { maxLength: 3 }), doubt: orNull(doubts) },
+    ...{ firstReadyAt: orNull(MOMENT), settleUntil: orNull(MOMENT), result: orNull(results) },
+    items: orNull(items),
+  });
+  return fc.tuple(sides, rest).map(([[forward, undo], of]) => ({ no, forward, undo, ...of }));
+}

@@ -1,0 +1,24 @@
+import { expect, test } from "vitest";
+import { databaseSchema } from "../../server/database-schema.ts";
+
+test.each(["drover", "app_2", "_mine", "table", "a".repeat(63)])("%s may be a schema", (name) => {
+  expect(databaseSchema(name)).toBe(name);
+});
+
+test.each([
+  ["nothing", ""],
+  ["the schema of everybody", "public"],
+  ["what is PostgreSQL's", "pg_drover"],
+  ["what is the standard's", "information_schema"],
+  ["capitals, which SQL without quotes does not find", "Drover"],
+  ["a digit in front", "2drover"],
+  ["a quote", 'a"b'],
+  ["a dot", "a.b"],
+  ["a hyphen", "my-app"],
+  ["another alphabet", "größe"],
+  ["more than PostgreSQL keeps of a name", "a".repeat(64)],
+])("%s is refused", (_what, name) => {
+  expect(() => databaseSchema(name)).toThrow(
+    `"${name}" cannot be the schema of Drover: name one of its own, of at most 63 small letters`,
+  );
+});
