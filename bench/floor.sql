@@ -49,9 +49,9 @@ $$;
 create procedure floor_lease(ids uuid[], place integer, token bytea) language plpgsql as $$
 begin
   insert into drover.lease (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at,
-    heartbeat_ms)
+    heartbeat_ms, cancel)
   select u.id, floor_lease.place, (hashtext(u.id::text) & 255), 1, 1, floor_lease.token, floor_lease.token, 1,
-    now(), 30000
+    now(), 30000, 'none'
   from unnest(ids) as u (id);
 end
 $$;
