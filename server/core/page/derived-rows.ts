@@ -30,15 +30,12 @@ export interface DerivedRows {
 }
 
 export function derivedRows(page: Page): DerivedRows {
-  const ready: DerivedReady[] = [];
-  const leases: DerivedLease[] = [];
-  for (const of of page.steps.values()) {
-    const one = readyOf(of);
-    if (one) ready.push(one);
-    const lease = leaseOf(of);
-    if (lease) leases.push(lease);
-  }
-  return { ready, leases, wakeAt: wakeAtOf(page) };
+  const leases = [...page.steps.values()].flatMap((of) => leaseOf(of) ?? []);
+  return { ready: readyRows(page), leases, wakeAt: wakeAtOf(page) };
+}
+
+export function readyRows(page: Page): readonly DerivedReady[] {
+  return [...page.steps.values()].flatMap((of) => readyOf(of) ?? []);
 }
 
 function readyOf({ step, terms }: PageStep): DerivedReady | null {

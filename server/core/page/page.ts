@@ -5,7 +5,7 @@
 // A page contains all that the engine knows of its steps, with their last attempts. Whatever must
 // be found from another side is a derived row, computed from the page alone (derived-rows.ts).
 import type { Attempt, Counted, Moment } from "../attempt.ts";
-import type { Run, Step } from "../model.ts";
+import { isEnded, type Run, type Step } from "../model.ts";
 import type { Payload } from "../payload.ts";
 import { itemOf } from "../place.ts";
 
@@ -100,6 +100,17 @@ export function isItemPage(no: number): boolean {
 
 export function emptyPage(no: number): Page {
   return { no, head: null, steps: new Map() };
+}
+
+/** Of a run that begins; one may end in its first pass. */
+export function firstPage(
+  of: Pick<PageHead, "namespaceId" | "definitionId" | "priority" | "run">,
+  now: Moment,
+): Page {
+  const { namespaceId, definitionId, priority, run } = of;
+  const endedAt = isEnded(run.state) ? now : null;
+  const head = { namespaceId, definitionId, priority, run, endedAt };
+  return { ...emptyPage(0), head: { ...head, cancelNote: null, hasMore: false } };
 }
 
 export function untriedStep(step: Step): PageStep {

@@ -9,7 +9,7 @@ import {
   derivedChanges,
   storedWakeAt,
 } from "../../core/page/derived-rows.ts";
-import type { Page, PageAttempt, PageHead } from "../../core/page/page.ts";
+import type { Page, PageAttempt } from "../../core/page/page.ts";
 import type { RunId, RunRef } from "../run-head.ts";
 import { pinnedLane } from "./pins.ts";
 import { workflowKey } from "./queue-tables.ts";
@@ -144,9 +144,4 @@ export function attemptsOf(
 export function payloadReader(tables: Tables, runId: RunId) {
   return (key: Parameters<typeof payloadKey>[1]) =>
     tables.payload.get(payloadKey(runId, key))?.payload ?? null;
-}
-
-/** The first page of a run that begins. */
-export function firstPage(head: PageHead): Page {
-  return { no: 0, head, steps: new Map() };
 }

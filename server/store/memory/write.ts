@@ -5,14 +5,14 @@ import type { Moment } from "../../core/attempt.ts";
 import type { Intervention } from "../../core/history.ts";
 import { isEnded } from "../../core/model.ts";
 import { applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
-import type { Page } from "../../core/page/page.ts";
+import { firstPage, type Page } from "../../core/page/page.ts";
 import { type EndedTask, endedTasks } from "../ended-tasks.ts";
 import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { Actor, PassRecord } from "../pass-record.ts";
 import { MESSAGE_GRACE_MS, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import type { EscalationClaim, NewRun, RunRef } from "../store.ts";
 import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
-import { firstPage, putApplied, putPage, type Writing } from "./pages.ts";
+import { putApplied, putPage, type Writing } from "./pages.ts";
 import { interventionKey, messageKey, pageOf, type Tables } from "./tables.ts";
 import { insertTriggered, setOff } from "./triggers.ts";
 
@@ -20,13 +20,9 @@ import { insertTriggered, setOff } from "./triggers.ts";
 export function insertRun(writing: Writing, begun: NewRun): void {
   const { tables, now } = writing;
   const { run, wakeAt: _, triggered: __, ...row } = begun;
-  const { runId, partition, namespaceId, definitionId, priority } = row;
   const { state } = run;
   tables.run.insert(row);
-  const endedAt = isEnded(state) ? now : null;
-  const of = { namespaceId, definitionId, priority };
-  const head = { ...of, run, endedAt, cancelNote: null, hasMore: false };
-  putPage(writing, { runId, partition }, firstPage(head));
+  putPage(writing, row, firstPage(begun, now));
   insertTriggered(tables, begun);
   if (isEnded(state)) {
     tellOfEnd(tables, row);

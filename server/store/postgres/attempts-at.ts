@@ -1,6 +1,6 @@
 // Attempts and payloads that have no room in a page: asked for only where a page says so.
 import type { PayloadKey } from "../../core/page/apply-pass.ts";
-import { decodeAttempt } from "../../core/page/attempt-codec.ts";
+import { decodeAttempt, type RawAttempt } from "../../core/page/attempt-codec.ts";
 import type { PageAttempt, PageStep } from "../../core/page/page.ts";
 import type { Payload } from "../../core/payload.ts";
 import { type PayloadOf, payloadKeyOf } from "../page-reads.ts";
@@ -31,8 +31,14 @@ export async function attemptsAt(query: Query, steps: readonly StepAt[]): Promis
   return (runId, of) => {
     const found = of.logged === 0 ? undefined : byStep.get(`${runId}/${of.step.no}`);
     if (!found) return of.attempts;
-    return [...found.map(({ attempt }) => decodeAttempt(JSON.parse(attempt))), ...of.attempts];
+    return [...found.map(({ attempt }) => attemptIn(attempt)), ...of.attempts];
   };
+}
+
+/** An attempt as the log holds it. */
+export function attemptIn(text: string): PageAttempt {
+  const raw: RawAttempt = JSON.parse(text);
+  return decodeAttempt(raw);
 }
 
 /** Finds payloads of a run that have rows of their own, of these attempts. */
@@ -55,6 +61,19 @@ export async function payloadsAt(
   );
   const found = await payloadRows(query, keys);
   return (runId) => (key) => found.get(rowName(runId, key)) ?? null;
+}
+
+/** Finds these payloads of one run. */
+export async function payloadsOf(
+  query: Query,
+  runId: RunId,
+  keys: readonly PayloadKey[],
+): Promise<PayloadOf> {
+  const found = await payloadRows(
+    query,
+    keys.map((key) => ({ runId, key })),
+  );
+  return (key) => found.get(rowName(runId, key)) ?? null;
 }
 
 export async function payloadRows(

@@ -18,11 +18,12 @@ import type {
 import type { Lists } from "../lists.ts";
 import type { Actor } from "../pass-record.ts";
 import type { RunId } from "../run-head.ts";
+import { attemptIn } from "./attempts-at.ts";
 import { circuitSettings, circuitStates, cordonKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
 import { circuitSign } from "./pulse.ts";
-import { attemptIn, stepFinder } from "./read-pages.ts";
+import { stepFinder } from "./read-pages.ts";
 import type { Begun, Query } from "./transaction.ts";
 
 /** A transaction of its own. */

@@ -38,9 +38,9 @@ export async function differingRuns(
     ...[partitions, after?.partition ?? null, after?.runId ?? null, limit],
   ]);
   const runs = rows.map(({ run_id: runId, partition }): RunRef => ({ runId, partition }));
-  const found = await differences(query, cache, runs);
+  const found = await compared(query, cache, runs);
   return {
-    runs: runs.filter(({ runId }) => found.get(runId)?.length !== 0),
+    runs: runs.filter(({ runId }) => found.get(runId)?.saw.length !== 0),
     last: runs.length < limit ? null : (runs.at(-1) ?? null),
   };
 }
@@ -51,22 +51,15 @@ export async function rewriteDerived(
   cache: PageCache,
   heads: readonly RunHead[],
 ): Promise<readonly RewrittenRun[]> {
-  const found = await differences(query, cache, heads);
+  const found = await compared(query, cache, heads);
   const rewritten = heads.flatMap((head) => {
-    const saw = found.get(head.runId);
-    if (!saw) throw new Error(`the pages of run ${head.runId} cannot be read`);
-    return saw.length === 0 ? [] : [{ head, saw }];
+    const of = found.get(head.runId);
+    if (!of) throw new Error(`the pages of run ${head.runId} cannot be read`);
+    return of.saw.length === 0 ? [] : [{ head, ...of }];
   });
   if (rewritten.length === 0) return [];
-  const byRun = new Map(rewritten.map(({ head }) => [head.runId, head]));
-  const ids = [[...byRun.keys()]];
-  const pages = await query<PageRow>("pages_of_runs", ids);
-  await query("remove_derived_rows", ids);
-  const all = pages.flatMap((row) => {
-    const head = byRun.get(row.run_id);
-    const { page } = cache.decoded(row.run_id, row.no, row.version, row.state);
-    return head ? [{ head, page }] : [];
-  });
+  await query("remove_derived_rows", [rewritten.map(({ head }) => head.runId)]);
+  const all = rewritten.flatMap(({ head, pages }) => pages.map(({ page }) => ({ head, page })));
   const ready = all.flatMap(({ head, page }) =>
     derivedRows(page).ready.map((row) => ({ head, row })),
   );
@@ -88,27 +81,33 @@ function wakeUps(all: readonly { readonly head: RunHead; readonly page: Page }[]
   );
 }
 
+interface Compared {
+  readonly pages: readonly StoredPage[];
+  /** What differs, a sentence each. */
+  readonly saw: readonly string[];
+}
+
 /** By run; one whose pages cannot be read is left out. */
-async function differences(
+async function compared(
   query: Query,
   cache: PageCache,
   runs: readonly RunRef[],
-): Promise<ReadonlyMap<RunId, readonly string[]>> {
+): Promise<ReadonlyMap<RunId, Compared>> {
   if (runs.length === 0) return new Map();
   const ids = [runs.map(({ runId }) => runId)];
-  const pages = Map.groupBy(await query<PageRow>("pages_of_runs", ids), (row) => row.run_id);
+  const stored = Map.groupBy(await query<PageRow>("pages_of_runs", ids), (row) => row.run_id);
   const derived = Map.groupBy(
     await query<DerivedRow>("derived_rows_of_runs", ids),
     (row) => row.run_id,
   );
   return new Map(
     runs.flatMap(({ runId }) => {
-      const stored = pagesOf(pages.get(runId) ?? [], cache);
-      if (!stored) return [];
+      const pages = pagesOf(stored.get(runId) ?? [], cache);
+      if (!pages) return [];
       const rows = (derived.get(runId) ?? []).map(({ run_id: _, step_no: step, ...row }) => {
         return { ...row, step } satisfies StoredDerived;
       });
-      return [[runId, differencesOf(stored, rows)] as const];
+      return [[runId, { pages, saw: differencesOf(pages, rows) }] as const];
     }),
   );
 }

@@ -111,15 +111,10 @@ interface DuePage {
 
 function pageOf(row: DueColumns, cache: PageCache): DuePage {
   const { run_id: runId, partition, place, state } = row;
+  if (state === null) throw new Error(`page ${place} of run ${runId} came without its text`);
   const version = row.version ?? 0;
-  const storedAt = row.wake_at;
-  return {
-    runId,
-    partition,
-    version,
-    storedAt,
-    page: cache.decoded(runId, place, version, state).page,
-  };
+  const { page } = cache.decoded(runId, place, version, state);
+  return { runId, partition, version, storedAt: row.wake_at, page };
 }
 
 const UNTAKEN = { polled: false, lane: null, agentVersion: null };

@@ -10,7 +10,7 @@ import type { FactsWanted, Granted, RunId, TaskFacts } from "../store.ts";
 import { type AttemptsOf, attemptsAt, payloadsAt } from "./attempts-at.ts";
 import { columns, labelsOf, payloadOf } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";
-import { type PageRow, uniquePages } from "./pages.ts";
+import { readSteps, uniquePages } from "./pages.ts";
 import { traceOf } from "./trace-columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -37,23 +37,8 @@ export type ReadSteps = (keys: readonly StepKey[]) => Promise<readonly (PageStep
 /** By plain reads, outside of any transaction. */
 export function stepsRead(query: Query, cache: PageCache): ReadSteps {
   return async (keys) => {
-    const rows = await query<PageRow>(
-      "read_pages",
-      columns(
-        uniquePages(keys),
-        ({ runId }) => runId,
-        ({ no }) => no,
-      ),
-    );
-    const pages = new Map(
-      rows.map((row) => {
-        const { page } = cache.decoded(row.run_id, row.no, row.version, row.state);
-        return [`${row.run_id}/${row.no}`, page];
-      }),
-    );
-    return keys.map(
-      ({ runId, step }) => pages.get(`${runId}/${pageNoOf(step)}`)?.steps.get(step) ?? null,
-    );
+    const read = await readSteps(query, cache, uniquePages(keys));
+    return keys.map(({ runId, step }) => read(runId, step));
   };
 }
 

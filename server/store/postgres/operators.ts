@@ -28,11 +28,12 @@ import { READY_COUNTED_MAX } from "../queues.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { createActivity } from "./activity.ts";
 import { heldTasks, listAgents } from "./agents.ts";
+import { attemptIn } from "./attempts-at.ts";
 import { handOverWhys, rules } from "./codes.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { lateTimers } from "./late-timers.ts";
 import { lateLeases } from "./overdue.ts";
-import { attemptIn, stepFinder } from "./read-pages.ts";
+import { stepFinder } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
 export function createOperators(

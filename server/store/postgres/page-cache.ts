@@ -8,23 +8,22 @@ import type { RunId } from "../store.ts";
 const BYTES_MAX = 16 * 1024 * 1024;
 
 export interface PageCache {
-  /** The version of the first page that is known; null: none is. */
-  version(runId: RunId): number | null;
-  /** `text` null: the database has the version that is known. */
-  decoded(runId: RunId, no: number, version: number, text: string | null): EncodedPage;
+  /** The first page that is known; null: none is. */
+  known(runId: RunId): KnownPage | null;
+  decoded(runId: RunId, no: number, version: number, text: string): EncodedPage;
   /** The first page of a run, as it was committed. */
   keep(runId: RunId, version: number, encoded: EncodedPage): void;
   /** The database is another one: what is known may never have been. */
   forget(): void;
 }
 
-interface Known {
+export interface KnownPage {
   readonly version: number;
   readonly encoded: EncodedPage;
 }
 
 export function createPageCache(bytesMax = BYTES_MAX): PageCache {
-  const known = new Map<RunId, Known>();
+  const known = new Map<RunId, KnownPage>();
   let bytes = 0;
 
   function drop(runId: RunId): void {
@@ -46,13 +45,10 @@ export function createPageCache(bytesMax = BYTES_MAX): PageCache {
   }
 
   return Object.freeze({
-    version: (runId: RunId) => known.get(runId)?.version ?? null,
-    decoded(runId: RunId, no: number, version: number, text: string | null): EncodedPage {
+    known: (runId: RunId) => known.get(runId) ?? null,
+    decoded(runId: RunId, no: number, version: number, text: string): EncodedPage {
       const found = no === 0 ? known.get(runId) : undefined;
-      if (found?.version === version) return found.encoded;
-      if (text === null)
-        throw new Error(`page ${no} of run ${runId} came without its text, and is not known`);
-      return decodePage(text);
+      return found?.version === version ? found.encoded : decodePage(text);
     },
     keep,
     forget() {

@@ -10,16 +10,22 @@ import { type AppliedPass, applyPass, pagesTouched } from "../../core/page/apply
 import type { EncodedPage } from "../../core/page/codec.ts";
 import type { DerivedLease, DerivedReady } from "../../core/page/derived-rows.ts";
 import { type HandOut, handOut } from "../../core/page/hand-out.ts";
-import { emptyPage, type PageHead, type PageStep, pageNoOf } from "../../core/page/page.ts";
+import {
+  emptyPage,
+  firstPage,
+  type PageHead,
+  type PageStep,
+  pageNoOf,
+} from "../../core/page/page.ts";
 import { placeOf } from "../../core/place.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedRun } from "../run-head.ts";
 import type { NewRun, RunHead, RunId, RunRef, StepsWanted } from "../store.ts";
 import { columns } from "./columns.ts";
-import type { PageCache } from "./page-cache.ts";
-import type { Begun } from "./transaction.ts";
+import type { KnownPage, PageCache } from "./page-cache.ts";
+import type { Begun, Query } from "./transaction.ts";
 import { writeApplied } from "./write-attempts.ts";
-import { type Cell, changesOf, writePages } from "./write-pages.ts";
+import { type Cell, changesOf, newCell, writePages } from "./write-pages.ts";
 
 /** A page as statements return it. */
 export interface PageRow {
@@ -28,9 +34,11 @@ export interface PageRow {
   partition: number;
   version: number;
   wake_at: Moment | null;
-  /** null: it is the version that the caller knows. */
-  state: string | null;
+  state: string;
 }
+
+/** Of a lock by id; `state` null: the page has the version that was named. */
+type LockedPageRow = Omit<PageRow, "state"> & { readonly state: string | null };
 
 /** A ready row that this transaction has made and not written yet. */
 export interface MadeReady extends DerivedReady {
@@ -80,38 +88,34 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     readonly encoded: EncodedPage;
   }[] = [];
 
-  function take(row: PageRow): Cell {
-    const key = keyOf(row.run_id, row.no);
-    const known = cells.get(key);
-    if (known) return known;
-    const { run_id: runId, partition, no, version } = row;
-    const encoded = cache.decoded(runId, no, version, row.state);
-    const stored = { version, encoded, wakeAt: row.wake_at };
-    const cell: Cell = {
-      runId,
-      partition,
-      no,
-      stored,
-      page: encoded.page,
-      derived: null,
-      ended: new Set(),
-    };
-    cells.set(key, cell);
+  function keep(cell: Cell): Cell {
+    cells.set(keyOf(cell.runId, cell.no), cell);
     return cell;
+  }
+
+  /** `known`: what was named to the statement. Others may drop it from the cache meanwhile. */
+  function take(row: LockedPageRow, known: KnownPage | null = null): Cell {
+    const { run_id: runId, partition, no, version, state, wake_at: wakeAt } = row;
+    const here = cells.get(keyOf(runId, no));
+    if (here) return here;
+    const encoded = state === null ? known?.encoded : cache.decoded(runId, no, version, state);
+    if (!encoded) throw new Error(`page ${no} of run ${runId} came without its text`);
+    return keep(newCell({ runId, partition }, encoded.page, { version, encoded, wakeAt }));
   }
 
   async function lock(name: string, runs: readonly RunRef[]): Promise<readonly Cell[]> {
     if (runs.length === 0) return [];
-    const rows = await query<PageRow>(
+    const known = new Map(runs.map(({ runId }) => [runId, cache.known(runId)]));
+    const rows = await query<LockedPageRow>(
       name,
       columns(
         runs,
         (run) => run.partition,
         (run) => run.runId,
-        (run) => cache.version(run.runId) ?? 0,
+        (run) => known.get(run.runId)?.version ?? 0,
       ),
     );
-    return rows.map(take);
+    return rows.map((row) => take(row, known.get(row.run_id)));
   }
 
   /** Pages that are not here yet, in one statement; those that are not stored are empty. */
@@ -127,20 +131,8 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
       ),
     );
     for (const row of rows) take(row);
-    for (const { run, no } of missing) {
-      const key = keyOf(run.runId, no);
-      if (cells.has(key)) continue;
-      const { runId, partition } = run;
-      cells.set(key, {
-        runId,
-        partition,
-        no,
-        stored: null,
-        page: emptyPage(no),
-        derived: null,
-        ended: new Set(),
-      });
-    }
+    for (const { run, no } of missing)
+      if (!cells.has(keyOf(run.runId, no))) keep(newCell(run, emptyPage(no), null));
   }
 
   function first(runId: RunId): Cell {
@@ -279,43 +271,11 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     loadSteps,
     async steps(keys) {
       const missing = uniquePages(keys).filter(({ runId, no }) => !cells.has(keyOf(runId, no)));
-      const rows =
-        missing.length === 0
-          ? []
-          : await query<PageRow>(
-              "read_pages",
-              columns(
-                missing,
-                ({ runId }) => runId,
-                ({ no }) => no,
-              ),
-            );
-      const read = new Map(
-        rows.map(({ run_id: runId, no, version, state }) => {
-          return [keyOf(runId, no), cache.decoded(runId, no, version, state).page] as const;
-        }),
-      );
-      return keys.map(
-        ({ runId, step }) =>
-          stepIn(runId, step) ?? read.get(keyOf(runId, pageNoOf(step)))?.steps.get(step) ?? null,
-      );
+      const read = await readSteps(query, cache, missing);
+      return keys.map(({ runId, step }) => stepIn(runId, step) ?? read(runId, step));
     },
     begin(runs) {
-      for (const { runId, partition, namespaceId, definitionId, priority, run } of runs) {
-        const endedAt = isEnded(run.state) ? begun.now : null;
-        const of = { namespaceId, definitionId, priority, run, endedAt };
-        const page = { ...emptyPage(0), head: { ...of, cancelNote: null, hasMore: false } };
-        const cell = {
-          runId,
-          partition,
-          no: 0,
-          stored: null,
-          page,
-          derived: null,
-          ended: new Set<string>(),
-        };
-        cells.set(keyOf(runId, 0), cell);
-      }
+      for (const run of runs) keep(newCell(run, firstPage(run, begun.now), null));
     },
     apply,
     made: () =>
@@ -359,9 +319,37 @@ function isBlank({ stored, page }: Cell): boolean {
   return stored === null && page.head === null && page.steps.size === 0;
 }
 
+export interface PageKey {
+  readonly runId: RunId;
+  readonly no: number;
+}
+
+/** Steps of these pages, by a plain read; null: the step was never touched. */
+export async function readSteps(
+  query: Query,
+  cache: PageCache,
+  pages: readonly PageKey[],
+): Promise<(runId: RunId, step: number) => PageStep | null> {
+  if (pages.length === 0) return () => null;
+  const rows = await query<PageRow>(
+    "read_pages",
+    columns(
+      pages,
+      ({ runId }) => runId,
+      ({ no }) => no,
+    ),
+  );
+  const read = new Map(
+    rows.map(({ run_id: runId, no, version, state }) => {
+      return [keyOf(runId, no), cache.decoded(runId, no, version, state).page];
+    }),
+  );
+  return (runId, step) => read.get(keyOf(runId, pageNoOf(step)))?.steps.get(step) ?? null;
+}
+
 export function uniquePages(
   keys: readonly { readonly runId: RunId; readonly step: number }[],
-): readonly { readonly runId: RunId; readonly no: number }[] {
+): readonly PageKey[] {
   const found = new Map(
     keys.map(({ runId, step }) => [keyOf(runId, pageNoOf(step)), { runId, no: pageNoOf(step) }]),
   );

@@ -1,15 +1,12 @@
 // Pages as plain reads find them, with what has no room in them: attempts in the log, and payloads
 // that have rows of their own. No locks.
 
-import type { PayloadKey } from "../../core/page/apply-pass.ts";
-import { decodeAttempt, type RawAttempt } from "../../core/page/attempt-codec.ts";
 import { decodePage, decodePageHead } from "../../core/page/codec.ts";
 import type { PageAttempt, PageHead, PageStep } from "../../core/page/page.ts";
-import type { Payload } from "../../core/payload.ts";
-import { attemptRecord, type PayloadOf, payloadKeyOf } from "../page-reads.ts";
+import { attemptRecord, payloadKeyOf } from "../page-reads.ts";
 import type { AttemptRecord } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import { columns, payloadOf } from "./columns.ts";
+import { attemptIn, payloadsOf } from "./attempts-at.ts";
 import type { Query } from "./transaction.ts";
 
 /** The text of a page. */
@@ -44,18 +41,13 @@ export function stepFinder(): (page: string | null, step: number) => PageStep | 
   };
 }
 
-export function attemptIn(text: string): PageAttempt {
-  const raw: RawAttempt = JSON.parse(text);
-  return decodeAttempt(raw);
-}
-
 interface AttemptOf {
   readonly step: number;
   readonly of: PageAttempt;
 }
 
 /** Of each of the steps at most `loggedMax` of those that have left its page. */
-export async function attemptsAt(
+export async function newestAttempts(
   query: Query,
   runId: RunId,
   steps: readonly PageStep[],
@@ -90,47 +82,6 @@ export async function attemptRecords(
       ? [payloadKeyOf(step, of, "output")]
       : [],
   );
-  const payloads = await readPayloads(query, runId, apart);
+  const payloads = await payloadsOf(query, runId, apart);
   return attempts.map(({ step, of }) => attemptRecord(step, of, payloads));
-}
-
-interface PayloadRow {
-  step_no: number;
-  fence: number;
-  kind: PayloadKey["kind"];
-  n: number;
-  what: PayloadKey["what"];
-  type: string;
-  json: string | null;
-  data: Uint8Array | null;
-}
-
-async function readPayloads(
-  query: Query,
-  runId: RunId,
-  keys: readonly PayloadKey[],
-): Promise<PayloadOf> {
-  if (keys.length === 0) return () => null;
-  const rows = await query<PayloadRow>("read_payloads", [
-    runId,
-    ...columns(
-      keys,
-      (key) => key.step,
-      (key) => key.fence,
-      (key) => key.kind,
-      (key) => key.n,
-      (key) => key.what,
-    ),
-  ]);
-  const found = new Map<string, Payload | null>(
-    rows.map(({ step_no: step, type, json, data, ...row }) => [
-      textOf({ ...row, step }),
-      payloadOf(type, json, data),
-    ]),
-  );
-  return (key) => found.get(textOf(key)) ?? null;
-}
-
-function textOf({ step, fence, kind, n, what }: PayloadKey): string {
-  return `${step}/${fence}/${kind}/${n}/${what}`;
 }

@@ -7,9 +7,9 @@ import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { decisionsOf, type EscalationRow, escalationRecord, signalsOf } from "./people.ts";
 import {
   attemptRecords,
-  attemptsAt,
   headIn,
   inOrderOfEnd,
+  newestAttempts,
   type PageRow,
   stepsIn,
 } from "./read-pages.ts";
@@ -66,7 +66,7 @@ async function history(
   { found, hasMore }: { readonly found: readonly PageStep[]; readonly hasMore: boolean },
 ): Promise<readonly AttemptRecord[]> {
   const settled = hasMore ? await query<PageRow>("settled_items", [runId, HISTORY_MAX]) : [];
-  const attempts = await attemptsAt(query, runId, [...found, ...stepsIn(settled)], HISTORY_MAX);
+  const attempts = await newestAttempts(query, runId, [...found, ...stepsIn(settled)], HISTORY_MAX);
   const inOrder = attempts.toSorted(inOrderOfEnd);
   const newest = (areItems: boolean) =>
     inOrder.filter(({ step }) => itemOf(step) > 0 === areItems).slice(-HISTORY_MAX);
@@ -80,7 +80,7 @@ export async function runItemsOf(
   page: ItemPage,
 ): Promise<Pick<RunDetail, "steps" | "attempts">> {
   const found = await itemsOf(query, runId, page);
-  const attempts = await attemptsAt(query, runId, found, HISTORY_MAX);
+  const attempts = await newestAttempts(query, runId, found, HISTORY_MAX);
   return {
     steps: new Map(found.map(({ step }) => [step.no, step])),
     attempts: await attemptRecords(query, runId, attempts.toSorted(inOrderOfEnd)),

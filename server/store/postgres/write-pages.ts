@@ -8,12 +8,13 @@ import {
   type DerivedLease,
   type DerivedReady,
   derivedChanges,
-  derivedRows,
+  readyRows,
   storedWakeAt,
 } from "../../core/page/derived-rows.ts";
 import { isItemPage, type Page, type PageHead } from "../../core/page/page.ts";
 import { itemOf } from "../../core/place.ts";
 import type { RunId, RunRef } from "../store.ts";
+import { writeRows } from "./batch.ts";
 import { runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Begun, Send } from "./transaction.ts";
@@ -28,6 +29,10 @@ export interface Cell extends RunRef {
   derived: { readonly page: Page; readonly changes: DerivedChanges } | null;
   /** Secrets of leases whose rows are deleted already. */
   readonly ended: Set<string>;
+}
+
+export function newCell({ runId, partition }: RunRef, page: Page, stored: Cell["stored"]): Cell {
+  return { runId, partition, no: page.no, stored, page, derived: null, ended: new Set() };
 }
 
 /** Between the page as it is stored and as it is now. */
@@ -57,13 +62,13 @@ export function writePages(
   const rows = <Row>(pick: (of: DerivedChanges) => readonly Row[]): readonly RowOf<Row>[] =>
     changes.flatMap(({ cell, of }) => pick(of).map((row) => ({ cell, row })));
   writeLeases(send, rows);
-  sendRows(
+  writeRows(
     send,
     "delete_ready",
     rows(({ readyGone }) => readyGone),
     ...keyColumns,
   );
-  sendRows(
+  writeRows(
     send,
     "move_ready",
     rows(({ readyMoved }) => readyMoved),
@@ -76,9 +81,7 @@ export function writePages(
   });
   const left = changes.flatMap(({ cell, of }) => {
     const fresh = new Set(of.readyNew.map(({ step }) => step));
-    return derivedRows(cell.page).ready.flatMap(({ step, terms }) =>
-      fresh.has(step) ? [] : terms.lane,
-    );
+    return readyRows(cell.page).flatMap(({ step, terms }) => (fresh.has(step) ? [] : terms.lane));
   });
   if (made.length === 0) return Promise.resolve([...new Set(left)]);
   const placed = send<{ lane: number }>("insert_ready", columns(made, ...readyColumns));
@@ -117,10 +120,10 @@ function writeLeases(send: Send, rows: Rows): void {
   const gone = rows(({ leasesGone }) => leasesGone);
   // Those that have ended with a report are deleted already.
   const left = gone.filter(({ cell, row }) => !cell.ended.delete(row.lease.secret));
-  sendRows(send, "delete_leases", left, ...keyColumns);
+  writeRows(send, "delete_leases", left, ...keyColumns);
   const leases = rows(({ leasesNew }) => leasesNew).map(({ cell, row }) => ({ head: cell, row }));
-  sendRows(send, "insert_leases", leases, ...leaseColumns);
-  sendRows(
+  writeRows(send, "insert_leases", leases, ...leaseColumns);
+  writeRows(
     send,
     "cancel_leases",
     rows(({ leasesCancelled }) => leasesCancelled),
@@ -135,15 +138,6 @@ const keyColumns: readonly Column<RowOf<{ readonly step: number }>>[] = [
   ({ cell }) => cell.runId,
   ({ row }) => row.step,
 ];
-
-function sendRows<Row>(
-  send: Send,
-  name: string,
-  rows: readonly Row[],
-  ...of: readonly Column<Row>[]
-): void {
-  if (rows.length > 0) void send(name, columns(rows, ...of));
-}
 
 interface PageToWrite extends RunRef {
   readonly no: number;

@@ -276,12 +276,17 @@ join drover.attempt_log as a on a.run_id = u.run_id and a.step_no = u.step_no
 order by a.run_id, a.step_no, a.fence, a.kind, a.n;
 
 -- name: payloads
--- Plan: payload by key.
-select p.run_id, p.step_no, p.fence, p.kind, p.n, p.what, p.type, p.json, p.data
+-- What has a row of its own. Plan: payload by key.
+select u.run_id, u.step_no, u.fence, u.kind, u.n, u.what, x.type, x.json, x.data
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
   as u (run_id, step_no, fence, kind, n, what)
-join drover.payload as p on p.run_id = u.run_id and p.step_no = u.step_no and p.fence = u.fence
-  and p.kind = u.kind and p.n = u.n and p.what = u.what;
+cross join lateral (
+  select p.type, p.json, p.data
+  from drover.payload as p
+  where p.run_id = u.run_id and p.step_no = u.step_no and p.fence = u.fence and p.kind = u.kind and p.n = u.n
+    and p.what = u.what
+  limit 1
+) as x;
 
 -- name: open_runs_after
 -- The next $4 open runs of partitions ($1) behind a place ($2, $3) in the order of partition and id.

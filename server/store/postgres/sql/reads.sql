@@ -48,19 +48,6 @@ cross join lateral (
 ) as x
 order by u.step_no, x.fence desc, x.kind desc, x.n desc;
 
--- name: read_payloads
--- What has a row of its own. Plan: payload by key.
-select u.step_no, u.fence, u.kind, u.n, u.what, x.type, x.json, x.data
-from unnest($2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
-  as u (step_no, fence, kind, n, what)
-cross join lateral (
-  select p.type, p.json, p.data
-  from drover.payload as p
-  where p.run_id = $1::uuid and p.step_no = u.step_no and p.fence = u.fence and p.kind = u.kind and p.n = u.n
-    and p.what = u.what
-  limit 1
-) as x;
-
 -- name: run_kept
 -- Plan: step_kept by the run's key.
 select k.step_no, k.of_run
