@@ -5,16 +5,10 @@
 import { expect, test } from "vitest";
 import type { Effect } from "../../server/core/effect.ts";
 import type { EscalationReason } from "../../server/core/history.ts";
-import type { DueDelivery, OutboxKind } from "../../server/store/outbox.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { newNamespace, newUuid, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
-import { beginAs, DEADLINE, passAs } from "./hand-made.ts";
-
-/** Deliveries of escalations are in the partition of their cause. */
-const EVERYWHERE = Array.from({ length: 256 }, (_, partition) => partition);
-const URL = "https://hooks.example.com/drover";
-const SECRET = { value: "a secret of sixteen", digest: "ab".repeat(32) };
-const ENDED = { state: { kind: "FAILED", reason: "STEP_FAILED" } } as const;
+import { DEADLINE, passAs } from "./hand-made.ts";
+import { ENDED, hooked, SECRET, URL } from "./hooks.ts";
 
 function asked(n: number, more: { reason?: EscalationReason; code?: string; step?: number } = {}) {
   const { reason = "poison", code = "drover.lost", step = 0 } = more;
@@ -26,17 +20,7 @@ function asked(n: number, more: { reason?: EscalationReason; code?: string; step
 
 export function describeOutbox(opened: Opened): void {
   const store = (): EngineStore => opened().store;
-  const hook = async (events: readonly OutboxKind[], name = "ops", namespaceId?: number) => {
-    const of = namespaceId ?? (await newNamespace(store()));
-    await store().outbox.putHook({ namespaceId: of, name, url: URL, events, secret: SECRET });
-    return of;
-  };
-  const due = async (namespaceId: number, limit = 100): Promise<readonly DueDelivery[]> => {
-    const all = await store().outbox.due(EVERYWHERE, limit);
-    return all.filter(({ run }) => run.namespaceId === namespaceId);
-  };
-  const begin = (namespaceId: number, more = {}) =>
-    beginAs(store(), [], { namespaceId, workflow: "ship", ...more });
+  const { hook, due, begin } = hooked(opened);
   const ask = (run: Scheduled, ...effects: Effect[]) => passAs(store(), run, { effects });
 
   test("a hook is listed without its secret, and is changed by its name", async () => {

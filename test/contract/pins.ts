@@ -1,6 +1,5 @@
 /** Pins: tasks of a workflow in a queue that agents of one version alone get. */
 import { expect, test } from "vitest";
-import type { Definition } from "../../server/core/definition.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
   cancel,
@@ -19,29 +18,14 @@ import {
   schedule,
   success,
 } from "./fixture.ts";
+import { type OfNamespace, pinning } from "./pinning.ts";
 
 const ONE = workflow({ a: {} });
 const WINDOW_MS = 60_000;
 const UNKNOWN = { kind: "unknown", code: "drover.unknown", message: "" } as const;
 
 export function describePins(opened: Opened): void {
-  type Of = Pick<Scheduled, "namespaceId">;
-  const of = ({ namespaceId }: Of, version: number, queue: string) => {
-    return { namespaceId, queue, workflow: "test", version };
-  };
-  const pin = (run: Of, agentVersion: string, version = 0, queue = "default") =>
-    opened().store.pins.pin(of(run, version, queue), agentVersion);
-  const unpin = (run: Of, version = 0, queue = "default") =>
-    opened().store.pins.unpin(of(run, version, queue));
-
-  /** The definition as the next version of the workflow; a run of it. */
-  async function versionOf({ namespaceId }: Of, definition: Definition): Promise<Scheduled> {
-    const { store } = opened();
-    const definitionId = await store.internDefinition(namespaceId, definition);
-    const registered = { namespaceId, name: "test", definitionId, keepDefault: false };
-    const { version } = await store.registerWorkflow(registered);
-    return schedule(store, definition, { namespaceId, version });
-  }
+  const { pin, unpin, versionOf } = pinning(opened);
 
   /** What agents of a version ask for beside the lanes of all, of the tasks of a run. */
   async function lanesFor(run: Scheduled, agentVersion: string): Promise<readonly number[]> {
@@ -52,7 +36,7 @@ export function describePins(opened: Opened): void {
   }
 
   /** Of the namespace, by definition. */
-  async function pinned({ namespaceId }: Of) {
+  async function pinned({ namespaceId }: OfNamespace) {
     const { pinned: known } = await opened().store.circuits.look(WINDOW_MS);
     return known.pins
       .filter((one) => one.namespaceId === namespaceId)

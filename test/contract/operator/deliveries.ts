@@ -1,28 +1,13 @@
 /** Deliveries to hooks as they are listed. */
 import { expect, test } from "vitest";
-import type { DueDelivery, OutboxKind } from "../../../server/store/outbox.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { newNamespace, type Opened } from "../fixture.ts";
-import { beginAs, passAs } from "../hand-made.ts";
-
-const EVERYWHERE = Array.from({ length: 256 }, (_, partition) => partition);
-const URL = "https://hooks.example.com/drover";
-const SECRET = { value: "a secret of sixteen", digest: "ab".repeat(32) };
-const ENDED = { state: { kind: "FAILED", reason: "STEP_FAILED" } } as const;
+import { passAs } from "../hand-made.ts";
+import { ENDED, hooked } from "../hooks.ts";
 
 export function describeDeliveryLists(opened: Opened<Store>): void {
   const store = (): Store => opened().store;
-  const hook = async (events: readonly OutboxKind[], name = "ops", namespaceId?: number) => {
-    const of = namespaceId ?? (await newNamespace(store()));
-    await store().outbox.putHook({ namespaceId: of, name, url: URL, events, secret: SECRET });
-    return of;
-  };
-  const due = async (namespaceId: number, limit = 100): Promise<readonly DueDelivery[]> => {
-    const all = await store().outbox.due(EVERYWHERE, limit);
-    return all.filter(({ run }) => run.namespaceId === namespaceId);
-  };
-  const begin = (namespaceId: number, more = {}) =>
-    beginAs(store(), [], { namespaceId, workflow: "ship", ...more });
+  const { hook, due, begin } = hooked(opened);
   const all = { states: [], hook: null, limit: 10, after: null };
 
   test("deliveries are listed newest first, by page, state and hook", async () => {

@@ -1,31 +1,15 @@
 /** Pins as they are listed, and what a queue shows of them. */
 import { expect, test } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { workflow } from "../../support/core-world.ts";
-import { newNamespace, type Opened, type Scheduled, schedule } from "../fixture.ts";
+import { newNamespace, type Opened, schedule } from "../fixture.ts";
+import { pinning } from "../pinning.ts";
 
 const ONE = workflow({ a: {} });
 const WINDOW_MS = 60_000;
 
 export function describePinLists(opened: Opened<Store>): void {
-  type Of = Pick<Scheduled, "namespaceId">;
-  const of = ({ namespaceId }: Of, version: number, queue: string) => {
-    return { namespaceId, queue, workflow: "test", version };
-  };
-  const pin = (run: Of, agentVersion: string, version = 0, queue = "default") =>
-    opened().store.pins.pin(of(run, version, queue), agentVersion);
-  const unpin = (run: Of, version = 0, queue = "default") =>
-    opened().store.pins.unpin(of(run, version, queue));
-
-  /** The definition as the next version of the workflow; a run of it. */
-  async function versionOf({ namespaceId }: Of, definition: Definition): Promise<Scheduled> {
-    const { store } = opened();
-    const definitionId = await store.internDefinition(namespaceId, definition);
-    const registered = { namespaceId, name: "test", definitionId, keepDefault: false };
-    const { version } = await store.registerWorkflow(registered);
-    return schedule(store, definition, { namespaceId, version });
-  }
+  const { pin, unpin, versionOf } = pinning(opened);
 
   test("a queue shows what it keeps for a version beside the rest, while there is something", async () => {
     const { store } = opened();
