@@ -125,9 +125,9 @@ interface Versions {
 }
 
 /**
- * Each change of an indexed column is noted where it happens. PostgreSQL's own count of updates that
- * enter indexes holds also those that only found no room in their heap page, and which of the two an
- * update was it does not say.
+ * Each change of an indexed column is noted where it happens. PostgreSQL's own count of updates
+ * that enter indexes holds also those that only found no room in their heap page, and which of the
+ * two an update was it does not say.
  */
 const NOTE_ENTRIES = `
   create table public.entry (of text not null);
