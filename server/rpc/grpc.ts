@@ -63,15 +63,19 @@ export function createGrpcTransport(
   });
   for (const mounted of methods) addMethod(server, mounted, now);
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure());
+  const connections = createConnections();
   const onStream = (event: unknown): void => {
-    if (!isStreamEvent(event)) return;
+    if (!isStreamEvent(event) || !connections.include(event.stream.session?.socket)) return;
     keepTrueTimeout(event.headers);
     guard.opened(event.stream);
   };
   subscribe(STREAM_CREATED, onStream);
   let stopped = false;
   return Object.freeze({
-    accept: (socket: Socket) => guard.accept(socket, () => injector.injectConnection(socket)),
+    accept(socket: Socket) {
+      connections.add(socket);
+      guard.accept(socket, () => injector.injectConnection(socket));
+    },
     drain: (graceMs: number) => injector.drain(graceMs),
     stop() {
       if (stopped) return;
@@ -80,6 +84,28 @@ export function createGrpcTransport(
       server.forceShutdown();
     },
   });
+}
+
+type Ends = Partial<Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">>;
+
+/**
+ * The open connections of this server. Node publishes the streams of all servers in the process,
+ * and shows a proxy of their socket: so a connection is known by the addresses of its two ends.
+ */
+function createConnections() {
+  const open = new Map<string, Socket>();
+  const nameOf = (ends: Ends) =>
+    `${ends.remoteAddress} ${ends.remotePort} ${ends.localAddress} ${ends.localPort}`;
+  return {
+    add(socket: Socket): void {
+      const name = nameOf(socket);
+      open.set(name, socket);
+      socket.once("close", () => {
+        if (open.get(name) === socket) open.delete(name);
+      });
+    },
+    include: (ends: Ends | undefined) => ends !== undefined && open.has(nameOf(ends)),
+  };
 }
 
 /**

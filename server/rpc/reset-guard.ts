@@ -36,7 +36,9 @@ export interface GuardedStream {
 
 interface GuardedSession {
   readonly destroyed: boolean;
-  readonly socket: { readonly remoteAddress?: string | undefined };
+  readonly socket: Partial<
+    Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">
+  >;
   destroy(error?: Error, code?: number): void;
 }
 

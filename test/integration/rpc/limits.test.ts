@@ -144,6 +144,12 @@ describe("a deadline that is absurdly far away is DEADLINE_TOO_LONG", () => {
     expect(answer.message).toContain("at most 86400 s");
   });
 
+  test("over gRPC, also where another server of the process sees the call", async () => {
+    const other = await startWorld();
+    expect(await withTimeout("99999999H")).toMatchObject({ code: 3, reason: "DEADLINE_TOO_LONG" });
+    await other.close();
+  });
+
   test.each(["10S", "99999999u", "23H"])("a sensible one is taken: %s", async (timeout) => {
     expect((await withTimeout(timeout)).code).toBe(0);
   });

@@ -1,5 +1,6 @@
 // A peer that opens streams and cancels them at once loses its connection, and the next ones
-// sooner; others are served meanwhile, on both transports.
+// sooner; others are served meanwhile, on both transports, and another server of the same process
+// knows nothing of it.
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
@@ -29,8 +30,8 @@ afterEach(async () => {
   await world.close();
 });
 
-function attack(streams: number): Socket {
-  const socket = connect(world.port, "127.0.0.1");
+function attack(streams: number, port = world.port): Socket {
+  const socket = connect(port, "127.0.0.1");
   sockets.push(socket);
   socket.on("error", () => undefined).resume();
   socket.write(rapidResets(streams, PATH));
@@ -65,4 +66,16 @@ test("the next connections of its address are closed after fewer, and can be use
   late.close();
   open.close();
   await othersAreServed();
+});
+
+test("another server in the same process trusts its address as before", async () => {
+  const other = await startWorld();
+  await once(attack(MANY), "close");
+  const there = attack(FEW, other.port);
+  const open = grpcClient(other.port);
+  expect((await open.unary(getRun, { run })).code).toBe(0);
+  expect(there.destroyed).toBe(false);
+  expect(other.logged.filter((line) => line.includes("cancels streams"))).toEqual([]);
+  open.close();
+  await other.close();
 });
