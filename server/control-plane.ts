@@ -153,7 +153,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     // Should it fail, the owner of the run's partition finds the message within its next looks.
     for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
-  const handOver: HandOver = { claim: (...a) => claims.claim(...a), begun: (a) => claims.begun(a) };
+  const handOver = handOverBy(() => claims);
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
   const onFlown = measures?.onFlown;
   const intake = intakeOf(looking);
@@ -329,5 +329,14 @@ function schedulerOf(
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
     ...createScheduleControl(timed),
     ...createCircuitControl({ store, circuits: store.circuits, refresh }),
+  };
+}
+
+/** Flights hand over by claims, which need the flights to give tasks back: they are made later. */
+function handOverBy(claims: () => HandOver): HandOver {
+  return {
+    claim: (...a) => claims().claim(...a),
+    begun: (runs) => claims().begun(runs),
+    ended: (runs) => claims().ended(runs),
   };
 }

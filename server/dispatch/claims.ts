@@ -261,6 +261,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
       return claim(tx, lanes, flight, freed);
     },
     begun: runs.begun,
+    ended: runs.ended,
     forget: runs.forget,
     look,
     async idle() {

@@ -11,6 +11,8 @@ export interface KnownRuns {
   keep(runId: RunId, run: KnownRun): void;
   /** Runs that have begun: their transaction has committed. */
   begun(runs: readonly NewRun[]): void;
+  /** Runs that have ended hand out no more tasks. */
+  ended(runs: readonly RunId[]): void;
   /** The database is another one: runs may be gone. */
   forget(): void;
 }
@@ -31,17 +33,23 @@ export function createKnownRuns(): KnownRuns {
     const { definitionId, version, labels, input, trace } = run;
     runs.set(runId, { definitionId, version, labels, input, trace });
     bytes += bytesOf(run);
-    // The oldest first: most runs are over long before ten thousand others have begun.
-    for (const [id, old] of runs) {
+    for (const oldest of runs.keys()) {
       if (runs.size <= RUNS_MAX && bytes <= BYTES_MAX) return;
-      runs.delete(id);
-      bytes -= bytesOf(old);
+      drop(oldest);
     }
+  }
+
+  function drop(runId: RunId): void {
+    const run = runs.get(runId);
+    if (!run) return;
+    runs.delete(runId);
+    bytes -= bytesOf(run);
   }
 
   return Object.freeze({
     of: (runId: RunId) => runs.get(runId) ?? null,
     keep,
+    ended: (of: readonly RunId[]) => of.forEach(drop),
     forget(): void {
       runs.clear();
       bytes = 0;

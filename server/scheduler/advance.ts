@@ -4,10 +4,19 @@
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
+import { isEnded } from "../core/model.ts";
 import { createFlights, FLUSH_BUCKET, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
-import type { EngineStore, NewRun, RunHead, RunRef, TransactOptions, Tx } from "../store/store.ts";
+import type {
+  EngineStore,
+  NewRun,
+  RunHead,
+  RunId,
+  RunRef,
+  TransactOptions,
+  Tx,
+} from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { beginChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
@@ -45,6 +54,8 @@ export interface HandOver {
   claim(tx: Tx, lanes: LanesToServe, flight: FlightNo | null): Promise<Claim | null>;
   /** Hears of runs whose first tasks may be among those that are delivered next. */
   begun(runs: readonly NewRun[]): void;
+  /** Hears of runs that hand out no more tasks. */
+  ended(runs: readonly RunId[]): void;
 }
 
 /** Lanes that waiting agents may be served from. */
@@ -325,7 +336,12 @@ async function publish(
   };
   reported(() => handOver.begun(worked.begun));
   if (claim) reported(() => claim.deliver());
+  reported(() => handOver.ended(endedRuns(worked.records)));
   reported(() => usual.seen(worked.records));
   const [filled, ended] = await Promise.all([left, worked.ended]);
   reported(() => tell(told(worked, filled, ended, claim?.drained ?? new Set(), now, out)));
+}
+
+function endedRuns(records: readonly PassRecord[]): readonly RunId[] {
+  return records.flatMap(({ head, after }) => (isEnded(after.run.state) ? head.runId : []));
 }

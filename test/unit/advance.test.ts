@@ -28,7 +28,11 @@ async function world(): Promise<World> {
   const store = createMemoryStore({ now: () => 1_767_225_600_000, elapsedMs: () => 0 });
   const run = await schedule(store, workflow({ a: {} }));
   const errors: unknown[] = [];
-  const handOver: HandOver = { claim: async () => null, begun: () => undefined };
+  const handOver: HandOver = {
+    claim: async () => null,
+    begun: () => undefined,
+    ended: () => undefined,
+  };
   return {
     ...{ store, run, errors },
     advanceWith: (more) =>
@@ -49,6 +53,7 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
   const advance = advanceWith({
     handOver: {
       begun: () => undefined,
+      ended: () => undefined,
       claim: async () => ({
         drained: new Set(),
         deliver: () => void acts.push("delivered"),

@@ -35,6 +35,7 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     claims: {
       claim: async () => null,
       begun: () => undefined,
+      ended: () => undefined,
       look: async () => undefined,
       idle: async () => undefined,
     },
@@ -89,6 +90,7 @@ it("a call whose results have no room is refused before any of them is submitted
     claims: {
       claim: async () => null,
       begun: () => undefined,
+      ended: () => undefined,
       look: async () => undefined,
       idle: async () => undefined,
     },

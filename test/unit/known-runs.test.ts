@@ -30,3 +30,13 @@ it("inputs take 16 MiB at the most, and a large one is not kept at all", () => {
   for (let n = 0; n < 1_100; n++) runs.keep(`run-${n}`, run(16_000));
   expect([runs.of("run-0"), runs.of("run-1099")]).toEqual([null, run(16_000)]);
 });
+
+it("what has ended is not kept, and its room is free again", () => {
+  const runs = createKnownRuns();
+  for (let n = 0; n < 1_000; n++) {
+    runs.keep(`run-${n}`, run(16_000));
+    if (n > 0) runs.ended([`run-${n}`, "unknown"]);
+  }
+  for (let n = 0; n < 1_000; n++) runs.keep(`later-${n}`, run(16_000));
+  expect([runs.of("run-0"), runs.of("run-1")]).toEqual([run(16_000), null]);
+});

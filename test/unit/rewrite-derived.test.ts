@@ -35,7 +35,7 @@ async function world() {
   const published: Told[] = [];
   const rewrite = createRewriteDerived({
     ...{ store, clock: systemClock, usual: NOTHING_USUAL },
-    handOver: { claim: async () => null, begun: () => undefined },
+    handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     tell: (told) => void published.push(told),
     onError: (error) => {
       throw error;

@@ -1,6 +1,7 @@
 // First pages that this process has read or written last, decoded: a page whose version is known is
 // neither sent nor decoded again. The version that the database has is the only thing that is
 // trusted.
+import { isEnded } from "../../core/model.ts";
 import { decodePage, type EncodedPage } from "../../core/page/codec.ts";
 import type { RunId } from "../store.ts";
 
@@ -11,7 +12,7 @@ export interface PageCache {
   /** The first page that is known; null: none is. */
   known(runId: RunId): KnownPage | null;
   decoded(runId: RunId, no: number, version: number, text: string): EncodedPage;
-  /** The first page of a run, as it was committed. */
+  /** The first page of a run, as it was committed. Of one that has ended none is kept. */
   keep(runId: RunId, version: number, encoded: EncodedPage): void;
   /** The database is another one: what is known may never have been. */
   forget(): void;
@@ -35,6 +36,8 @@ export function createPageCache(bytesMax = BYTES_MAX): PageCache {
 
   function keep(runId: RunId, version: number, encoded: EncodedPage): void {
     drop(runId);
+    const { head } = encoded.page;
+    if (head && isEnded(head.run.state)) return;
     known.set(runId, { version, encoded });
     bytes += encoded.text.length;
     // Oldest first, in the order of their last use.

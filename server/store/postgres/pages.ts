@@ -81,26 +81,21 @@ export interface Pages {
 
 export function createPages(begun: Begun, cache: PageCache): Pages {
   const { query, send } = begun;
-  const cells = new Map<string, Cell>();
+  const cells = createCells();
   const written: {
     readonly runId: RunId;
     readonly version: number;
     readonly encoded: EncodedPage;
   }[] = [];
 
-  function keep(cell: Cell): Cell {
-    cells.set(keyOf(cell.runId, cell.no), cell);
-    return cell;
-  }
-
   /** `known`: what was named to the statement. Others may drop it from the cache meanwhile. */
   function take(row: LockedPageRow, known: KnownPage | null = null): Cell {
     const { run_id: runId, partition, no, version, state, wake_at: wakeAt } = row;
-    const here = cells.get(keyOf(runId, no));
+    const here = cells.at(runId, no);
     if (here) return here;
     const encoded = state === null ? known?.encoded : cache.decoded(runId, no, version, state);
     if (!encoded) throw new Error(`page ${no} of run ${runId} came without its text`);
-    return keep(newCell({ runId, partition }, encoded.page, { version, encoded, wakeAt }));
+    return cells.add(newCell({ runId, partition }, encoded.page, { version, encoded, wakeAt }));
   }
 
   async function lock(name: string, runs: readonly RunRef[]): Promise<readonly Cell[]> {
@@ -120,7 +115,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
 
   /** Pages that are not here yet, in one statement; those that are not stored are empty. */
   async function load(wanted: readonly { readonly run: RunRef; readonly no: number }[]) {
-    const missing = wanted.filter(({ run, no }) => !cells.has(keyOf(run.runId, no)));
+    const missing = wanted.filter(({ run, no }) => !cells.at(run.runId, no));
     if (missing.length === 0) return;
     const rows = await query<PageRow>(
       "load_pages",
@@ -132,11 +127,11 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     );
     for (const row of rows) take(row);
     for (const { run, no } of missing)
-      if (!cells.has(keyOf(run.runId, no))) keep(newCell(run, emptyPage(no), null));
+      if (!cells.at(run.runId, no)) cells.add(newCell(run, emptyPage(no), null));
   }
 
   function first(runId: RunId): Cell {
-    const cell = cells.get(keyOf(runId, 0));
+    const cell = cells.at(runId, 0);
     if (!cell) throw new Error(`run ${runId} must be locked before`);
     return cell;
   }
@@ -148,7 +143,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   }
 
   function stepIn(runId: RunId, place: number): PageStep | null {
-    return cells.get(keyOf(runId, pageNoOf(place)))?.page.steps.get(place) ?? null;
+    return cells.at(runId, pageNoOf(place))?.page.steps.get(place) ?? null;
   }
 
   function runHead(cell: Cell): RunHead {
@@ -175,11 +170,10 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     await load(
       wanted.flatMap((one) => itemsToUndo(one).map((no) => ({ run: first(one.runId), no }))),
     );
-    const byRun = Map.groupBy(cells.values(), ({ runId }) => runId);
     return new Map(
       wanted.map(({ runId, ...of }) => {
         const found = new Map<number, Step>();
-        for (const cell of byRun.get(runId) ?? [])
+        for (const cell of cells.of(runId))
           for (const { step } of cell.page.steps.values()) found.set(step.no, step);
         const steps = [...found].filter(([, step]) => isWanted(of, step, found));
         return [runId, new Map(steps.sort(([a], [b]) => a - b))] as const;
@@ -197,22 +191,23 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   }
 
   async function apply(records: readonly PassRecord[]) {
+    const touched = records.map((record) => ({ record, numbers: pagesTouched(record) }));
     await load(
-      records.flatMap((record) => pagesTouched(record).map((no) => ({ run: record.head, no }))),
+      touched.flatMap(({ record, numbers }) => numbers.map((no) => ({ run: record.head, no }))),
     );
     const { now } = begun;
-    const applied = records.map((record): AppliedPass => {
+    const applied = touched.map(({ record, numbers }): AppliedPass => {
       const { runId } = record.head;
       const pages = new Map(
-        pagesTouched(record).flatMap((no) => {
-          const cell = cells.get(keyOf(runId, no));
+        numbers.flatMap((no) => {
+          const cell = cells.at(runId, no);
           return cell ? [[no, cell.page] as const] : [];
         }),
       );
       const ends = isEnded(record.after.run.state) && !isEnded(record.before.run.state);
       const done = applyPass(pages, { ...record, endedAt: ends ? now : null });
       for (const page of done.pages) {
-        const cell = cells.get(keyOf(runId, page.no));
+        const cell = cells.at(runId, page.no);
         if (cell) cell.page = page;
       }
       return done;
@@ -229,8 +224,8 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
 
   /** Leases of a run whose rows are still stored, and whose tasks have ended. */
   function leasesGone(runId: RunId): readonly DerivedLease[] {
-    return [...cells.values()].flatMap((cell) => {
-      if (cell.runId !== runId || cell.stored?.encoded.page === cell.page) return [];
+    return [...cells.of(runId)].flatMap((cell) => {
+      if (cell.stored?.encoded.page === cell.page) return [];
       const { leasesGone: gone } = changesOf(cell);
       const fresh = gone.filter(({ lease }) => !cell.ended.has(lease.secret));
       for (const { lease } of fresh) cell.ended.add(lease.secret);
@@ -239,7 +234,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   }
 
   function change(runId: RunId, step: number, how: (was: PageStep) => PageStep): PageStep | null {
-    const cell = cells.get(keyOf(runId, pageNoOf(step)));
+    const cell = cells.at(runId, pageNoOf(step));
     const was = cell?.page.steps.get(step);
     if (!cell || !was) return null;
     const next = how(was);
@@ -248,7 +243,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   }
 
   function changed(): readonly Cell[] {
-    return [...cells.values()].filter(
+    return [...cells.all()].filter(
       (cell) => cell.stored?.encoded.page !== cell.page && !isBlank(cell),
     );
   }
@@ -270,12 +265,12 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     lockEnded: async (runs) => (await lock("lock_ended_runs", runs)).map(runHead),
     loadSteps,
     async steps(keys) {
-      const missing = uniquePages(keys).filter(({ runId, no }) => !cells.has(keyOf(runId, no)));
+      const missing = uniquePages(keys).filter(({ runId, no }) => !cells.at(runId, no));
       const read = await readSteps(query, cache, missing);
       return keys.map(({ runId, step }) => stepIn(runId, step) ?? read(runId, step));
     },
     begin(runs) {
-      for (const run of runs) keep(newCell(run, firstPage(run, begun.now), null));
+      for (const run of runs) cells.add(newCell(run, firstPage(run, begun.now), null));
     },
     apply,
     made: () =>
@@ -288,7 +283,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     ready(runId, step) {
       const of = stepIn(runId, step);
       if (!of || movingSide(of.step)?.state.kind !== "READY") return null;
-      return { of, head: cells.get(keyOf(runId, 0))?.page.head ?? null };
+      return { of, head: cells.at(runId, 0)?.page.head ?? null };
     },
     handOut(runId, step, to, now) {
       const next = change(runId, step, (was) => handOut(was, to, now));
@@ -312,6 +307,24 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
       for (const { runId, version, encoded } of written) cache.keep(runId, version, encoded);
     },
   } satisfies Pages);
+}
+
+/** Pages by their run, since a pass asks for all of its own and for no other's. */
+function createCells() {
+  const byRun = new Map<RunId, Map<number, Cell>>();
+  return {
+    at: (runId: RunId, no: number): Cell | undefined => byRun.get(runId)?.get(no),
+    of: (runId: RunId): Iterable<Cell> => byRun.get(runId)?.values() ?? [],
+    *all(): Generator<Cell> {
+      for (const pages of byRun.values()) yield* pages.values();
+    },
+    add(cell: Cell): Cell {
+      const pages = byRun.get(cell.runId);
+      if (pages) pages.set(cell.no, cell);
+      else byRun.set(cell.runId, new Map([[cell.no, cell]]));
+      return cell;
+    },
+  };
 }
 
 /** Nothing is stored of it, and nothing is said: a page that was only looked for. */

@@ -251,7 +251,7 @@ async function register({ store, namespaceId }: Kept): Promise<void> {
 function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
   return createScheduleControl({
     ...{ store, clock, random: systemRandom, plans: createPlans(store, judgeOf) },
-    handOver: { claim: async () => null, begun: () => undefined },
+    handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     tell: () => undefined,
     announce: () => undefined,
     usual: NOTHING_USUAL,
