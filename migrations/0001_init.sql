@@ -952,6 +952,21 @@ begin
 end
 $$;
 
+-- Refuses a transaction that was decided by what a server knew, where that is no longer so. DR001: nothing
+-- has changed, and the server decides again by what it reads. The statements of such a transaction are sent
+-- together: if its BEGIN has failed alone, those after it would each count by itself, so the session ends.
+create function drover.expect_known(holds boolean, what text) returns void
+language plpgsql as $$
+begin
+  if pg_current_xact_id_if_assigned() is null then
+    perform pg_terminate_backend(pg_backend_pid());
+  end if;
+  if not holds then
+    raise exception '% is not as the server knows it', what using errcode = 'DR001';
+  end if;
+end
+$$;
+
 -- ---------------------------------------------------------------------------------------------------
 -- Views for people: pages in words, and rows with what their pages say of them. The keys are those of
 -- server/core/page/codec.ts; a test compares what both read.

@@ -12,6 +12,21 @@ create sequence drover.circuit_version as bigint increment 1 minvalue 1 maxvalue
 
 -- functions
 
+create or replace function drover.expect_known(holds boolean, what text)
+ returns void
+ language plpgsql
+as $function$
+begin
+  if pg_current_xact_id_if_assigned() is null then
+    perform pg_terminate_backend(pg_backend_pid());
+  end if;
+  if not holds then
+    raise exception '% is not as the server knows it', what using errcode = 'DR001';
+  end if;
+end
+$function$
+;
+
 create or replace function drover.expect_rows(met bigint, wanted bigint, what text)
  returns void
  language plpgsql

@@ -155,11 +155,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const handOver = handOverBy(() => claims);
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
-  const onFlown = measures?.onFlown;
+  const { onFlown, outdated: onOutdated } = measures ?? {};
   const intake = intakeOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError, waitingMax },
-    ...{ stood: { ...versions, ...gate }, onFlown, traces: options.spans && traces },
+    ...{ onFlown, onOutdated, stood: { ...versions, ...gate }, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });

@@ -25,6 +25,8 @@ export interface Measures {
   failed(part: BackgroundPart): void;
   /** The consistency check has rewritten derived rows. */
   derivedRowsRepaired(rows: number): void;
+  /** A transaction was decided by what is no longer so, and is decided once more. */
+  outdated(): void;
   /** The same dispatcher, which takes note of the sessions that call it. */
   dispatcher(of: Dispatcher): Dispatcher;
   /** Sessions that were heard of in the last minute. */
@@ -38,6 +40,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   for (const part of BACKGROUND_PARTS)
     metrics.count("drover_background_failures_total", 0, { part });
   metrics.count("drover_derived_rows_repaired_total", 0, {});
+  metrics.count("drover_outdated_transactions_total", 0, {});
 
   return Object.freeze({
     onFlown(flight, items, ms) {
@@ -66,6 +69,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
     },
     failed: (part) => metrics.count("drover_background_failures_total", 1, { part }),
     derivedRowsRepaired: (rows) => metrics.count("drover_derived_rows_repaired_total", rows, {}),
+    outdated: () => metrics.count("drover_outdated_transactions_total", 1, {}),
     dispatcher(of) {
       return Object.freeze({
         poll(request, ends) {

@@ -93,6 +93,8 @@ export interface AdvanceOptions {
   readonly onError: (error: unknown) => void;
   readonly stood: Stood;
   readonly onFlown?: OnFlown | undefined;
+  /** Hears of each transaction that was decided by what is no longer so. */
+  readonly onOutdated?: (() => void) | undefined;
   /** Left out: children are part of no trace. */
   readonly traces?: RunTraces | undefined;
   /** Events that may wait before callers are refused; left out: 20,000. */
@@ -149,6 +151,8 @@ export function createAdvance(options: AdvanceOptions): Advance {
       const use = {
         name: "advance",
         leadsWithLock: true,
+        // What supervisors do is fenced by a lock first, and nobody waits for its answer.
+        optimistic: !wait && slot === null,
         ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
       };
       try {
@@ -279,7 +283,7 @@ async function findRuns(
 
 type CommitOptions = Pick<
   AdvanceOptions,
-  "store" | "handOver" | "tell" | "usual" | "clock" | "onError"
+  "store" | "handOver" | "tell" | "usual" | "clock" | "onError" | "onOutdated"
 >;
 
 /**
@@ -295,10 +299,14 @@ export async function commitAndTell<T extends Worked>(
   const { store, handOver, clock } = options;
   const leftAtMs = clock.monotonicMs();
   let claim: Claim | null = null;
+  let tries = 0;
   const committed = await store
     .transact(use, async (tx) => {
+      if (++tries > 1) options.onOutdated?.();
+      claim?.giveUp(new Error("the work was decided by what is no longer so"));
+      claim = null;
       const worked = await work(tx);
-      const freed = async () => (await worked.ended).freed;
+      const freed = async () => (worked.freesNothing ? [] : (await worked.ended).freed);
       claim = await handOver.claim(tx, { filled: worked.filled, freed }, flight);
       return { worked, claim, left: tx.placeReady(), now: tx.now };
     })

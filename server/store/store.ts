@@ -11,7 +11,7 @@
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
 
-import type { EndedAttempt, Moment, TaskKind } from "../core/attempt.ts";
+import type { EndedAttempt, Moment } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
@@ -38,8 +38,9 @@ import type { Partitions, TakenPartition, Writer } from "./partition-session.ts"
 import type { Actor, PassRecord } from "./pass-record.ts";
 import type { Pins } from "./pins.ts";
 import type { Pulse, PulseQuestion } from "./pulse.ts";
-import type { LaneQuestion, LimitedLane, LockedQueue, QueueRef, Queues } from "./queues.ts";
+import type { LaneQuestion, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
+import type { Grant, Granted, LockedReady, ReadyRow } from "./ready-tasks.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { Schedules, ScheduleTx } from "./schedules.ts";
 import type { TraceContext } from "./trace.ts";
@@ -53,6 +54,10 @@ export type {
   DueLook,
   DueRow,
   DueSchedule,
+  Grant,
+  Granted,
+  LockedReady,
+  ReadyRow,
   RunHead,
   RunId,
   RunRef,
@@ -150,45 +155,6 @@ export interface AttemptKey {
 export interface FactsWanted {
   readonly runId: RunId;
   readonly steps: readonly number[];
-}
-
-/** A ready row that a claim has locked and may grant. */
-export interface ReadyRow extends RunRef {
-  readonly step: number;
-  readonly lane: number;
-  readonly priority: number;
-  readonly task: TaskKind;
-  readonly fence: number;
-  readonly attempt: number;
-  readonly readyAt: Moment;
-  readonly until: Moment | null;
-  readonly avoid: { readonly session: string; readonly until: Moment } | null;
-  readonly attemptMs: number;
-  readonly heartbeatMs: number;
-  readonly cancelMs: number;
-  readonly stallMs: number | null;
-  /** Its step's first try, as planned: the task is made of the plan and of the run alone. */
-  readonly plain: boolean;
-}
-
-export interface LockedReady {
-  readonly rows: readonly ReadyRow[];
-  /** Those that gave nothing yet: their queues have to be locked first. */
-  readonly limited: readonly LimitedLane[];
-}
-
-/** Who gets a locked ready row. */
-export interface Grant {
-  readonly ready: ReadyRow;
-  readonly secret: string;
-  readonly session: string;
-  readonly agentId: string;
-  readonly pollSeq: number;
-}
-
-export interface Granted extends Grant {
-  readonly grantedAt: Moment;
-  readonly attemptBy: Moment;
 }
 
 export interface Tx extends ScheduleTx, ConsistencyTx {
@@ -293,6 +259,11 @@ export interface TransactOptions {
   readonly leadsWithLock?: boolean;
   /** How long `lockRuns` with `wait` may wait. */
   readonly lockTimeoutMs?: number;
+  /**
+   * It may be decided by what the process knows of its runs and lanes, before the store has
+   * answered. Where that is no longer so nothing is written, and `work` is called once more.
+   */
+  readonly optimistic?: boolean;
 }
 
 /** A person says that he looks after an escalation, or that he no longer does. */

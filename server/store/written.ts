@@ -7,6 +7,8 @@ export interface Written {
   readonly filled: readonly number[];
   /** Known when the store has answered, which a look of a claim need not wait for. */
   readonly ended: Promise<Ended>;
+  /** No task that has ended was of a queue with limits, as far as the process knows. */
+  readonly freesNothing: boolean;
 }
 
 export interface Ended {
@@ -21,4 +23,5 @@ export const NOTHING_ENDED: Ended = Object.freeze({ freed: [], tasks: [] });
 export const NOTHING_WRITTEN: Written = Object.freeze({
   filled: [],
   ended: Promise.resolve(NOTHING_ENDED),
+  freesNothing: true,
 });

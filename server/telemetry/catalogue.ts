@@ -71,6 +71,12 @@ export const CATALOGUE = Object.freeze({
     help: "Derived rows that differed from the state of their run and were rewritten by the consistency check of this server: a defect of Drover.",
     wrong: "above 0",
   },
+  drover_outdated_transactions_total: {
+    type: "counter",
+    unit: "transactions",
+    labels: [],
+    help: "Transactions that were decided by what this server knew of runs and lanes, and decided once more since that had changed: many where agents report to another server than the one that handed out their tasks.",
+  },
   drover_detection_seconds: {
     type: "histogram",
     unit: "seconds",

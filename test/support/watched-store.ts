@@ -5,8 +5,10 @@ import type { Store, Tx } from "../../server/store/store.ts";
 export function watchedStore(store: Store, watch: (tx: Tx) => Partial<Tx>): Store {
   return {
     ...store,
-    // Not leading: a copy of a transaction is made when its time is known.
+    // A copy of a transaction is made when its time is known: after the first answer.
     transact: (options, work) =>
-      store.transact({ ...options, leadsWithLock: false }, (tx) => work({ ...tx, ...watch(tx) })),
+      store.transact({ ...options, leadsWithLock: false, optimistic: false }, (tx) =>
+        work({ ...tx, ...watch(tx) }),
+      ),
   };
 }

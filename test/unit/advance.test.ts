@@ -97,3 +97,41 @@ it("a run whose definition cannot be read fails alone, and no other run of its b
   expect(done).toMatchObject({ value: { kind: "done" } });
   expect(flights).toBe(1);
 });
+
+it("work that was decided by what is no longer so is told of once, and hands over once", async () => {
+  const { store, run, advanceWith } = await world();
+  const acts: string[] = [];
+  const twice: EngineStore = {
+    ...store,
+    async transact(use, work) {
+      const refused = new Error("what was known has changed");
+      if (!use.optimistic) return store.transact(use, work);
+      const first = store.transact(use, async (tx) => {
+        await work(tx);
+        throw refused;
+      });
+      await expect(first).rejects.toBe(refused);
+      return store.transact({ ...use, optimistic: false }, work);
+    },
+  };
+  let claims = 0;
+  const advance = advanceWith({
+    store: twice,
+    onOutdated: () => void acts.push("outdated"),
+    tell: () => void acts.push("told"),
+    handOver: {
+      begun: () => undefined,
+      ended: () => undefined,
+      async claim() {
+        const claim = ++claims;
+        return {
+          drained: new Set(),
+          deliver: () => void acts.push(`delivered ${claim}`),
+          giveUp: () => void acts.push(`given up ${claim}`),
+        };
+      },
+    },
+  });
+  expect(await advance.submit(run.ref, CANCEL)).toEqual({ kind: "done" });
+  expect(acts).toEqual(["outdated", "given up 1", "delivered 2", "told"]);
+});

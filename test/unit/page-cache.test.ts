@@ -10,25 +10,26 @@ const ended = encodePage({
   head: headWith({ endedAt: 1 }, { state: { kind: "COMPLETED", reason: "DONE" } }),
   steps: new Map(),
 });
+const page = (version: number, encoded = open) => ({ version, encoded, wakeAt: null });
 
 it("a page is known by its version until the next is kept", () => {
   const cache = createPageCache();
   expect(cache.known("a")).toBeNull();
-  cache.keep("a", 1, open);
-  cache.keep("a", 2, open);
-  expect(cache.known("a")).toEqual({ version: 2, encoded: open });
+  cache.keep("a", page(1));
+  cache.keep("a", page(2));
+  expect(cache.known("a")).toEqual(page(2));
   expect(cache.decoded("a", 0, 2, "not read")).toBe(open);
 });
 
 it("a run that has ended is known no more", () => {
   const cache = createPageCache();
-  cache.keep("a", 1, open);
-  cache.keep("a", 2, ended);
+  cache.keep("a", page(1));
+  cache.keep("a", page(2, ended));
   expect(cache.known("a")).toBeNull();
 });
 
 it("the oldest goes when those after it have more text than there is room for", () => {
   const cache = createPageCache(2 * open.text.length);
-  for (const run of ["a", "b", "a", "c"]) cache.keep(run, 1, open);
+  for (const run of ["a", "b", "a", "c"]) cache.keep(run, page(1));
   expect(["a", "b", "c"].map((run) => cache.known(run) !== null)).toEqual([true, false, true]);
 });

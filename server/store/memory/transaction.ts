@@ -322,6 +322,7 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
       for (const lane of filled) open.filled.add(lane);
       return {
         filled: [...filled],
+        freesNothing: false,
         ended: Promise.resolve({
           freed: freedLanes(open.world, lanes),
           tasks: written.flatMap(({ ended }) => ended),

@@ -32,6 +32,11 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && RETRYABLE.has(error.code ?? "");
 }
 
+/** An optimistic transaction was decided by what is no longer so, and has changed nothing. */
+export function isOutdated(error: unknown): boolean {
+  return codeOf(error) === "DR001";
+}
+
 /** The connection or the server is gone: whether the last statement counted is not known. */
 export function isAway(error: unknown): boolean {
   const code = codeOf(error);

@@ -1,6 +1,7 @@
 // First pages that this process has read or written last, decoded: a page whose version is known is
-// neither sent nor decoded again. The version that the database has is the only thing that is
-// trusted.
+// neither sent nor decoded again, and a small batch is decided by it before the database has
+// answered. The version that the database has is the only thing that is trusted.
+import type { Moment } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import { decodePage, type EncodedPage } from "../../core/page/codec.ts";
 import type { RunId } from "../store.ts";
@@ -13,7 +14,9 @@ export interface PageCache {
   known(runId: RunId): KnownPage | null;
   decoded(runId: RunId, no: number, version: number, text: string): EncodedPage;
   /** The first page of a run, as it was committed. Of one that has ended none is kept. */
-  keep(runId: RunId, version: number, encoded: EncodedPage): void;
+  keep(runId: RunId, page: KnownPage): void;
+  /** Another version of it was met, or somebody else holds it. */
+  drop(runId: RunId): void;
   /** The database is another one: what is known may never have been. */
   forget(): void;
 }
@@ -21,6 +24,8 @@ export interface PageCache {
 export interface KnownPage {
   readonly version: number;
   readonly encoded: EncodedPage;
+  /** As it is stored. */
+  readonly wakeAt: Moment | null;
 }
 
 export function createPageCache(bytesMax = BYTES_MAX): PageCache {
@@ -34,12 +39,14 @@ export function createPageCache(bytesMax = BYTES_MAX): PageCache {
     known.delete(runId);
   }
 
-  function keep(runId: RunId, version: number, encoded: EncodedPage): void {
+  function keep(runId: RunId, page: KnownPage): void {
+    // Answers of two connections may be heard in another order than they were given.
+    if ((known.get(runId)?.version ?? 0) > page.version) return;
     drop(runId);
-    const { head } = encoded.page;
+    const { head } = page.encoded.page;
     if (head && isEnded(head.run.state)) return;
-    known.set(runId, { version, encoded });
-    bytes += encoded.text.length;
+    known.set(runId, page);
+    bytes += page.encoded.text.length;
     // Oldest first, in the order of their last use.
     for (const oldest of known.keys()) {
       if (bytes <= bytesMax) break;
@@ -54,6 +61,7 @@ export function createPageCache(bytesMax = BYTES_MAX): PageCache {
       return found?.version === version ? found.encoded : decodePage(text);
     },
     keep,
+    drop,
     forget() {
       known.clear();
       bytes = 0;

@@ -7,7 +7,6 @@ import type { Moment } from "../../core/attempt.ts";
 import { isWanted } from "../../core/event.ts";
 import { isEnded, movingSide, type Step } from "../../core/model.ts";
 import { type AppliedPass, applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
-import type { EncodedPage } from "../../core/page/codec.ts";
 import type { DerivedLease, DerivedReady } from "../../core/page/derived-rows.ts";
 import { type HandOut, handOut } from "../../core/page/hand-out.ts";
 import {
@@ -21,11 +20,12 @@ import { placeOf } from "../../core/place.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedRun } from "../run-head.ts";
 import type { NewRun, RunHead, RunId, RunRef, StepsWanted } from "../store.ts";
+import { type Cell, changesOf, createCells, isBlank, newCell } from "./cells.ts";
 import { columns } from "./columns.ts";
 import type { KnownPage, PageCache } from "./page-cache.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { writeApplied } from "./write-attempts.ts";
-import { type Cell, changesOf, newCell, writePages } from "./write-pages.ts";
+import { writePages } from "./write-pages.ts";
 
 /** A page as statements return it. */
 export interface PageRow {
@@ -57,6 +57,8 @@ export interface Pages {
   begin(runs: readonly NewRun[]): void;
   /** Applies passes; returns for each the leases that have gone. */
   apply(records: readonly PassRecord[]): Promise<readonly (readonly DerivedLease[])[]>;
+  /** Its runs are as the process knows them, or the transaction fails: nothing was answered yet. */
+  isAssumed(): boolean;
   /** Ready rows that are made and not written, in the order of their passes. */
   made(): readonly MadeReady[];
   /** A page that a claim has locked; one that is here already stays as it is. */
@@ -79,14 +81,19 @@ export interface Pages {
   committed(): void;
 }
 
+/**
+ * Runs of a batch that is decided by what is known. One that has changed fails all of them, so a
+ * large batch, which many wait for, asks first.
+ */
+const KNOWN_RUNS_MAX = 16;
+/** How far the time that was assumed may be from the database's. */
+const NOW_OFF_MS_MAX = 2_000;
+
 export function createPages(begun: Begun, cache: PageCache): Pages {
   const { query, send } = begun;
   const cells = createCells();
-  const written: {
-    readonly runId: RunId;
-    readonly version: number;
-    readonly encoded: EncodedPage;
-  }[] = [];
+  let isAssumed = false;
+  const written: (KnownPage & { readonly runId: RunId })[] = [];
 
   /** `known`: what was named to the statement. Others may drop it from the cache meanwhile. */
   function take(row: LockedPageRow, known: KnownPage | null = null): Cell {
@@ -101,6 +108,8 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   async function lock(name: string, runs: readonly RunRef[]): Promise<readonly Cell[]> {
     if (runs.length === 0) return [];
     const known = new Map(runs.map(({ runId }) => [runId, cache.known(runId)]));
+    const held = name === "lock_runs_skip" ? holdKnown(runs, known) : null;
+    if (held) return held;
     const rows = await query<LockedPageRow>(
       name,
       columns(
@@ -110,7 +119,39 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
         (run) => known.get(run.runId)?.version ?? 0,
       ),
     );
-    return rows.map((row) => take(row, known.get(row.run_id)));
+    const locked = rows.map((row) => take(row, known.get(row.run_id)));
+    const found = new Map(locked.map(({ runId, stored }) => [runId, stored?.version]));
+    for (const { runId } of runs)
+      if (known.get(runId)?.version !== found.get(runId)) cache.drop(runId);
+    return locked;
+  }
+
+  /**
+   * Runs whose first pages are all known: the lock is sent, and not waited for. If one is not as it
+   * is known, or somebody else holds it, the transaction fails as one that was optimistic.
+   */
+  function holdKnown(
+    runs: readonly RunRef[],
+    known: ReadonlyMap<RunId, KnownPage | null>,
+  ): readonly Cell[] | null {
+    if (!begun.optimistic || runs.length > KNOWN_RUNS_MAX) return null;
+    const held = runs.flatMap((run) => {
+      const page = known.get(run.runId);
+      return page ? [newCell(run, page.encoded.page, page)] : [];
+    });
+    if (held.length < runs.length || !begun.assumeNow()) return null;
+    void send("hold_known_runs", [
+      ...columns(
+        held,
+        ({ partition }) => partition,
+        ({ runId }) => runId,
+        ({ stored }) => stored?.version ?? 0,
+      ),
+      begun.now,
+      NOW_OFF_MS_MAX,
+    ]);
+    isAssumed = true;
+    return held.map((cell) => cells.add(cell));
   }
 
   /** Pages that are not here yet, in one statement; those that are not stored are empty. */
@@ -273,6 +314,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
       for (const run of runs) cells.add(newCell(run, firstPage(run, begun.now), null));
     },
     apply,
+    isAssumed: () => isAssumed,
     made: () =>
       changed().flatMap((cell) => {
         const { readyNew } = changesOf(cell);
@@ -304,32 +346,9 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     change,
     flush,
     committed() {
-      for (const { runId, version, encoded } of written) cache.keep(runId, version, encoded);
+      for (const { runId, ...page } of written) cache.keep(runId, page);
     },
   } satisfies Pages);
-}
-
-/** Pages by their run, since a pass asks for all of its own and for no other's. */
-function createCells() {
-  const byRun = new Map<RunId, Map<number, Cell>>();
-  return {
-    at: (runId: RunId, no: number): Cell | undefined => byRun.get(runId)?.get(no),
-    of: (runId: RunId): Iterable<Cell> => byRun.get(runId)?.values() ?? [],
-    *all(): Generator<Cell> {
-      for (const pages of byRun.values()) yield* pages.values();
-    },
-    add(cell: Cell): Cell {
-      const pages = byRun.get(cell.runId);
-      if (pages) pages.set(cell.no, cell);
-      else byRun.set(cell.runId, new Map([[cell.no, cell]]));
-      return cell;
-    },
-  };
-}
-
-/** Nothing is stored of it, and nothing is said: a page that was only looked for. */
-function isBlank({ stored, page }: Cell): boolean {
-  return stored === null && page.head === null && page.steps.size === 0;
 }
 
 export interface PageKey {

@@ -18,8 +18,10 @@ import { createCircuits } from "./circuits.ts";
 import { rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { differingRuns } from "./consistency.ts";
+import { createDatabaseTime } from "./database-time.ts";
 import { dueRows } from "./due.ts";
 import { createDurations } from "./durations.ts";
+import { createEmptyLanes } from "./empty-lanes.ts";
 import { loadFacts, stepsRead, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
 import { createForgetOld } from "./housekeeping.ts";
@@ -75,11 +77,12 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log, connected);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log, connected);
   const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, connected);
-  const transact = createTransact(hot, clock, schema);
+  const time = createDatabaseTime(clock);
+  const transact = createTransact(hot, clock, schema, time);
   const query = guarded(queryOn(hot, schema));
   const statistics = createStatistics(query, hot, clock, log);
-  const cache = createPageCache();
-  incarnations.listen(cache.forget);
+  const [cache, emptyLanes] = [createPageCache(), createEmptyLanes(clock)];
+  for (const { forget } of [cache, emptyLanes, time]) incarnations.listen(forget);
 
   return Object.freeze({
     reads: createReads(lists, schema, times),
@@ -102,7 +105,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     async transact(use, work) {
       statistics.written();
       const { committed, result } = await transact(use, async (begun) => {
-        const open = createTx(begun, cache);
+        const open = createTx(begun, { cache, emptyLanes });
         const done = await work(open.tx);
         void open.tx.placeReady();
         return { committed: open.committed, result: done };
@@ -151,13 +154,16 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     beat: (beats) =>
       beat(
         query,
-        (reports) =>
-          transact({ fate: "unasked" }, async (begun) => {
+        async (reports) => {
+          const { answers, committed } = await transact({ fate: "unasked" }, async (begun) => {
             const pages = createPages(begun, cache);
-            const answers = await hearTasks(begun, pages, reports);
+            const heard = await hearTasks(begun, pages, reports);
             void pages.flush();
-            return answers;
-          }),
+            return { answers: heard, committed: pages.committed };
+          });
+          committed();
+          return answers;
+        },
         beats,
       ),
     async undelivered(lost) {

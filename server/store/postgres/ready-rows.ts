@@ -1,6 +1,9 @@
 // Claims of one transaction. What its passes make ready is kept back until its claims have looked
 // (pages.ts): what they hand out becomes a lease at once, and never was a ready row.
 //
+// Where the transaction is decided by what is known, and its lanes were empty a moment ago, a look
+// asks nothing: it sends a statement that fails the transaction if they are not (empty-lanes.ts).
+//
 // A look gives what it would give if the rows stood in the table already. Where a pin or a paused
 // workflow may have a say in where a row goes, they are written first, and looked at there.
 import { movingSide } from "../../core/model.ts";
@@ -8,6 +11,7 @@ import type { PageStep } from "../../core/page/page.ts";
 import type { Mark } from "../marks.ts";
 import type { Grant, Granted, LockedReady, ReadyRow, RunRef, Tx } from "../store.ts";
 import { columns } from "./columns.ts";
+import type { EmptyLanes } from "./empty-lanes.ts";
 import { rangeArrays } from "./marks.ts";
 import type { PageRow, Pages } from "./pages.ts";
 import type { Begun } from "./transaction.ts";
@@ -16,11 +20,12 @@ type Lane = Parameters<Tx["lockReady"]>[0][number];
 
 export interface ReadyRows extends Pick<Tx, "lockReady" | "grant" | "placeReady"> {}
 
-export function createReadyRows(begun: Begun, pages: Pages): ReadyRows {
-  const { query } = begun;
+export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLanes): ReadyRows {
+  const { query, send } = begun;
   const placed: Promise<readonly number[]>[] = [];
 
   function place(): Promise<readonly number[]> {
+    for (const { terms } of pages.made()) emptyLanes.filled(terms.lane);
     placed.push(pages.flush());
     const lanes = Promise.all(placed).then((all) => [...new Set(all.flat())]);
     // If it fails, so does what waits for the statement.
@@ -33,6 +38,14 @@ export function createReadyRows(begun: Begun, pages: Pages): ReadyRows {
     queuesLocked: boolean,
     marks: readonly Mark[],
   ): Promise<LockedReady> {
+    if (pages.isAssumed() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane))) {
+      const asked = columns(lanes, ({ lane }) => lane);
+      void send("hold_empty_lanes", [...asked, ...rangeArrays(lanes, marks)]);
+      const rows = own(new Set(lanes.map(({ lane }) => lane)));
+      for (const { lane, limit } of lanes)
+        emptyLanes.looked(lane, rows.filter((row) => row.lane === lane).length <= limit);
+      return { rows: firstOf(lanes, rows), limited: [] };
+    }
     const found = await query<LockedReadyRow | LaneRow>("lock_ready", [
       ...columns(
         lanes,
@@ -42,29 +55,47 @@ export function createReadyRows(begun: Begun, pages: Pages): ReadyRows {
       queuesLocked,
       ...rangeArrays(lanes, marks),
     ]);
+    note(lanes, found);
     for (const row of found) if (row.run_id !== null) pages.adopt(row);
     const rows = found.flatMap((row) => (row.run_id === null ? [] : (readyRowOf(row) ?? [])));
-    const made = pages.made();
-    if (made.length === 0) return { rows, limited: limitedOf(found) };
+    if (pages.made().length === 0) return { rows, limited: limitedOf(found) };
     if (found.some(({ moves }) => moves)) {
       await place();
       return look(lanes, queuesLocked, marks);
     }
     const limited = limitedOf(found);
     const closed = new Set(limited.map(({ lane }) => lane));
-    const asked = new Set(found.map((row) => row.asked));
-    const own = made
+    const open = new Set(found.flatMap(({ asked }) => (closed.has(asked) ? [] : asked)));
+    return { rows: firstOf(lanes, [...rows, ...own(open)]), limited };
+  }
+
+  /** What a look says of lanes: those that gave as many rows as were asked for may have more. */
+  function note(lanes: readonly Lane[], found: readonly (LockedReadyRow | LaneRow)[]): void {
+    const byLane = Map.groupBy(found, ({ asked }) => asked);
+    for (const { lane, limit } of lanes) {
+      const rows = byLane.get(lane) ?? [];
+      const isOpen = rows.length > 0 && rows.every(({ moves }) => !moves);
+      if (!isOpen || limitedOf(rows).length > 0) emptyLanes.drop(lane);
+      else emptyLanes.looked(lane, rows.filter((row) => row.run_id !== null).length < limit);
+    }
+  }
+
+  /** What the transaction has made ready in these lanes. */
+  function own(open: ReadonlySet<number>): readonly ReadyRow[] {
+    return pages
+      .made()
       .flatMap(({ cell, step, terms, priority }) =>
-        claimable({ ...cell, step, lane: terms.lane, priority }),
+        open.has(terms.lane) ? claimable({ ...cell, step, lane: terms.lane, priority }) : [],
       )
       .filter(({ until }) => until === null || until > begun.now);
-    const byLane = Map.groupBy([...rows, ...own], ({ lane }) => lane);
-    const all = lanes
-      .filter(({ lane }) => asked.has(lane) && !closed.has(lane))
-      .flatMap(({ lane, limit }) =>
-        (byLane.get(lane) ?? []).sort((a, b) => a.priority - b.priority).slice(0, limit),
-      );
-    return { rows: all, limited };
+  }
+
+  /** Of each lane as many as are asked for, in the order in which they are handed out. */
+  function firstOf(lanes: readonly Lane[], rows: readonly ReadyRow[]): readonly ReadyRow[] {
+    const byLane = Map.groupBy(rows, ({ lane }) => lane);
+    return lanes.flatMap(({ lane, limit }) =>
+      (byLane.get(lane) ?? []).sort((a, b) => a.priority - b.priority).slice(0, limit),
+    );
   }
 
   function readyRowOf(row: LockedReadyRow): ReadyRow | null {

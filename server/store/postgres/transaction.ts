@@ -11,11 +11,16 @@
 // only if the question stays unanswered is "not known" said. A database that crashed, or the
 // standby that follows it, may have lost the id with its tail and given it to somebody else: an
 // answer counts only of the incarnation in which the transaction began.
+//
+// An optimistic transaction may be sent whole, COMMIT with it, before PostgreSQL has answered: what
+// it is decided by is checked by statements of its own (expect_known), which fail it otherwise, and
+// then its work is done once more, by what is read under locks.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { TransactOptions } from "../store.ts";
-import { isAway, rolledBack, storeFailure } from "./failure.ts";
+import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
+import { isAway, isOutdated, rolledBack, storeFailure } from "./failure.ts";
 import { INCARNATION } from "./pool.ts";
 import { statement } from "./sql.ts";
 
@@ -48,19 +53,38 @@ export interface Begun {
   readonly now: Moment;
   readonly query: Query;
   readonly send: Send;
+  /** What was known before may decide it: see `TransactOptions`. */
+  readonly optimistic: boolean;
+  /** From here on `now` is known, before the first answer; false: nothing is known of the time. */
+  assumeNow(): boolean;
 }
 
-type Use = Pick<TransactOptions, "fate" | "lockTimeoutMs" | "leadsWithLock">;
+type Use = Pick<TransactOptions, "fate" | "lockTimeoutMs" | "leadsWithLock" | "optimistic">;
 
-export function createTransact(pool: pg.Pool, clock: Clock, schema: string) {
+export function createTransact(
+  pool: pg.Pool,
+  clock: Clock,
+  schema: string,
+  time: DatabaseTime = createDatabaseTime(clock),
+) {
   return async function transact<T>(options: Use, work: (begun: Begun) => Promise<T>): Promise<T> {
+    try {
+      return await once(options, work);
+    } catch (error) {
+      if (!options.optimistic || !isOutdated(error)) throw error;
+      time.forget();
+      return await once({ ...options, optimistic: false }, work);
+    }
+  };
+
+  async function once<T>(options: Use, work: (begun: Begun) => Promise<T>): Promise<T> {
     const client = await pool.connect().catch((error: unknown) => {
       throw storeFailure(error);
     });
     let broken: Error | undefined;
-    const sent = sentOn(client, schema);
+    const sent = sentOn(client, schema, options, time);
     try {
-      const begin = sent.begin(options);
+      const begin = sent.begin();
       if (!options.leadsWithLock) await sent.checked();
       const result = await work(sent.begun);
       await sent.checked();
@@ -84,11 +108,11 @@ export function createTransact(pool: pg.Pool, clock: Clock, schema: string) {
     } finally {
       client.release(broken);
     }
-  };
+  }
 }
 
 /** What has been sent on a connection within one transaction, and whether it has been answered. */
-function sentOn(client: pg.PoolClient, schema: string) {
+function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseTime) {
   const ask = queryOn(client, schema);
   let now: Moment | null = null;
   let over = false;
@@ -145,13 +169,19 @@ function sentOn(client: pg.PoolClient, schema: string) {
       },
       query,
       send,
-    }),
-    begin(use: Use): Promise<{ now: Moment; id: TransactionId | null }> {
+      optimistic: use.optimistic ?? false,
+      assumeNow() {
+        now ??= time.assumed();
+        return now !== null;
+      },
+    } satisfies Begun),
+    begin(): Promise<{ now: Moment; id: TransactionId | null }> {
       const begun = begin(client, use).then((answer) => {
-        now = answer.now;
+        time.heard(answer.now);
+        now ??= answer.now;
         return answer;
       });
-      return keep(begun, true);
+      return keep(begun, !(use.optimistic && use.leadsWithLock));
     },
     /** Waits if there is anything that might still say no. */
     async checked(): Promise<void> {

@@ -7,6 +7,7 @@ import { attemptsAt } from "./attempts-at.ts";
 import { takeTrials } from "./circuits.ts";
 import { columns } from "./columns.ts";
 import { rewriteDerived } from "./consistency.ts";
+import type { EmptyLanes } from "./empty-lanes.ts";
 import { loadFacts, stepsRead } from "./facts.ts";
 import { loadItemOutputs } from "./item-outputs.ts";
 import { laneQuestionsOf } from "./lane-questions.ts";
@@ -27,10 +28,16 @@ export interface OpenTx {
   committed(): void;
 }
 
-export function createTx(begun: Begun, cache: PageCache): OpenTx {
+/** What the process knows of pages and lanes: guesses, which the database proves or refuses. */
+export interface Known {
+  readonly cache: PageCache;
+  readonly emptyLanes: EmptyLanes;
+}
+
+export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
   const { query, send } = begun;
   const pages = createPages(begun, cache);
-  const ready = createReadyRows(begun, pages);
+  const ready = createReadyRows(begun, pages, emptyLanes);
   const tx: Tx = Object.freeze({
     get now() {
       return begun.now;
@@ -71,7 +78,7 @@ export function createTx(begun: Begun, cache: PageCache): OpenTx {
       insertRuns(send, runs);
     },
     rewriteDerived: async (runs) => rewriteDerived(query, cache, await pages.lockRuns(runs, true)),
-    write: (passes) => writePasses(begun, pages, passes),
+    write: (passes) => writePasses(begun, { pages, emptyLanes }, passes),
     lockReady: ready.lockReady,
     // What has ended in this transaction has freed its places.
     lockQueues: (queues) => lockQueues(query, queues),

@@ -7,41 +7,17 @@ import {
   type DerivedChanges,
   type DerivedLease,
   type DerivedReady,
-  derivedChanges,
   readyRows,
   storedWakeAt,
 } from "../../core/page/derived-rows.ts";
-import { isItemPage, type Page, type PageHead } from "../../core/page/page.ts";
+import { isItemPage, type PageHead } from "../../core/page/page.ts";
 import { itemOf } from "../../core/place.ts";
 import type { RunId, RunRef } from "../store.ts";
 import { writeRows } from "./batch.ts";
+import { type Cell, changesOf } from "./cells.ts";
 import { runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Begun, Send } from "./transaction.ts";
-
-/** A page of the transaction. */
-export interface Cell extends RunRef {
-  readonly no: number;
-  /** As it is stored; null: it is not stored yet. */
-  stored: { readonly version: number; readonly encoded: EncodedPage; wakeAt: Moment | null } | null;
-  page: Page;
-  /** What its page has changed of the derived rows, for the page that it was asked for. */
-  derived: { readonly page: Page; readonly changes: DerivedChanges } | null;
-  /** Secrets of leases whose rows are deleted already. */
-  readonly ended: Set<string>;
-}
-
-export function newCell({ runId, partition }: RunRef, page: Page, stored: Cell["stored"]): Cell {
-  return { runId, partition, no: page.no, stored, page, derived: null, ended: new Set() };
-}
-
-/** Between the page as it is stored and as it is now. */
-export function changesOf(cell: Cell): DerivedChanges {
-  if (cell.derived?.page === cell.page) return cell.derived.changes;
-  const changes = derivedChanges(cell.stored?.encoded.page ?? null, cell.page);
-  cell.derived = { page: cell.page, changes };
-  return changes;
-}
 
 interface RowOf<Row> {
   readonly cell: Cell;

@@ -11,6 +11,7 @@ import { type Ended, NOTHING_ENDED, type Written } from "../written.ts";
 import { ofEach, writeRows } from "./batch.ts";
 import { policies, runStates } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
+import type { EmptyLanes } from "./empty-lanes.ts";
 import { writeMessages } from "./messages.ts";
 import type { Pages } from "./pages.ts";
 import type { Begun, Send } from "./transaction.ts";
@@ -75,7 +76,7 @@ export function insertRuns(send: Send, runs: readonly NewRun[]): void {
 
 export async function writePasses(
   begun: Begun,
-  pages: Pages,
+  { pages, emptyLanes }: { readonly pages: Pages; readonly emptyLanes: EmptyLanes },
   records: readonly PassRecord[],
 ): Promise<Written> {
   const { send } = begun;
@@ -101,7 +102,10 @@ export async function writePasses(
   writeInterventions(send, rows);
   writeMessages(send, rows);
   await writePeople(send, rows);
-  return { ended, filled: [...new Set(pages.made().map(({ terms }) => terms.lane))] };
+  const freesNothing =
+    pages.isAssumed() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
+  const filled = [...new Set(pages.made().map(({ terms }) => terms.lane))];
+  return { ended, filled, freesNothing };
 }
 
 /** Tasks that have ended free places of their queues, which claims of this transaction count. */

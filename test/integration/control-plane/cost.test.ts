@@ -118,6 +118,11 @@ async function reportAndTake(
   return tasks[0];
 }
 
+function taken(task: HandedTask | undefined): HandedTask {
+  if (!task) throw new Error("the agent was handed no task");
+  return task;
+}
+
 interface Versions {
   readonly made: number;
   /** How many changed a column that an index holds, and so must be entered in the indexes anew. */
@@ -235,18 +240,57 @@ describe("a step of a plain chain", () => {
     ).toBeLessThanOrEqual(10.5);
   });
 
-  it("is one transaction of three exchanges with the database, its hand-over among them", async () => {
+  it("is one exchange with the database, its hand-over among them, once its lane was seen empty", async () => {
     const name = newTask();
-    await schedule(plane, chain(name, 2));
+    await schedule(plane, chain(name, 3));
+    const agent = newAgent(plane);
+    const first = await agent.take(name);
+    exchanges = [];
+    const second = await reportAndTake(plane, agent, first, { name, pollSeq: 2 });
+    // The poll has asked for one task and got one: there might have been more.
+    expect(exchanges).toEqual([
+      ["begin", "hold_known_runs", "end_leases", "lock_ready"],
+      ["update_pages", "insert_leases", "commit"],
+    ]);
+    exchanges = [];
+    await reportAndTake(plane, agent, taken(second), { name, pollSeq: 3 });
+    expect(exchanges).toEqual([
+      [
+        ...["begin", "hold_known_runs", "end_leases", "hold_empty_lanes"],
+        ...["update_pages", "insert_leases", "commit"],
+      ],
+    ]);
+  });
+
+  it("is three exchanges more where another server has changed its run meanwhile", async () => {
+    const name = newTask();
+    const run = await schedule(plane, chain(name, 3));
     const agent = newAgent(plane);
     const task = await agent.take(name);
+    await hand.query("update drover.run_page set version = version + 1 where run_id = $1", [
+      run.runId,
+    ]);
     exchanges = [];
-    await reportAndTake(plane, agent, task, { name, pollSeq: 2 });
+    expect(await reportAndTake(plane, agent, task, { name, pollSeq: 2 })).toBeDefined();
     expect(exchanges).toEqual([
+      ["begin", "hold_known_runs", "end_leases", "lock_ready", "rollback"],
       ["begin", "lock_runs_skip"],
       ["end_leases", "lock_ready"],
       ["update_pages", "insert_leases", "commit"],
     ]);
+  });
+
+  it("waits in its lane where that was paused since the lane was seen empty", async () => {
+    const name = newTask();
+    await schedule(plane, chain(name, 3));
+    const agent = newAgent(plane);
+    const first = await agent.take(name);
+    const second = await reportAndTake(plane, agent, first, { name, pollSeq: 2 });
+    const { namespace } = plane;
+    await plane.store.queues.pause({ namespaceId: namespace.id, queue: "default" }, "a test");
+    expect(await reportAndTake(plane, agent, taken(second), { name, pollSeq: 3 })).toBeUndefined();
+    await plane.store.queues.resume({ namespaceId: namespace.id, queue: "default" });
+    expect(await agent.take(name)).toMatchObject({ stepId: "s2" });
   });
 
   it("begins, with its run, in one transaction of three exchanges", async () => {

@@ -128,7 +128,8 @@ export function gatedStore(): GatedStore {
   const transactOf =
     (store: Store): Store["transact"] =>
     (options, work) =>
-      store.transact(options, async (tx) => {
+      // One that is stopped has its locks.
+      store.transact({ ...options, optimistic: false }, async (tx) => {
         const gate = take(options.name);
         const result = await work(tx);
         gate?.reached();

@@ -36,7 +36,8 @@ it("a page that the cache drops while its lock is under way is still known to wh
     [runId],
   );
   const cache = createPageCache();
-  for (const { version, state } of rows) cache.keep(runId, version, decodePage(state));
+  for (const { version, state } of rows)
+    cache.keep(runId, { version, encoded: decodePage(state), wakeAt: null });
   const transact = createTransact(pool, systemClock, "drover");
   const heads = await transact({ leadsWithLock: true }, async (begun) => {
     const locked = createPages(begun, cache).lockRuns([{ runId, partition: 7 }], true);

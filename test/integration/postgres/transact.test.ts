@@ -356,6 +356,83 @@ describe("a transaction that leads with a lock", () => {
   });
 });
 
+describe("an optimistic transaction", () => {
+  const optimistic = { leadsWithLock: true, optimistic: true };
+  const NO_RUN = "0198c0de-0000-7000-8000-00000000002a";
+
+  /** `known`: of a run that is not there. */
+  function hold({ now, send }: Begun, known: readonly number[] = []): void {
+    const asked = [known.map(() => 0), known.map(() => NO_RUN), known];
+    void send("hold_known_runs", [...asked, now, 2_000]);
+  }
+
+  it("goes out whole, COMMIT with it, once the time is known", async () => {
+    await transact({}, async () => undefined);
+    const wire = watchTheWire();
+    await transact(optimistic, async (begun) => {
+      expect(begun.assumeNow()).toBe(true);
+      hold(begun);
+      void begun.send("create_namespace", ["whole", "default"]);
+      expect(Math.abs(begun.now - Date.now())).toBeLessThan(60_000);
+    });
+    const sent = ["begin", "hold_known_runs", "create_namespace", "commit"];
+    expect(wire).toEqual([...sent, ...sent.map((name) => `= ${name}`)]);
+    expect(await isStored("whole")).toBe(true);
+  });
+
+  it("is worked once more, by what it reads, where what was known is no longer so", async () => {
+    await transact({}, async () => undefined);
+    const tries: boolean[] = [];
+    await transact(optimistic, async (begun) => {
+      tries.push(begun.optimistic);
+      if (begun.optimistic && begun.assumeNow()) hold(begun, [1]);
+      void begun.send("create_namespace", [`try-${tries.length}`, "default"]);
+      await begun.query("find_namespace", ["default"]);
+    });
+    expect(tries).toEqual([true, false]);
+    expect([await isStored("try-1"), await isStored("try-2")]).toEqual([false, true]);
+  });
+
+  it("is refused by a time that is far from the database's", async () => {
+    let aheadMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
+    const ahead = createTransact(pool, clock, "drover");
+    await ahead({}, async () => undefined);
+    aheadMs = 5_000;
+    const tries: boolean[] = [];
+    await ahead(optimistic, async (begun) => {
+      tries.push(begun.optimistic);
+      if (begun.optimistic && begun.assumeNow()) hold(begun);
+    });
+    expect(tries).toEqual([true, false]);
+  });
+
+  it("changes nothing where BEGIN alone has failed: its session ends before the next statement", async () => {
+    await transact({}, async () => undefined);
+    const query = pg.Client.prototype.query;
+    vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
+      this: pg.Client,
+      ...asked: unknown[]
+    ) {
+      const isBegin = String(asked[0]).startsWith("begin");
+      return Reflect.apply(query, this, isBegin ? ["select 1 / 0"] : asked);
+    });
+    const flight = transact(optimistic, async (begun) => {
+      expect(begun.assumeNow()).toBe(true);
+      hold(begun);
+      void begun.send("create_namespace", ["alone", "default"]);
+    });
+    await expect(flight).rejects.toThrow("division by zero");
+    vi.restoreAllMocks();
+    await expect.poll(() => hand.query(OPEN_SESSIONS)).toEqual([]);
+    expect(await isStored("alone")).toBe(false);
+  });
+});
+
+/** Of the pool. */
+const OPEN_SESSIONS = `select from pg_stat_activity
+  where datname = current_database() and application_name = 'drover-hot'`;
+
 describe("a partition session", () => {
   it("that cannot join leaves no session behind that could bring the process down", async () => {
     const store = createPostgresStore({

@@ -48,6 +48,38 @@ left join lateral (
   limit w.most
 ) as r on true;
 
+-- name: hold_empty_lanes
+-- Refused unless these lanes are neither paused nor of queues with limits, no pin or paused workflow has a
+-- say in where their rows go, and they give no ready row, walked in ranges as in lock_ready. The rows are
+-- locked like there, which is what a pause waits for (claims_under_way). Plan: ready_lane, one probe a lane.
+select drover.expect_known(count(*) = 0, 'a lane')
+from (
+  select
+  from unnest($1::integer[], $2::text[], $3::text[], $4::text[]) as u (lane, priorities, firsts, lasts)
+  join drover.lane as l on l.id = u.lane
+  where exists (select from drover.paused_workflow as p where p.namespace_id = l.namespace_id)
+    or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id)
+    or exists (
+      select from drover.queue as q
+      where q.namespace_id = l.namespace_id and q.name = any (array[l.queue, ''])
+        and (q.paused_at is not null or q.leases_max is not null or q.rate is not null)
+    )
+    or exists (
+      select
+      from unnest(u.priorities::smallint[], u.firsts::xid8[], u.lasts::smallint[])
+        as g (priority, first, last)
+      cross join lateral (
+        select
+        from drover.ready as x
+        where x.lane = u.lane and (x.priority, x.ordered_by) >= (g.priority, g.first)
+          and x.priority <= g.last and (x.until is null or x.until > now())
+        order by x.priority, x.ordered_by, x.ordinal
+        limit 1
+        for update of x skip locked
+      ) as c
+    )
+) as met;
+
 -- name: undelivered_leases
 -- Of many sessions: a row of the question for each poll. Plan: lease_session.
 select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret

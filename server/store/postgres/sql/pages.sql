@@ -31,6 +31,26 @@ where p.ended_at is null
 order by p.run_id
 for no key update of p;
 
+-- name: hold_known_runs
+-- The same, of runs that are open in the version that is known ($3). Refused where one of them is not, where
+-- another transaction holds it, or where the time by which the transaction is decided ($4, in milliseconds
+-- since 1970) is more than $5 milliseconds from the database's. Plan: run_page by key.
+select drover.expect_known(
+  count(*) = cardinality($2::uuid[])
+    and abs(extract(epoch from now()) * 1e3 - $4::float8) <= $5::integer, 'a run')
+from (
+  select p.run_id
+  from (
+    select u.partition, u.run_id, u.known, 0 as no
+    from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (partition, run_id, known)
+    offset 0
+  ) as u
+  join drover.run_page as p on p.run_id = u.run_id and p.no = u.no and p.partition = u.partition
+  where p.ended_at is null and p.version = u.known
+  order by p.run_id
+  for no key update of p skip locked
+) as held;
+
 -- name: lock_ended_runs
 -- The same of runs that have ended. They are asked for after those that are open, and nobody who holds
 -- one asks for an open run again. Plan: run_page by key.

@@ -1,0 +1,53 @@
+// Pages of one transaction, as they are stored and as they are now.
+import type { Moment } from "../../core/attempt.ts";
+import type { EncodedPage } from "../../core/page/codec.ts";
+import { type DerivedChanges, derivedChanges } from "../../core/page/derived-rows.ts";
+import type { Page } from "../../core/page/page.ts";
+import type { RunId, RunRef } from "../store.ts";
+
+/** A page of the transaction. */
+export interface Cell extends RunRef {
+  readonly no: number;
+  /** As it is stored; null: it is not stored yet. */
+  stored: { readonly version: number; readonly encoded: EncodedPage; wakeAt: Moment | null } | null;
+  page: Page;
+  /** What its page has changed of the derived rows, for the page that it was asked for. */
+  derived: { readonly page: Page; readonly changes: DerivedChanges } | null;
+  /** Secrets of leases whose rows are deleted already. */
+  readonly ended: Set<string>;
+}
+
+export function newCell({ runId, partition }: RunRef, page: Page, stored: Cell["stored"]): Cell {
+  return { runId, partition, no: page.no, stored, page, derived: null, ended: new Set() };
+}
+
+/** Between the page as it is stored and as it is now. */
+export function changesOf(cell: Cell): DerivedChanges {
+  if (cell.derived?.page === cell.page) return cell.derived.changes;
+  const changes = derivedChanges(cell.stored?.encoded.page ?? null, cell.page);
+  cell.derived = { page: cell.page, changes };
+  return changes;
+}
+
+/** Pages by their run, since a pass asks for all of its own and for no other's. */
+export function createCells() {
+  const byRun = new Map<RunId, Map<number, Cell>>();
+  return {
+    at: (runId: RunId, no: number): Cell | undefined => byRun.get(runId)?.get(no),
+    of: (runId: RunId): Iterable<Cell> => byRun.get(runId)?.values() ?? [],
+    *all(): Generator<Cell> {
+      for (const pages of byRun.values()) yield* pages.values();
+    },
+    add(cell: Cell): Cell {
+      const pages = byRun.get(cell.runId);
+      if (pages) pages.set(cell.no, cell);
+      else byRun.set(cell.runId, new Map([[cell.no, cell]]));
+      return cell;
+    },
+  };
+}
+
+/** Nothing is stored of it, and nothing is said: a page that was only looked for. */
+export function isBlank({ stored, page }: Cell): boolean {
+  return stored === null && page.head === null && page.steps.size === 0;
+}

@@ -1,0 +1,49 @@
+// Lanes in which the last look has left nothing, and which have no limits: what a small batch makes
+// ready there may be handed out without another look. It is a guess, which a statement proves
+// (hold_empty_lanes) or refuses.
+import type { Clock } from "../../clock.ts";
+
+/** A look is forgotten after as long. */
+const LOOKED_MS_MAX = 1_000;
+/** The oldest looks go first. */
+const LANES_MAX = 50_000;
+
+export interface EmptyLanes {
+  /** A look has found that the lane has no limits; `isEmpty`: and left nothing in it. */
+  looked(lane: number, isEmpty: boolean): void;
+  /** A transaction leaves ready tasks there. */
+  filled(lane: number): void;
+  /** It has limits, or a pin or a pause has a say in it; or a guess about it was refused. */
+  drop(lane: number): void;
+  /** No limits, as far as is known. */
+  areOpen(lanes: readonly number[]): boolean;
+  /** Nothing in them either. */
+  areEmpty(lanes: readonly number[]): boolean;
+  forget(): void;
+}
+
+export function createEmptyLanes(clock: Pick<Clock, "monotonicMs">): EmptyLanes {
+  const looks = new Map<number, { readonly isEmpty: boolean; readonly atMs: number }>();
+
+  function known(lane: number): { readonly isEmpty: boolean } | null {
+    const look = looks.get(lane);
+    return look && clock.monotonicMs() - look.atMs <= LOOKED_MS_MAX ? look : null;
+  }
+
+  return Object.freeze({
+    looked(lane: number, isEmpty: boolean): void {
+      looks.delete(lane);
+      looks.set(lane, { isEmpty, atMs: clock.monotonicMs() });
+      const [oldest] = looks.keys();
+      if (looks.size > LANES_MAX && oldest !== undefined) looks.delete(oldest);
+    },
+    filled(lane: number): void {
+      const look = looks.get(lane);
+      if (look) looks.set(lane, { ...look, isEmpty: false });
+    },
+    drop: (lane: number) => void looks.delete(lane),
+    areOpen: (lanes: readonly number[]) => lanes.every((lane) => known(lane) !== null),
+    areEmpty: (lanes: readonly number[]) => lanes.every((lane) => known(lane)?.isEmpty === true),
+    forget: () => looks.clear(),
+  });
+}
