@@ -73,7 +73,7 @@ create function floor_page(done integer) returns text language sql stable as $$
         else format(E'\n"%s":{"w":{"k":"LEASED","t":"perform","f":1,"a":1,"x":"%s","s":"%s","g":"chain","p":1,'
           '"at":%s,"by":%s,"hb":30000,"cm":10000,"w":%s},"f":1,"r":%s,"z":[1,600000,30000,10000,null,null,1]}',
           place, token, token, ms, ms + 600000, ms + 600000, ms)
-        end, ',' order by place)
+        end, ',' order by place desc)
       from generate_series(0, least(done, 2)) as place
     ) || E'\n}}'
   from at

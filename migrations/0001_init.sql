@@ -144,17 +144,19 @@ comment on column drover.run.tracestate is 'As the caller gave it.';
 -- The state of a run: page 0 has the run itself and its steps 0 to 31, page 1 its steps 32 to 63 and so on,
 -- and each item of a map has a page of its own, numbered as the item is. `state` is JSON; only the server
 -- reads and writes it (server/core/page/codec.ts), and run_view, step_view and attempt_view spell it out.
+-- What stays is at both ends of the row, which an update within a block does not log: the columns that
+-- never change, and the steps that have ended at the end of the text.
 create table drover.run_page (
   run_id uuid not null,
   no integer not null,
-  partition smallint not null,
-  version integer not null,
-  wake_at timestamptz,
   namespace_id integer,
   definition_id bigint,
+  partition smallint not null,
+  wake_at timestamptz,
+  version integer not null,
   run_state smallint,
-  ended_at timestamptz,
   settled boolean not null,
+  ended_at timestamptz,
   state text not null,
   primary key (run_id, no)
 ) partition by range (run_id);
@@ -163,8 +165,8 @@ create table drover.run_page_default partition of drover.run_page default
     autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 4080);
 comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
 comment on column drover.run_page.wake_at is 'When the supervisor looks at the page: may be too early, never too late. Null: nothing of it happens by itself.';
-comment on column drover.run_page.namespace_id is 'Of page 0, as the three columns after it.';
-comment on column drover.run_page.ended_at is 'Of page 0; null: the run is open.';
+comment on column drover.run_page.namespace_id is 'Of page 0, as definition_id, run_state and ended_at.';
+comment on column drover.run_page.ended_at is 'null: the run is open.';
 comment on column drover.run_page.settled is 'Of the page of an item: it is done for good.';
 
 -- Outputs and details that are too large for a page, by the attempt that they are of.

@@ -743,14 +743,14 @@ create table drover.run_mark (
 create table drover.run_page (
   run_id uuid not null,
   no integer not null,
-  partition smallint not null,
-  version integer not null,
-  wake_at timestamp with time zone,
   namespace_id integer,
   definition_id bigint,
+  partition smallint not null,
+  wake_at timestamp with time zone,
+  version integer not null,
   run_state smallint,
-  ended_at timestamp with time zone,
   settled boolean not null,
+  ended_at timestamp with time zone,
   state text not null,
   constraint run_page_pkey primary key (run_id, no)
 ) partition by range (run_id);
@@ -1284,11 +1284,11 @@ comment on column drover.run_count.event is 'As in run_count_delta.';
 comment on column drover.run_count_delta.event is '-1: accepted. Else they ended, in this state of run.';
 comment on table drover.run_mark is 'What a run is found by, in lists with a filter.';
 comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
-comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
+comment on column drover.run_page.namespace_id is 'Of page 0, as definition_id, run_state and ended_at.';
 comment on column drover.run_page.wake_at is 'When the supervisor looks at the page: may be too early, never too late. Null: nothing of it happens by itself.';
-comment on column drover.run_page.namespace_id is 'Of page 0, as the three columns after it.';
-comment on column drover.run_page.ended_at is 'Of page 0; null: the run is open.';
+comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
 comment on column drover.run_page.settled is 'Of the page of an item: it is done for good.';
+comment on column drover.run_page.ended_at is 'null: the run is open.';
 comment on view drover.run_view is 'Runs and how they stand, from the heads of their pages. steps_left, moving and asking are of open runs.';
 comment on function drover.schedule(namespace text, workflow text, input jsonb, key text, labels jsonb, version integer) is 'Schedules a run if the transaction commits, and returns its key. The same key starts one run only.';
 comment on table drover.schedule is 'A calendar by which runs begin. Deleted ones stay until their fires are gone.';

@@ -111,7 +111,11 @@ function stepMap(steps: readonly PageStep[]): ReadonlyMap<number, PageStep> {
   return new Map(steps.map((one) => [one.step.no, one]));
 }
 
-/** Values of a row of `run_page`, in the order of its columns. */
+/** The columns of `run_page`, in the order of `pageRow`. */
+const PAGE_COLUMNS =
+  "run_id, no, partition, version, wake_at, namespace_id, definition_id, run_state, ended_at, settled, state";
+
+/** Values of a row of `run_page`, in the order of `PAGE_COLUMNS`. */
 export function pageRow(runId: string, partition: number, page: Page): readonly unknown[] {
   const { no, head } = page;
   return [
@@ -168,7 +172,8 @@ export async function insertRun(
   );
   for (const page of pagesWith(head, steps))
     await db.query(
-      "insert into drover.run_page values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+      `insert into drover.run_page (${PAGE_COLUMNS})
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       pageRow(runId, partition, page),
     );
   return runId;

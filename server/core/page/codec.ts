@@ -7,9 +7,13 @@
 // server of the version before may write a page of the next one.
 //
 //   {"f":1,"n":0,"h":{...},"s":{
-//   "0":{...},
-//   "1":{...}
+//   "1":{...},
+//   "0":{...}
 //   }}
+//
+// The last step stands first: the steps of a chain that have ended are then the end of the text,
+// and PostgreSQL logs of a row that is updated within its block neither the beginning nor the end
+// that it has in common with the row before.
 import type { AttemptKind } from "../attempt.ts";
 import type { Items } from "../items.ts";
 import type { Doubt, Parent, Run, RunState, Step, Undo } from "../model.ts";
@@ -45,7 +49,7 @@ export function encodePage(page: Page, before: EncodedPage | null = null): Encod
     const same = before?.page.steps.get(place) === step ? before.lines.get(place) : undefined;
     const line = same ?? encodeStep(step);
     lines.set(place, line);
-    steps += steps === "" ? `\n"${place}":${line}` : `,\n"${place}":${line}`;
+    steps = steps === "" ? `\n"${place}":${line}` : `\n"${place}":${line},${steps}`;
   }
   const head = page.head === null ? "" : `"h":${encodeHead(page.head)},`;
   return { page, lines, text: `{"f":${PAGE_FORMAT},"n":${page.no},${head}"s":{${steps}\n}}` };
@@ -59,7 +63,7 @@ export function decodePage(text: string): EncodedPage {
   const steps = new Map<number, PageStep>();
   const lines = new Map<number, string>();
   // The last line closes the page.
-  for (let at = 0; at < rest.length - 1; at++) {
+  for (let at = rest.length - 2; at >= 0; at--) {
     const [place, line] = stepLine(rest[at] ?? "");
     lines.set(place, line);
     steps.set(place, decodeStep(place, JSON.parse(line)));

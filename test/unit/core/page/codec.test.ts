@@ -14,13 +14,13 @@ import {
 } from "../../../support/hand-made-pages.ts";
 
 describe("the text", () => {
-  test("the first line has the format, the number and the head; each other one a step", () => {
+  test("the first line has the format, the number and the head; each other one a step, the last first", () => {
     const page = pageOf(readyStep(), pageStepOf({ no: 3, forward: { kind: "SUCCEEDED" } }));
     expect(encodePage(page).text).toBe(
       [
         '{"f":1,"n":0,"h":{"of":[1,2,5],"s":{"kind":"RUNNING","deadline":2000000},"v":1,"c":[1,0,1,0,0,0,0,0]},"s":{',
-        '"0":{"w":{"k":"READY","t":"perform","f":1,"a":1,"r":1000000,"w":1300000},"z":[7,900000,30000,10000,null,null,1]},',
-        '"3":{"w":"SUCCEEDED"}',
+        '"3":{"w":"SUCCEEDED"},',
+        '"0":{"w":{"k":"READY","t":"perform","f":1,"a":1,"r":1000000,"w":1300000},"z":[7,900000,30000,10000,null,null,1]}',
         "}}",
       ].join("\n"),
     );
@@ -58,14 +58,14 @@ describe("the text", () => {
 describe("lines are reused", () => {
   test("a step that is the same is written with its line as it was read", () => {
     // As a server of another version would write it: its keys stand in another order.
-    const text = '{"f":1,"n":1,"s":{\n"40":{"new":1,"w":"SKIPPED"},\n"41":{"w":"FAILED"}\n}}';
+    const text = '{"f":1,"n":1,"s":{\n"41":{"w":"FAILED"},\n"40":{"new":1,"w":"SKIPPED"}\n}}';
     const read = decodePage(text);
     const next = new Map(read.page.steps).set(
       41,
       pageStepOf({ no: 41, forward: { kind: "SKIPPED" } }),
     );
     expect(encodePage({ ...read.page, steps: next }, read).text).toBe(
-      '{"f":1,"n":1,"s":{\n"40":{"new":1,"w":"SKIPPED"},\n"41":{"w":"SKIPPED"}\n}}',
+      '{"f":1,"n":1,"s":{\n"41":{"w":"SKIPPED"},\n"40":{"new":1,"w":"SKIPPED"}\n}}',
     );
   });
 });
