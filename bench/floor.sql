@@ -59,22 +59,19 @@ $$;
 -- The page of a run of which so many steps are done, and the next is with an agent: as the codec writes it.
 create function floor_page(done integer) returns text language sql stable as $$
   with at as (
-    select (extract(epoch from now()) * 1000)::bigint as ms, '00112233445566778899aabbccddeeff' as token
+    select (extract(epoch from now()) * 1000)::bigint as ms, 'ABEiM0RVZneImaq7zN3u_w' as token
   )
-  select format('{"f":1,"n":0,"h":{"of":[1,1,5],"s":%s,"v":%s,"c":[%s,0,%s,0,0,0,0,0]%s},"s":{',
-      case when done < 3 then format('{"kind":"RUNNING","deadline":%s}', ms + 600000)
-        else '{"kind":"COMPLETED","reason":"DONE"}' end,
-      done + 1, 3 - done, case when done < 3 then 1 else 0 end,
+  select format('{"f":1,"n":0,"h":{"s":%s,"v":%s,"c":%s%s},"s":{',
+      case when done < 3 then (ms + 600000)::text else '{"kind":"COMPLETED","reason":"DONE"}' end,
+      done + 1, case when done < 3 then format('[%s,0,1]', 3 - done) else '[]' end,
       case when done < 3 then '' else format(',"e":%s', ms) end)
     || (
-      select string_agg(case when place < done then format(E'\n"%s":{"w":"SUCCEEDED","f":1,"a":1,"r":%s,'
-          '"o":[1,"perform",0],"e":[{"k":"perform","f":1,"a":1,"g":"chain","s":"%s","x":"%s","b":%s,"e":%s,'
-          '"o":["success","null"],"d":"%s","c":-1}]}', place, ms, token, token, ms, ms, token)
-        else format(E'\n"%s":{"w":{"k":"LEASED","t":"perform","f":1,"a":1,"x":"%s","s":"%s","g":"chain","p":1,'
-          '"at":%s,"by":%s,"hb":30000,"cm":10000,"w":%s},"f":1,"r":%s,"z":[1,600000,30000,10000,null,null,1]}',
-          place, token, token, ms, ms + 600000, ms + 600000, ms)
+      select string_agg(case when place < done then format(E'\n"%s":{"w":"SUCCEEDED","s":"MADE","f":1,"o":1,'
+          '"e":[{"e":0,"o":"null","d":"%s","g":"chain","s":"%s","x":"%s"}],"r":%s}', place, token, token, token, ms)
+        else format(E'\n"%s":{"z":[1],"w":[{"k":"LEASED","p":1,"w":450000,"g":"chain","s":"%s","x":"%s"}],"r":%s}',
+          place, token, token, ms)
         end, ',' order by place desc)
       from generate_series(0, least(done, 2)) as place
-    ) || E'\n}}'
+    ) || E'\n},"of":[1,1,5]}'
   from at
 $$;

@@ -944,6 +944,14 @@ create function drover.page_json(text text) returns jsonb
   end;
 comment on function drover.page_json is 'A page as jsonb; what that cannot hold is U+FFFD there.';
 
+create function drover.page_hex(text text) returns text
+  language sql immutable parallel safe
+  return case
+    when text like ':%' then substr(text, 2)
+    else encode(decode(rpad(translate(text, '-_', '+/'), (length(text) + 3) / 4 * 4, '='), 'base64'), 'hex')
+  end;
+comment on function drover.page_hex is 'A session of a page in hex.';
+
 -- Refuses a write that has met fewer rows than it was decided by: its transaction changes nothing.
 create function drover.expect_rows(met bigint, wanted bigint, what text) returns void
 language plpgsql as $$
@@ -994,14 +1002,14 @@ select
     s.state #>> '{from,end,reason}', s.state #>> '{from,verdict,reason}') as reason,
   r.created_at,
   p.ended_at,
-  to_timestamp(case s.state ->> 'kind'
-    when 'RUNNING' then (s.state ->> 'deadline')::float8
-    when 'PENDING' then case s.state ->> 'on' when 'slot' then (s.state ->> 'until')::float8 end
+  to_timestamp(case
+    when jsonb_typeof(s.state) = 'number' then s.state::float8
+    when s.state ->> 'kind' = 'PENDING' and s.state ->> 'on' = 'slot' then (s.state ->> 'until')::float8
   end / 1000) as deadline,
-  case when p.ended_at is null then (h.head #>> '{c,0}')::smallint end as steps_left,
-  case when p.ended_at is null then (h.head #>> '{c,2}')::smallint end as moving,
-  case when p.ended_at is null then (h.head #>> '{c,3}')::smallint end as asking,
-  (h.head #>> '{c,6}')::smallint as warnings,
+  case when p.ended_at is null then coalesce((h.head #>> '{c,0}')::smallint, 0::smallint) end as steps_left,
+  case when p.ended_at is null then coalesce((h.head #>> '{c,2}')::smallint, 0::smallint) end as moving,
+  case when p.ended_at is null then coalesce((h.head #>> '{c,3}')::smallint, 0::smallint) end as asking,
+  coalesce((h.head #>> '{c,6}')::smallint, 0::smallint) as warnings,
   r.labels,
   h.head ->> 'cn' as cancel_note,
   r.partition
@@ -1026,21 +1034,23 @@ select
   end as state,
   case
     when x.step -> 'u' is null then 'NONE'
-    when jsonb_typeof(x.step -> 'u') = 'object' or x.step ->> 'u' = 'MAPPING' then 'ACTIVE'
+    when jsonb_typeof(x.step -> 'u') <> 'string' or x.step ->> 'u' = 'MAPPING' then 'ACTIVE'
     else x.step ->> 'u'
   end as undo,
   coalesce((x.step #>> '{s,-1,0}')::smallint, 0::smallint) as strategy,
-  coalesce(x.step #>> '{s,-1,2}', 'NONE') as effect,
-  coalesce((x.step ->> 'a')::smallint, 0::smallint) as tries,
-  coalesce(case when m.moving ->> 'k' = 'LEASED' then (m.moving ->> 'f')::integer end,
-    (x.step ->> 'f')::integer, 0) as fence,
+  coalesce(x.step #>> '{s,-1,2}', x.step ->> 's', 'NONE') as effect,
+  coalesce((x.step ->> 'a')::smallint, (x.step ->> 'f')::smallint, 0::smallint) as tries,
+  case m.moving ->> 'k'
+    when 'LEASED' then coalesce((m.moving ->> 'f')::integer, n.fence + 1)
+    else n.fence
+  end as fence,
   m.moving ->> 'g' as agent_id,
   x.step ->> 'p' as progress,
   case m.moving ->> 'k'
-    when 'BACKOFF' then concat_ws(' ', m.moving ->> 't', m.moving ->> 'c')
+    when 'BACKOFF' then concat_ws(' ', coalesce(m.moving ->> 't', 'perform'), m.moving ->> 'c')
     when 'WAITING' then m.moving ->> 'on'
   end as waits_for,
-  to_timestamp((m.moving ->> 'w')::float8 / 1000) as next_look_at
+  to_timestamp((n.since + (m.moving ->> 'w')::float8) / 1000) as next_look_at
 from drover.run_page as p
 join drover.run as r on r.id = p.run_id
 cross join lateral (
@@ -1050,7 +1060,7 @@ join drover.step_name as d on d.definition_id = r.definition_id and d.no = x.pla
 cross join lateral (
   select case jsonb_typeof(x.step -> 'w')
     when 'object' then x.step -> 'w' ->> 'k'
-    when 'array' then x.step -> 'w' ->> 0
+    when 'array' then coalesce(x.step #>> '{w,0,k}', x.step #>> '{w,0}')
     else x.step ->> 'w'
   end as forward
 ) as f
@@ -1058,18 +1068,23 @@ cross join lateral (
   select case
     when jsonb_typeof(x.step -> 'w') = 'object' then x.step -> 'w'
     when jsonb_typeof(x.step -> 'u') = 'object' then x.step -> 'u'
+    when x.step #>> '{w,0,k}' is not null then x.step #> '{w,0}'
+    else x.step #> '{u,0}'
   end as moving
-) as m;
+) as m
+cross join lateral (
+  select coalesce((x.step ->> 'f')::integer, 0) as fence, coalesce((x.step ->> 'r')::float8, 0) as since
+) as n;
 comment on view drover.step_view is 'Steps, and items of maps, that something has become of; those that still wait for all their needs are in no page. Ask by run_id.';
 
 -- Attempts as pages and the log have them.
 create view drover.stored_attempt as
-select p.run_id, x.key::integer as step_no, e.value as attempt
+select p.run_id, x.key::integer as step_no, coalesce((x.value ->> 'r')::float8, 0) as since, e.value as attempt
 from drover.run_page as p
 cross join lateral jsonb_each(drover.page_json(p.state) -> 's') as x
 cross join lateral jsonb_array_elements(x.value -> 'e') as e
 union all
-select l.run_id, l.step_no, drover.page_json(l.attempt)
+select l.run_id, l.step_no, 0, drover.page_json(l.attempt)
 from drover.attempt_log as l;
 
 create view drover.attempt_view as
@@ -1081,12 +1096,12 @@ select
   k.kind,
   k.fence,
   k.n,
-  (a.attempt ->> 'a')::smallint as attempt,
+  coalesce((a.attempt ->> 'a')::smallint, k.fence::smallint) as attempt,
   a.attempt ->> 'g' as agent_id,
-  a.attempt ->> 's' as session,
-  to_timestamp((a.attempt ->> 'b')::float8 / 1000) as started_at,
-  to_timestamp((a.attempt ->> 'e')::float8 / 1000) as ended_at,
-  to_timestamp((a.attempt ->> 'e')::float8 / 1000) - to_timestamp((a.attempt ->> 'b')::float8 / 1000) as took,
+  drover.page_hex(a.attempt ->> 's') as session,
+  k.started_at,
+  k.ended_at,
+  k.ended_at - k.started_at as took,
   k.outcome,
   case k.outcome when 'failure' then o.told ->> 1 end as class,
   case k.outcome when 'failure' then o.told ->> 2 when 'unknown' then o.told ->> 1 end as code,
@@ -1095,19 +1110,19 @@ select
     as no_effect,
   case k.outcome when 'failure' then (o.told ->> 4)::bigint when 'again' then (o.told ->> 1)::bigint end
     as retry_after_ms,
-  a.attempt ? 'c' as counted,
+  a.attempt ->> 'c' is distinct from '-1' as counted,
   nullif((a.attempt ->> 'c')::smallint, -1) as policy,
   a.attempt ->> 'p' as progress,
-  case when k.outcome = 'success' then case jsonb_typeof(o.told -> 1)
+  case when k.outcome = 'success' then case jsonb_typeof(o.told)
     when 'string' then 'application/json'
     when 'array' then o.told -> 1 ->> 0
     when 'number' then y.type
   end end as output_type,
-  case when k.outcome = 'success' then case jsonb_typeof(o.told -> 1)
-    when 'string' then o.told ->> 1
+  case when k.outcome = 'success' then case jsonb_typeof(o.told)
+    when 'string' then o.told #>> '{}'
     when 'number' then y.json
   end end as output_json,
-  case when k.outcome = 'success' then case jsonb_typeof(o.told -> 1)
+  case when k.outcome = 'success' then case jsonb_typeof(o.told)
     when 'array' then decode(o.told -> 1 ->> 1, 'base64')
     when 'number' then y.data
   end end as output_data
@@ -1116,17 +1131,20 @@ join drover.run as r on r.id = a.run_id
 join drover.step_name as d on d.definition_id = r.definition_id and d.no = a.step_no % 512
 cross join lateral (select a.attempt -> 'o' as told) as o
 cross join lateral (
-  select a.attempt ->> 'k' as kind, (a.attempt ->> 'f')::integer as fence, o.told ->> 0 as outcome,
-    case when a.attempt ->> 'k' = 'late'
-      then 2 * coalesce((a.attempt ->> 'n')::integer, 0) + case o.told ->> 0 when 'success' then 1 else 0 end
-      else coalesce((a.attempt ->> 'n')::integer, 0)
-    end as n
+  select case when jsonb_typeof(o.told) = 'array' then o.told ->> 0 else 'success' end as outcome,
+    coalesce(a.attempt ->> 'k', 'perform') as kind, coalesce((a.attempt ->> 'n')::integer, 0) as n
+) as t
+cross join lateral (
+  select t.kind, t.outcome, coalesce((a.attempt ->> 'f')::integer, 1) as fence,
+    case when t.kind = 'late' then 2 * t.n + (t.outcome = 'success')::integer else t.n end as n,
+    to_timestamp((a.since + coalesce((a.attempt ->> 'b')::float8, 0)) / 1000) as started_at,
+    to_timestamp((a.since + (a.attempt ->> 'e')::float8) / 1000) as ended_at
 ) as k
 left join lateral (
   select p.type, p.json, p.data
   from drover.payload as p
   where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n
-    and p.what = 'output' and jsonb_typeof(o.told -> 1) = 'number'
+    and p.what = 'output' and jsonb_typeof(o.told) = 'number'
   limit 1
 ) as y on true;
 comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was said beside them (kind late, engine, answer). Ask by run_id.';
@@ -1138,20 +1156,21 @@ select
   d.step,
   nullif(l.step_no / 512, 0) as item,
   l.step_no % 512 as no,
-  m.lease ->> 't' as task_kind,
+  coalesce(m.lease ->> 't', 'perform') as task_kind,
   l.fence,
-  (m.lease ->> 'a')::smallint as attempt,
+  coalesce((m.lease ->> 'a')::smallint, (coalesce((x.step ->> 'a')::smallint, m.fence) + 1)::smallint) as attempt,
   n.queue,
   n.task,
   m.lease ->> 'g' as agent_id,
   encode(l.session, 'hex') as session,
   l.granted_at,
-  to_timestamp((m.lease ->> 'by')::float8 / 1000) as attempt_by,
+  to_timestamp((m.since + coalesce((m.lease ->> 'by')::float8, coalesce((m.lease ->> 'at')::float8, 0)
+    + coalesce((x.step #>> '{z,3}')::float8, 900000))) / 1000) as attempt_by,
   l.heartbeat_ms,
   b.last_beat_at,
   m.progress,
   coalesce(m.lease #>> '{c,kind}', 'none') as cancel,
-  to_timestamp((m.lease ->> 'w')::float8 / 1000) as next_look_at,
+  to_timestamp((m.since + (m.lease ->> 'w')::float8) / 1000) as next_look_at,
   l.partition
 from drover.lease as l
 join drover.run as r on r.id = l.run_id
@@ -1161,8 +1180,9 @@ left join drover.agent_session as b on b.session = l.session
 left join drover.run_page as p on p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
 cross join lateral (select drover.page_json(p.state) -> 's' -> l.step_no::text as step) as x
 cross join lateral (
-  select x.step ->> 'p' as progress,
-    case when x.step -> 'w' ->> 'k' = 'LEASED' then x.step -> 'w' else x.step -> 'u' end as lease
+  select x.step ->> 'p' as progress, coalesce((x.step ->> 'f')::smallint, 0::smallint) as fence,
+    coalesce((x.step ->> 'r')::float8, 0) as since,
+    case when x.step #>> '{w,0,k}' = 'LEASED' then x.step #> '{w,0}' else x.step #> '{u,0}' end as lease
 ) as m;
 comment on view drover.lease_view is 'Tasks that agents have now, and what was heard of them.';
 

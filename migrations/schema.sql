@@ -39,6 +39,13 @@ end
 $function$
 ;
 
+create or replace function drover.page_hex(text text)
+ returns text
+ language sql
+ immutable parallel safe
+return case when (text ~~ ':%'::text) then substr(text, 2) else encode(decode(rpad(translate(text, '-_'::text, '+/'::text), (((length(text) + 3) / 4) * 4), '='::text), 'base64'::text), 'hex'::text) end
+;
+
 create or replace function drover.page_json(text text)
  returns jsonb
  language sql
@@ -870,28 +877,24 @@ create view drover.run_view as
     r.created_at,
     p.ended_at,
     to_timestamp(
-        case s.state ->> 'kind'::text
-            when 'RUNNING'::text then (s.state ->> 'deadline'::text)::double precision
-            when 'PENDING'::text then
-            case s.state ->> 'on'::text
-                when 'slot'::text then (s.state ->> 'until'::text)::double precision
-                else null::double precision
-            end
+        case
+            when jsonb_typeof(s.state) = 'number'::text then s.state::double precision
+            when (s.state ->> 'kind'::text) = 'PENDING'::text and (s.state ->> 'on'::text) = 'slot'::text then (s.state ->> 'until'::text)::double precision
             else null::double precision
         end / 1000::double precision) as deadline,
         case
-            when p.ended_at is null then (h.head #>> '{c,0}'::text[])::smallint
+            when p.ended_at is null then coalesce((h.head #>> '{c,0}'::text[])::smallint, 0::smallint)
             else null::smallint
         end as steps_left,
         case
-            when p.ended_at is null then (h.head #>> '{c,2}'::text[])::smallint
+            when p.ended_at is null then coalesce((h.head #>> '{c,2}'::text[])::smallint, 0::smallint)
             else null::smallint
         end as moving,
         case
-            when p.ended_at is null then (h.head #>> '{c,3}'::text[])::smallint
+            when p.ended_at is null then coalesce((h.head #>> '{c,3}'::text[])::smallint, 0::smallint)
             else null::smallint
         end as asking,
-    (h.head #>> '{c,6}'::text[])::smallint as warnings,
+    coalesce((h.head #>> '{c,6}'::text[])::smallint, 0::smallint) as warnings,
     r.labels,
     h.head ->> 'cn'::text as cancel_note,
     r.partition
@@ -915,25 +918,24 @@ create view drover.step_view as
         end as state,
         case
             when (x.step -> 'u'::text) is null then 'NONE'::text
-            when jsonb_typeof(x.step -> 'u'::text) = 'object'::text or (x.step ->> 'u'::text) = 'MAPPING'::text then 'ACTIVE'::text
+            when jsonb_typeof(x.step -> 'u'::text) <> 'string'::text or (x.step ->> 'u'::text) = 'MAPPING'::text then 'ACTIVE'::text
             else x.step ->> 'u'::text
         end as undo,
     coalesce((x.step #>> '{s,-1,0}'::text[])::smallint, 0::smallint) as strategy,
-    coalesce(x.step #>> '{s,-1,2}'::text[], 'NONE'::text) as effect,
-    coalesce((x.step ->> 'a'::text)::smallint, 0::smallint) as tries,
-    coalesce(
-        case
-            when (m.moving ->> 'k'::text) = 'LEASED'::text then (m.moving ->> 'f'::text)::integer
-            else null::integer
-        end, (x.step ->> 'f'::text)::integer, 0) as fence,
+    coalesce(x.step #>> '{s,-1,2}'::text[], x.step ->> 's'::text, 'NONE'::text) as effect,
+    coalesce((x.step ->> 'a'::text)::smallint, (x.step ->> 'f'::text)::smallint, 0::smallint) as tries,
+        case m.moving ->> 'k'::text
+            when 'LEASED'::text then coalesce((m.moving ->> 'f'::text)::integer, n.fence + 1)
+            else n.fence
+        end as fence,
     m.moving ->> 'g'::text as agent_id,
     x.step ->> 'p'::text as progress,
         case m.moving ->> 'k'::text
-            when 'BACKOFF'::text then concat_ws(' '::text, m.moving ->> 't'::text, m.moving ->> 'c'::text)
+            when 'BACKOFF'::text then concat_ws(' '::text, coalesce(m.moving ->> 't'::text, 'perform'::text), m.moving ->> 'c'::text)
             when 'WAITING'::text then m.moving ->> 'on'::text
             else null::text
         end as waits_for,
-    to_timestamp(((m.moving ->> 'w'::text)::double precision) / 1000::double precision) as next_look_at
+    to_timestamp((n.since + ((m.moving ->> 'w'::text)::double precision)) / 1000::double precision) as next_look_at
    from drover.run_page p
      join drover.run r on r.id = p.run_id
      cross join lateral ( select e.key::integer as place,
@@ -943,19 +945,23 @@ create view drover.step_view as
      cross join lateral ( select
                 case jsonb_typeof(x.step -> 'w'::text)
                     when 'object'::text then (x.step -> 'w'::text) ->> 'k'::text
-                    when 'array'::text then (x.step -> 'w'::text) ->> 0
+                    when 'array'::text then coalesce(x.step #>> '{w,0,k}'::text[], x.step #>> '{w,0}'::text[])
                     else x.step ->> 'w'::text
                 end as forward) f
      cross join lateral ( select
                 case
                     when jsonb_typeof(x.step -> 'w'::text) = 'object'::text then x.step -> 'w'::text
                     when jsonb_typeof(x.step -> 'u'::text) = 'object'::text then x.step -> 'u'::text
-                    else null::jsonb
-                end as moving) m;
+                    when (x.step #>> '{w,0,k}'::text[]) is not null then x.step #> '{w,0}'::text[]
+                    else x.step #> '{u,0}'::text[]
+                end as moving) m
+     cross join lateral ( select coalesce((x.step ->> 'f'::text)::integer, 0) as fence,
+            coalesce((x.step ->> 'r'::text)::double precision, 0::double precision) as since) n;
 
 create view drover.stored_attempt as
  select p.run_id,
     x.key::integer as step_no,
+    coalesce((x.value ->> 'r'::text)::double precision, 0::double precision) as since,
     e.value as attempt
    from drover.run_page p
      cross join lateral jsonb_each(drover.page_json(p.state) -> 's'::text) x(key, value)
@@ -963,6 +969,7 @@ create view drover.stored_attempt as
 union all
  select run_id,
     step_no,
+    0 as since,
     drover.page_json(attempt) as attempt
    from drover.attempt_log l;
 
@@ -974,12 +981,12 @@ create view drover.attempt_view as
     k.kind,
     k.fence,
     k.n,
-    (a.attempt ->> 'a'::text)::smallint as attempt,
+    coalesce((a.attempt ->> 'a'::text)::smallint, k.fence::smallint) as attempt,
     a.attempt ->> 'g'::text as agent_id,
-    a.attempt ->> 's'::text as session,
-    to_timestamp(((a.attempt ->> 'b'::text)::double precision) / 1000::double precision) as started_at,
-    to_timestamp(((a.attempt ->> 'e'::text)::double precision) / 1000::double precision) as ended_at,
-    to_timestamp(((a.attempt ->> 'e'::text)::double precision) / 1000::double precision) - to_timestamp(((a.attempt ->> 'b'::text)::double precision) / 1000::double precision) as took,
+    drover.page_hex(a.attempt ->> 's'::text) as session,
+    k.started_at,
+    k.ended_at,
+    k.ended_at - k.started_at as took,
     k.outcome,
         case k.outcome
             when 'failure'::text then o.told ->> 1
@@ -1005,12 +1012,12 @@ create view drover.attempt_view as
             when 'again'::text then (o.told ->> 1)::bigint
             else null::bigint
         end as retry_after_ms,
-    a.attempt ? 'c'::text as counted,
+    (a.attempt ->> 'c'::text) is distinct from '-1'::text as counted,
     nullif((a.attempt ->> 'c'::text)::smallint, '-1'::integer) as policy,
     a.attempt ->> 'p'::text as progress,
         case
             when k.outcome = 'success'::text then
-            case jsonb_typeof(o.told -> 1)
+            case jsonb_typeof(o.told)
                 when 'string'::text then 'application/json'::text
                 when 'array'::text then (o.told -> 1) ->> 0
                 when 'number'::text then y.type
@@ -1020,8 +1027,8 @@ create view drover.attempt_view as
         end as output_type,
         case
             when k.outcome = 'success'::text then
-            case jsonb_typeof(o.told -> 1)
-                when 'string'::text then o.told ->> 1
+            case jsonb_typeof(o.told)
+                when 'string'::text then o.told #>> '{}'::text[]
                 when 'number'::text then y."json"
                 else null::text
             end
@@ -1029,7 +1036,7 @@ create view drover.attempt_view as
         end as output_json,
         case
             when k.outcome = 'success'::text then
-            case jsonb_typeof(o.told -> 1)
+            case jsonb_typeof(o.told)
                 when 'array'::text then decode((o.told -> 1) ->> 1, 'base64'::text)
                 when 'number'::text then y.data
                 else null::bytea
@@ -1040,22 +1047,27 @@ create view drover.attempt_view as
      join drover.run r on r.id = a.run_id
      join drover.step_name d on d.definition_id = r.definition_id and d.no = (a.step_no % 512)
      cross join lateral ( select a.attempt -> 'o'::text as told) o
-     cross join lateral ( select a.attempt ->> 'k'::text as kind,
-            (a.attempt ->> 'f'::text)::integer as fence,
-            o.told ->> 0 as outcome,
+     cross join lateral ( select
                 case
-                    when (a.attempt ->> 'k'::text) = 'late'::text then 2 * coalesce((a.attempt ->> 'n'::text)::integer, 0) +
-                    case o.told ->> 0
-                        when 'success'::text then 1
-                        else 0
-                    end
-                    else coalesce((a.attempt ->> 'n'::text)::integer, 0)
-                end as n) k
+                    when jsonb_typeof(o.told) = 'array'::text then o.told ->> 0
+                    else 'success'::text
+                end as outcome,
+            coalesce(a.attempt ->> 'k'::text, 'perform'::text) as kind,
+            coalesce((a.attempt ->> 'n'::text)::integer, 0) as n) t
+     cross join lateral ( select t.kind,
+            t.outcome,
+            coalesce((a.attempt ->> 'f'::text)::integer, 1) as fence,
+                case
+                    when t.kind = 'late'::text then 2 * t.n + (t.outcome = 'success'::text)::integer
+                    else t.n
+                end as n,
+            to_timestamp((a.since + coalesce((a.attempt ->> 'b'::text)::double precision, 0::double precision)) / 1000::double precision) as started_at,
+            to_timestamp((a.since + ((a.attempt ->> 'e'::text)::double precision)) / 1000::double precision) as ended_at) k
      left join lateral ( select p.type,
             p."json",
             p.data
            from drover.payload p
-          where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n and p.what = 'output'::text and jsonb_typeof(o.told -> 1) = 'number'::text
+          where p.run_id = a.run_id and p.step_no = a.step_no and p.fence = k.fence and p.kind = k.kind and p.n = k.n and p.what = 'output'::text and jsonb_typeof(o.told) = 'number'::text
          limit 1) y on true;
 
 create view drover.lease_view as
@@ -1063,20 +1075,20 @@ create view drover.lease_view as
     d.step,
     nullif(l.step_no / 512, 0) as item,
     l.step_no % 512 as no,
-    m.lease ->> 't'::text as task_kind,
+    coalesce(m.lease ->> 't'::text, 'perform'::text) as task_kind,
     l.fence,
-    (m.lease ->> 'a'::text)::smallint as attempt,
+    coalesce((m.lease ->> 'a'::text)::smallint, (coalesce((x.step ->> 'a'::text)::smallint, m.fence) + 1)::smallint) as attempt,
     n.queue,
     n.task,
     m.lease ->> 'g'::text as agent_id,
     encode(l.session, 'hex'::text) as session,
     l.granted_at,
-    to_timestamp(((m.lease ->> 'by'::text)::double precision) / 1000::double precision) as attempt_by,
+    to_timestamp((m.since + coalesce((m.lease ->> 'by'::text)::double precision, coalesce((m.lease ->> 'at'::text)::double precision, 0::double precision) + coalesce((x.step #>> '{z,3}'::text[])::double precision, 900000::double precision))) / 1000::double precision) as attempt_by,
     l.heartbeat_ms,
     b.last_beat_at,
     m.progress,
     coalesce(m.lease #>> '{c,kind}'::text[], 'none'::text) as cancel,
-    to_timestamp(((m.lease ->> 'w'::text)::double precision) / 1000::double precision) as next_look_at,
+    to_timestamp((m.since + ((m.lease ->> 'w'::text)::double precision)) / 1000::double precision) as next_look_at,
     l.partition
    from drover.lease l
      join drover.run r on r.id = l.run_id
@@ -1086,9 +1098,11 @@ create view drover.lease_view as
      left join drover.run_page p on p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
      cross join lateral ( select (drover.page_json(p.state) -> 's'::text) -> l.step_no::text as step) x
      cross join lateral ( select x.step ->> 'p'::text as progress,
+            coalesce((x.step ->> 'f'::text)::smallint, 0::smallint) as fence,
+            coalesce((x.step ->> 'r'::text)::double precision, 0::double precision) as since,
                 case
-                    when ((x.step -> 'w'::text) ->> 'k'::text) = 'LEASED'::text then x.step -> 'w'::text
-                    else x.step -> 'u'::text
+                    when (x.step #>> '{w,0,k}'::text[]) = 'LEASED'::text then x.step #> '{w,0}'::text[]
+                    else x.step #> '{u,0}'::text[]
                 end as lease) m;
 
 create view drover.intervention_view as
@@ -1260,6 +1274,7 @@ comment on column drover.namespace.open_runs_max is 'null, as of the other limit
 comment on column drover.node.regions is 'Those whose partitions it watches; null: all.';
 comment on table drover.outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
 comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
+comment on function drover.page_hex(text text) is 'A session of a page in hex.';
 comment on function drover.page_json(text text) is 'A page as jsonb; what that cannot hold is U+FFFD there.';
 comment on function drover.page_of(place integer) is 'The number of the page of a step or of an item (no = step + 512 * item).';
 comment on column drover.partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';

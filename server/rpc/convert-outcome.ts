@@ -75,7 +75,10 @@ function outputLost(message: string): Extract<Reported, { kind: "failure" }> {
   };
 }
 
-/** SHA-256, hex, of the outcome as sent: fields in their order, payload bytes as they are. */
+/** Tells a repeated report from another one: 128 bits of SHA-256, in hex. */
+const DIGEST_DIGITS = 32;
+
+/** Of the outcome as sent: fields in their order, payload bytes as they are. */
 export function outcomeDigest(message: OutcomeMessage): string {
-  return hash("sha256", toBinary(OutcomeSchema, message), "hex");
+  return hash("sha256", toBinary(OutcomeSchema, message), "hex").slice(0, DIGEST_DIGITS);
 }

@@ -1,7 +1,7 @@
 // What people read of a run's state, from the head of its first page.
 import type { Moment } from "../core/attempt.ts";
 import type { RunState } from "../core/model.ts";
-import type { PageHead } from "../core/page/page.ts";
+import type { HeadOfRun } from "../core/page/codec.ts";
 import type { RunRecord } from "./reads.ts";
 
 export type StateOfRecord = Pick<
@@ -16,7 +16,7 @@ export type StateOfRecord = Pick<
   | "warnings"
 >;
 
-export function stateOfRecord({ run, endedAt, cancelNote }: PageHead): StateOfRecord {
+export function stateOfRecord({ run, endedAt, cancelNote }: HeadOfRun): StateOfRecord {
   const { state, version, warnings } = run;
   return {
     ...{ state: state.kind, reason: reasonOf(state), cancelNote, stateVersion: version, endedAt },

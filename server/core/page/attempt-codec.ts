@@ -1,33 +1,41 @@
-// Attempts within the line of a step (codec.ts).
-import type { AttemptKind, FailureClass } from "../attempt.ts";
+// Attempts within the line of a step (codec.ts), or alone in the attempt log.
+import type { AttemptKind, Counted, FailureClass, Moment } from "../attempt.ts";
+import { decodeHex, encodeHex } from "./hex-text.ts";
 import type { PageAttempt, StoredOutcome } from "./page.ts";
 import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.ts";
 import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 export interface RawAttempt {
-  readonly k: AttemptKind;
-  readonly f: number;
+  /** Left out: perform. */
+  readonly k?: AttemptKind;
+  /** Left out: 1. */
+  readonly f?: number;
   readonly n?: number;
-  readonly a: number;
+  /** Left out: as the fence. */
+  readonly a?: number;
   /** Agent. */
   readonly g?: string;
   /** Session. */
   readonly s?: string;
   /** Secret. */
   readonly x?: string;
-  readonly b: number;
+  /** Left out: since when times are counted. */
+  readonly b?: number;
   readonly e: number;
-  readonly o: RawOutcome;
+  readonly o?: RawOutcome;
   /** Digest. */
   readonly d?: string;
-  /** The policy that its try is charged to; -1: none. Left out: it did not count. */
+  /** The policy that its try is charged to. Left out: none; -1: it did not count. */
   readonly c?: number;
   readonly p?: string;
   readonly pd?: RawPayload;
 }
 
+/** A success is its output: left out where it has none, in an array where that is bytes. */
 type RawOutcome =
-  | readonly ["success", RawPayload?]
+  | string
+  | 0
+  | readonly ["success", RawPayload]
   | readonly ["failure", FailureClass, string, string, number | null, 0 | 1]
   | readonly ["unknown", string, string]
   | readonly ["again", number]
@@ -51,49 +59,61 @@ const KEYS = new Set<string>([
   "pd",
 ] satisfies (keyof RawAttempt)[]);
 
-export function encodeAttempt(of: PageAttempt): string {
+/** `since`: what its times are counted from. */
+export function encodeAttempt(of: PageAttempt, since: Moment = 0): string {
   const { kind, fence, n, attempt, agentId, session, secret, startedAt, endedAt } = of;
   const { outcome, digest, counted, progress, details } = of;
-  let text = `{"k":"${kind}","f":${fence}`;
+  let text = `"e":${endedAt - since}`;
+  if (startedAt !== since) text += `,"b":${startedAt - since}`;
+  if (kind !== "perform") text += `,"k":"${kind}"`;
+  if (fence !== 1) text += `,"f":${fence}`;
   if (n !== 0) text += `,"n":${n}`;
-  text += `,"a":${attempt}`;
-  if (agentId !== null) text += `,"g":${JSON.stringify(agentId)}`;
-  if (session !== null) text += `,"s":"${session}"`;
-  if (secret !== null) text += `,"x":"${secret}"`;
-  text += `,"b":${startedAt},"e":${endedAt},"o":${encodeOutcome(outcome)}`;
-  if (digest !== null) text += `,"d":"${digest}"`;
-  if (counted !== null) text += `,"c":${counted.policy ?? -1}`;
+  if (attempt !== fence) text += `,"a":${attempt}`;
+  const ended = encodeOutcome(outcome);
+  if (ended !== null) text += `,"o":${ended}`;
+  if (digest !== null) text += `,"d":${encodeHex(digest)}`;
+  if (counted?.policy !== null) text += `,"c":${counted?.policy ?? -1}`;
   if (progress !== null) text += `,"p":${JSON.stringify(progress)}`;
   if (details !== null) text += `,"pd":${encodePayload(details)}`;
-  return `${text}${encodeUnknown(of.unknown)}}`;
+  text += encodeUnknown(of.unknown);
+  // As at the end of the lease that it was (side-codec.ts).
+  if (agentId !== null) text += `,"g":${JSON.stringify(agentId)}`;
+  if (session !== null) text += `,"s":${encodeHex(session)}`;
+  if (secret !== null) text += `,"x":${encodeHex(secret)}`;
+  return `{${text}}`;
 }
 
-export function decodeAttempt(raw: RawAttempt): PageAttempt {
+export function decodeAttempt(raw: RawAttempt, since: Moment = 0): PageAttempt {
+  const { f: fence = 1 } = raw;
   return {
-    kind: raw.k,
-    fence: raw.f,
+    kind: raw.k ?? "perform",
+    fence,
     n: raw.n ?? 0,
-    attempt: raw.a,
+    attempt: raw.a ?? fence,
     agentId: raw.g ?? null,
-    session: raw.s ?? null,
-    secret: raw.x ?? null,
-    startedAt: raw.b,
-    endedAt: raw.e,
+    session: raw.s === undefined ? null : decodeHex(raw.s),
+    secret: raw.x === undefined ? null : decodeHex(raw.x),
+    startedAt: since + (raw.b ?? 0),
+    endedAt: since + raw.e,
     outcome: decodeOutcome(raw.o),
-    digest: raw.d ?? null,
-    counted: raw.c === undefined ? null : { policy: raw.c === -1 ? null : raw.c },
+    digest: raw.d === undefined ? null : decodeHex(raw.d),
+    counted: countedOf(raw.c),
     progress: raw.p ?? null,
     details: raw.pd === undefined ? null : decodePayload(raw.pd),
     ...unknownOf(raw, KEYS),
   };
 }
 
-function encodeOutcome(outcome: StoredOutcome): string {
+function countedOf(raw: number | undefined): Counted {
+  return raw === -1 ? null : { policy: raw ?? null };
+}
+
+function encodeOutcome(outcome: StoredOutcome): string | null {
   switch (outcome.kind) {
-    case "success":
-      return outcome.output === null
-        ? '["success"]'
-        : `["success",${encodePayload(outcome.output)}]`;
+    case "success": {
+      const output = outcome.output && encodePayload(outcome.output);
+      return outcome.output?.kind === "data" ? `["success",${output}]` : output;
+    }
     case "failure":
       return JSON.stringify([
         ...["failure", outcome.class, outcome.code, outcome.message],
@@ -110,10 +130,12 @@ function encodeOutcome(outcome: StoredOutcome): string {
   }
 }
 
-function decodeOutcome(raw: RawOutcome): StoredOutcome {
+function decodeOutcome(raw: RawOutcome | undefined): StoredOutcome {
+  if (raw === undefined) return { kind: "success", output: null };
+  if (typeof raw === "string" || raw === 0) return { kind: "success", output: decodePayload(raw) };
   switch (raw[0]) {
     case "success":
-      return { kind: "success", output: raw[1] === undefined ? null : decodePayload(raw[1]) };
+      return { kind: "success", output: decodePayload(raw[1]) };
     case "failure": {
       const [kind, failureClass, code, message, retryAfterMs, noEffect] = raw;
       return { kind, class: failureClass, code, message, retryAfterMs, noEffect: noEffect === 1 };

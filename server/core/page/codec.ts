@@ -9,14 +9,17 @@
 //   {"f":1,"n":0,"h":{...},"s":{
 //   "1":{...},
 //   "0":{...}
-//   }}
+//   },"of":[...]}
 //
-// The last step stands first: the steps of a chain that have ended are then the end of the text,
-// and PostgreSQL logs of a row that is updated within its block neither the beginning nor the end
-// that it has in common with the row before.
+// What stays stands last: PostgreSQL logs of a row that is updated within its block neither the
+// beginning nor the end that it has in common with the row before. So the last step is the first
+// line, and a chain ends with its steps that have ended; and a line ends with who holds its task,
+// or has had it last, and with when its step was first ready. Other times of a line are counted
+// from then.
 import type { AttemptKind } from "../attempt.ts";
 import type { Items } from "../items.ts";
-import type { Doubt, Parent, Run, RunState, Step, Undo } from "../model.ts";
+import type { Doubt, Parent, ResultRef, Run, RunState, Step, Undo } from "../model.ts";
+import { TIMEOUTS_DEFAULT } from "../plan.ts";
 import type { EffectMark, Strategy } from "../strategy.ts";
 import { decodeAttempt, encodeAttempt, type RawAttempt } from "./attempt-codec.ts";
 import type { Page, PageHead, PageStep, TaskTerms } from "./page.ts";
@@ -27,6 +30,7 @@ import {
   encodeSide,
   type RawForward,
   type RawUndo,
+  type SideOf,
 } from "./side-codec.ts";
 import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
@@ -51,15 +55,18 @@ export function encodePage(page: Page, before: EncodedPage | null = null): Encod
     lines.set(place, line);
     steps = steps === "" ? `\n"${place}":${line}` : `\n"${place}":${line},${steps}`;
   }
-  const head = page.head === null ? "" : `"h":${encodeHead(page.head)},`;
-  return { page, lines, text: `{"f":${PAGE_FORMAT},"n":${page.no},${head}"s":{${steps}\n}}` };
+  const { no, head } = page;
+  const of =
+    head === null ? "" : `,"of":[${head.namespaceId},${head.definitionId},${head.priority}]`;
+  const first = `{"f":${PAGE_FORMAT},"n":${no},${head === null ? "" : `"h":${encodeHead(head)},`}"s":{`;
+  return { page, lines, text: `${first}${steps}\n}${of}}` };
 }
 
 /** Throws where the text is of another format. */
 export function decodePage(text: string): EncodedPage {
   expectFormat(text);
   const [first = "", ...rest] = text.split("\n");
-  const raw: RawPage = JSON.parse(`${first}}}`);
+  const raw: RawPage = JSON.parse(`${first}${rest.at(-1)}`);
   const steps = new Map<number, PageStep>();
   const lines = new Map<number, string>();
   // The last line closes the page.
@@ -68,14 +75,14 @@ export function decodePage(text: string): EncodedPage {
     lines.set(place, line);
     steps.set(place, decodeStep(place, JSON.parse(line)));
   }
-  const page = { no: raw.n, head: raw.h === undefined ? null : decodeHead(raw.h), steps };
-  return { page, text, lines };
+  const head = raw.h === undefined ? null : { ...decodeOf(raw.of), ...decodeHead(raw.h) };
+  return { page: { no: raw.n, head, steps }, text, lines };
 }
 
-/** The head of a first page; `line`: the first line of its text. */
-export function decodePageHead(line: string): PageHead {
+/** The head of a first page, by the first line of its text. */
+export function decodePageHead(line: string): HeadOfRun {
   expectFormat(line);
-  const { h }: RawPage = JSON.parse(`${line}}}`);
+  const { h }: Pick<RawPage, "h"> = JSON.parse(`${line}}}`);
   if (h === undefined) throw new Error("a page was read for its head, and it has none");
   return decodeHead(h);
 }
@@ -102,18 +109,30 @@ function stepLine(text: string): readonly [number, string] {
   return [Number(text.slice(1, colon - 1)), text.slice(colon + 1, end)];
 }
 
-interface RawPage {
-  readonly n: number;
-  readonly h?: RawHead;
+type RawPage = { readonly n: number } & (
+  | { readonly h?: undefined }
+  | { readonly h: RawHead; readonly of: RawOf }
+);
+
+/** Namespace, definition, priority. */
+type RawOf = readonly [number, number, number];
+type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
+/** What may change while the run goes on. */
+export type HeadOfRun = Omit<PageHead, keyof OfRun>;
+
+function decodeOf([namespaceId, definitionId, priority]: RawOf): OfRun {
+  return { namespaceId, definitionId, priority };
 }
 
 interface RawHead {
-  /** Namespace, definition, priority. */
-  readonly of: readonly [number, number, number];
-  readonly s: RunState;
+  /** The deadline of a run that is RUNNING and has one; else the state. */
+  readonly s: RunState | number;
   readonly v: number;
-  /** Steps left, always steps left, moving, asking, undos left, undone, warnings, escalations. */
-  readonly c: readonly [number, number, number, number, number, number, number, number];
+  /**
+   * Steps left, always steps left, moving, asking, undos left, undone, warnings, escalations; zeros
+   * at the end are left out.
+   */
+  readonly c: readonly number[];
   /** Past its pivot. */
   readonly p?: 1;
   /** It has a concurrency key. */
@@ -126,7 +145,6 @@ interface RawHead {
 }
 
 const HEAD_KEYS = new Set<string>([
-  "of",
   "s",
   "v",
   "c",
@@ -138,21 +156,12 @@ const HEAD_KEYS = new Set<string>([
   "m",
 ] satisfies (keyof RawHead)[]);
 
-function encodeHead({
-  namespaceId,
-  definitionId,
-  priority,
-  run,
-  endedAt,
-  cancelNote,
-  hasMore,
-  unknown,
-}: PageHead): string {
+function encodeHead({ run, endedAt, cancelNote, hasMore, unknown }: HeadOfRun): string {
   const { stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations } = run;
+  const counts = [stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations];
   return (
-    `{"of":[${namespaceId},${definitionId},${priority}],"s":${encodeState(run.state)},` +
-    `"v":${run.version},"c":[${stepsLeft},${finallyLeft},${moving},${asking},${undosLeft},` +
-    `${undone},${warnings},${escalations}]${run.pivoted ? ',"p":1' : ""}` +
+    `{"s":${encodeState(run.state)},"v":${run.version},"c":${encodeTuple(counts, NO_COUNTS)}` +
+    `${run.pivoted ? ',"p":1' : ""}` +
     `${run.keyed ? ',"k":1' : ""}${run.parent ? `,"pa":${JSON.stringify(run.parent)}` : ""}` +
     `${endedAt === null ? "" : `,"e":${endedAt}`}` +
     `${cancelNote === null ? "" : `,"cn":${JSON.stringify(cancelNote)}`}` +
@@ -160,18 +169,35 @@ function encodeHead({
   );
 }
 
-/** As the core has it; that of most runs without a generic writer. */
+const NO_COUNTS: readonly number[] = Object.freeze(Array<number>(8).fill(0));
+
+/** Values at the end that are as usual are left out. */
+function encodeTuple(
+  values: readonly (number | null)[],
+  usual: readonly (number | null)[],
+): string {
+  const last = values.findLastIndex((value, at) => value !== usual[at]);
+  return `[${values
+    .slice(0, last + 1)
+    .map(String)
+    .join(",")}]`;
+}
+
 function encodeState(state: RunState): string {
-  return state.kind === "RUNNING"
-    ? `{"kind":"RUNNING","deadline":${state.deadline}}`
+  return state.kind === "RUNNING" && state.deadline !== null
+    ? String(state.deadline)
     : JSON.stringify(state);
 }
 
-function decodeHead(raw: RawHead): PageHead {
-  const [namespaceId, definitionId, priority] = raw.of;
-  const [stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations] = raw.c;
+function decodeState(raw: RunState | number): RunState {
+  return typeof raw === "number" ? { kind: "RUNNING", deadline: raw } : raw;
+}
+
+function decodeHead(raw: RawHead): HeadOfRun {
+  const [stepsLeft = 0, finallyLeft = 0, moving = 0, asking = 0, ...others] = raw.c;
+  const [undosLeft = 0, undone = 0, warnings = 0, escalations = 0] = others;
   const run: Run = {
-    state: raw.s,
+    state: decodeState(raw.s),
     version: raw.v,
     ...{ stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings },
     pivoted: raw.p === 1,
@@ -180,7 +206,7 @@ function decodeHead(raw: RawHead): PageHead {
     escalations,
   };
   return {
-    ...{ namespaceId, definitionId, priority, run },
+    run,
     endedAt: raw.e ?? null,
     cancelNote: raw.cn ?? null,
     hasMore: raw.m === 1,
@@ -192,9 +218,10 @@ function decodeHead(raw: RawHead): PageHead {
 interface RawStep {
   readonly w: RawForward;
   readonly u?: RawUndo;
-  /** Strategies: the plan's number, whether a person changed its input, the mark. */
-  readonly s?: readonly (readonly [number, 0 | 1, EffectMark])[];
+  /** Strategies; the mark alone, where there is one, as planned first and not changed. */
+  readonly s?: EffectMark | readonly RawStrategy[];
   readonly f?: number;
+  /** Left out: as the fence. */
   readonly a?: number;
   readonly l?: number;
   readonly t?: readonly number[];
@@ -202,16 +229,23 @@ interface RawStep {
   readonly v?: number;
   readonly r?: number;
   readonly q?: number;
-  /** Fence, kind, number of the attempt with its output. */
-  readonly o?: readonly [number, AttemptKind, number];
+  /** Fence, kind, number of the attempt with its output; the fence alone, of a first perform. */
+  readonly o?: number | readonly [number, AttemptKind, number];
   readonly i?: Items;
-  /** Lane, attempt, heartbeat, cancel, stall, slow (ms), plain. */
-  readonly z?: readonly [number, number, number, number, number | null, number | null, 0 | 1];
+  readonly z?: RawTerms;
   readonly p?: string;
   readonly pd?: RawPayload;
   readonly e?: readonly RawAttempt[];
   readonly g?: number;
 }
+
+/** The plan's number, whether a person changed its input, the mark. */
+type RawStrategy = readonly [number, 0 | 1, EffectMark];
+/** Lane, slow, plain, attempt, heartbeat, cancel, stall; as usual, where the end is left out. */
+type RawTerms = readonly [
+  ...[lane: number, slow?: number | null, plain?: 0 | 1],
+  ...[attempt?: number, heartbeat?: number, cancel?: number, stall?: number | null],
+];
 
 const STEP_KEYS = new Set<string>([
   "w",
@@ -236,52 +270,67 @@ const STEP_KEYS = new Set<string>([
 
 function encodeStep(of: PageStep): string {
   const { step, terms, progress, details, attempts, logged } = of;
-  let text = `{"w":${encodeSide(step.forward)}`;
-  if (step.undo.kind !== "NONE") text += `,"u":${encodeSide(step.undo)}`;
-  if (!isOnlyPlanned(step.strategies))
-    text += `,"s":${JSON.stringify(step.strategies.map(rawStrategy))}`;
+  const since = step.firstReadyAt ?? 0;
+  const side: SideOf = { since, terms, fence: step.fence, attempt: step.attempt };
+  const isLeased = step.forward.kind === "LEASED" || step.undo.kind === "LEASED";
+  const sides = encodeSides(step, side);
+  let text = isLeased ? "" : sides;
+  text += encodeStrategies(step.strategies);
   if (step.fence !== 0) text += `,"f":${step.fence}`;
-  if (step.attempt !== 0) text += `,"a":${step.attempt}`;
+  if (step.attempt !== step.fence) text += `,"a":${step.attempt}`;
   if (step.lost !== 0) text += `,"l":${step.lost}`;
   if (step.tries.length > 0) text += `,"t":[${step.tries.join(",")}]`;
   if (step.doubt !== null) text += `,"d":${JSON.stringify(step.doubt)}`;
   if (step.verifies !== 0) text += `,"v":${step.verifies}`;
-  if (step.firstReadyAt !== null) text += `,"r":${step.firstReadyAt}`;
-  if (step.settleUntil !== null) text += `,"q":${step.settleUntil}`;
-  if (step.result !== null)
-    text += `,"o":[${step.result.fence},"${step.result.kind}",${step.result.n}]`;
+  if (step.settleUntil !== null) text += `,"q":${step.settleUntil - since}`;
+  if (step.result !== null) text += `,"o":${encodeResult(step.result)}`;
   if (step.items !== null) text += `,"i":${JSON.stringify(step.items)}`;
   if (terms !== null) text += `,"z":${encodeTerms(terms)}`;
   if (progress !== null) text += `,"p":${JSON.stringify(progress)}`;
   if (details !== null) text += `,"pd":${encodePayload(details)}`;
-  if (attempts.length > 0) text += `,"e":[${attempts.map(encodeAttempt).join(",")}]`;
   if (logged !== 0) text += `,"g":${logged}`;
-  return `${text}${encodeUnknown(of.unknown)}}`;
+  text += encodeUnknown(of.unknown);
+  if (attempts.length > 0)
+    text += `,"e":[${attempts.map((attempt) => encodeAttempt(attempt, since)).join(",")}]`;
+  if (isLeased) text += sides;
+  if (step.firstReadyAt !== null) text += `,"r":${step.firstReadyAt}`;
+  return `{${text.slice(1)}}`;
+}
+
+function encodeSides({ forward, undo }: Step, of: SideOf): string {
+  const undoText = undo.kind === "NONE" ? "" : `,"u":${encodeSide(undo, of)}`;
+  const text = `,"w":${encodeSide(forward, of)}`;
+  return undo.kind === "LEASED" ? text + undoText : undoText + text;
 }
 
 function decodeStep(no: number, raw: RawStep): PageStep {
+  const { f: fence = 0 } = raw;
+  const attempt = raw.a ?? fence;
+  const since = raw.r ?? 0;
+  const terms = raw.z === undefined ? null : decodeTerms(raw.z);
+  const side: SideOf = { since, terms, fence, attempt };
   const step: Step = {
     no,
-    forward: decodeForward(raw.w),
-    undo: raw.u === undefined ? NO_UNDO : decodeUndo(raw.u),
-    strategies: raw.s?.map(strategyOf) ?? PLANNED,
-    fence: raw.f ?? 0,
-    attempt: raw.a ?? 0,
+    forward: decodeForward(raw.w, side),
+    undo: raw.u === undefined ? NO_UNDO : decodeUndo(raw.u, side),
+    strategies: decodeStrategies(raw.s),
+    fence,
+    attempt,
     lost: raw.l ?? 0,
     tries: raw.t ?? NO_TRIES,
     doubt: raw.d ?? null,
     verifies: raw.v ?? 0,
     firstReadyAt: raw.r ?? null,
-    settleUntil: raw.q ?? null,
-    result: raw.o === undefined ? null : { fence: raw.o[0], kind: raw.o[1], n: raw.o[2] },
+    settleUntil: raw.q === undefined ? null : since + raw.q,
+    result: raw.o === undefined ? null : decodeResult(raw.o),
     items: raw.i ?? null,
   };
   return {
     step,
-    terms: raw.z === undefined ? null : decodeTerms(raw.z),
+    terms,
     progress: raw.p ?? null,
     details: raw.pd === undefined ? null : decodePayload(raw.pd),
-    attempts: raw.e?.map(decodeAttempt) ?? [],
+    attempts: raw.e?.map((one) => decodeAttempt(one, since)) ?? [],
     logged: raw.g ?? 0,
     ...unknownOf(raw, STEP_KEYS),
   };
@@ -293,31 +342,54 @@ const PLANNED: readonly Strategy[] = Object.freeze([
   Object.freeze({ planned: 0, changed: false, mark: "NONE" } as const),
 ]);
 
-function isOnlyPlanned(strategies: readonly Strategy[]): boolean {
+function encodeStrategies(strategies: readonly Strategy[]): string {
   const [first] = strategies;
-  return (
-    strategies.length === 1 &&
-    first !== undefined &&
-    first.planned === 0 &&
-    !first.changed &&
-    first.mark === "NONE"
-  );
+  const isFirst = strategies.length === 1 && first?.planned === 0 && !first.changed;
+  if (!isFirst) return `,"s":${JSON.stringify(strategies.map(rawStrategy))}`;
+  return first.mark === "NONE" ? "" : `,"s":"${first.mark}"`;
 }
 
-function rawStrategy({ planned, changed, mark }: Strategy): readonly [number, 0 | 1, EffectMark] {
+function decodeStrategies(raw: RawStep["s"]): readonly Strategy[] {
+  if (raw === undefined) return PLANNED;
+  return typeof raw === "string"
+    ? [{ planned: 0, changed: false, mark: raw }]
+    : raw.map(strategyOf);
+}
+
+function rawStrategy({ planned, changed, mark }: Strategy): RawStrategy {
   return [planned, changed ? 1 : 0, mark];
 }
 
-function strategyOf([planned, changed, mark]: readonly [number, 0 | 1, EffectMark]): Strategy {
+function strategyOf([planned, changed, mark]: RawStrategy): Strategy {
   return { planned, changed: changed === 1, mark };
 }
 
-function encodeTerms(terms: TaskTerms): string {
-  const { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain } = terms;
-  return `[${lane},${attemptMs},${heartbeatMs},${cancelMs},${stallMs},${slowAfterMs},${plain ? 1 : 0}]`;
+function encodeResult({ fence, kind, n }: ResultRef): string {
+  return kind === "perform" && n === 0 ? String(fence) : `[${fence},"${kind}",${n}]`;
 }
 
-function decodeTerms(raw: NonNullable<RawStep["z"]>): TaskTerms {
-  const [lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain] = raw;
+function decodeResult(raw: NonNullable<RawStep["o"]>): ResultRef {
+  const [fence, kind, n] = typeof raw === "number" ? ([raw, "perform", 0] as const) : raw;
+  return { fence, kind, n };
+}
+
+const USUAL_TERMS = Object.freeze([
+  ...[null, null, 1, TIMEOUTS_DEFAULT.attemptMs, TIMEOUTS_DEFAULT.heartbeatMs],
+  ...[TIMEOUTS_DEFAULT.cancelMs, TIMEOUTS_DEFAULT.stallMs],
+]);
+
+function encodeTerms(terms: TaskTerms): string {
+  const { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain } = terms;
+  return encodeTuple(
+    [lane, slowAfterMs, plain ? 1 : 0, attemptMs, heartbeatMs, cancelMs, stallMs],
+    USUAL_TERMS,
+  );
+}
+
+function decodeTerms(raw: RawTerms): TaskTerms {
+  const [lane, slowAfterMs = null, plain = 1, ...times] = raw;
+  const usual = TIMEOUTS_DEFAULT;
+  const [attemptMs = usual.attemptMs, heartbeatMs = usual.heartbeatMs, ...others] = times;
+  const [cancelMs = usual.cancelMs, stallMs = usual.stallMs] = others;
   return { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain: plain === 1 };
 }

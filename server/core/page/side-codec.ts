@@ -1,5 +1,5 @@
 // The forward state and the undo of a step within its line (codec.ts).
-import type { TaskKind } from "../attempt.ts";
+import type { Moment, TaskKind } from "../attempt.ts";
 import type {
   BackoffCause,
   Forward,
@@ -7,113 +7,151 @@ import type {
   LeaseCancel,
   Moving,
   Ready,
+  Step,
   Undo,
   WaitingFor,
 } from "../model.ts";
+import { TIMEOUTS_DEFAULT } from "../plan.ts";
+import { decodeHex, encodeHex } from "./hex-text.ts";
+import type { TaskTerms } from "./page.ts";
+
+/** What the line says of the step besides: sides leave out what follows from it. */
+export interface SideOf extends Pick<Step, "fence" | "attempt"> {
+  /** What its times are counted from. */
+  readonly since: Moment;
+  readonly terms: Pick<TaskTerms, "attemptMs" | "heartbeatMs" | "cancelMs" | "stallMs"> | null;
+}
 
 type Plain = Exclude<Forward | Undo, Moving | { kind: "BLOCKED" }>["kind"];
 type RawBlocked = readonly ["BLOCKED", number, number, number];
-export type RawForward = string | RawBlocked | RawMoving;
-export type RawUndo = string | RawMoving;
+export type RawForward = string | RawBlocked | readonly [RawLease] | RawMoving;
+export type RawUndo = string | readonly [RawLease] | RawMoving;
+
+interface RawTask {
+  /** Left out: perform. */
+  readonly t?: TaskKind;
+}
+
+/** The fence and the attempt are the next ones of the step where they are left out. */
+interface RawNumbered extends RawTask {
+  readonly f?: number;
+  readonly a?: number;
+}
+
+interface RawReady extends RawNumbered {
+  readonly k: "READY";
+  /** Left out: when the step was first ready. */
+  readonly r?: number;
+  readonly u?: number;
+  readonly av?: readonly [string, number];
+  readonly al?: number;
+  readonly w: number;
+}
+
+interface RawLease extends RawNumbered {
+  readonly k: "LEASED";
+  /** Secret. */
+  readonly x: string;
+  /** Session. */
+  readonly s: string;
+  /** Agent. */
+  readonly g: string;
+  /** Poll. */
+  readonly p: number;
+  /** Left out: when the step was first ready. */
+  readonly at?: number;
+  /** This and the next three are as the terms say where they are left out. */
+  readonly by?: number;
+  readonly hb?: number;
+  readonly cm?: number;
+  readonly st?: number | null;
+  /** When the progress changed last, if after the grant. */
+  readonly pa?: number;
+  readonly c?: LeaseCancel;
+  readonly su?: number;
+  readonly w: number;
+}
 
 type RawMoving =
-  | {
-      readonly k: "READY";
-      readonly t: TaskKind;
-      readonly f: number;
-      readonly a: number;
-      readonly r: number;
-      readonly u?: number;
-      readonly av?: readonly [string, number];
-      readonly al?: number;
-      readonly w: number;
-    }
-  | {
-      readonly k: "LEASED";
-      readonly t: TaskKind;
-      readonly f: number;
-      readonly a: number;
-      /** Secret. */
-      readonly x: string;
-      /** Session. */
-      readonly s: string;
-      /** Agent. */
-      readonly g: string;
-      /** Poll. */
-      readonly p: number;
-      readonly at: number;
-      readonly by: number;
-      readonly hb: number;
-      readonly cm: number;
-      readonly st?: number;
-      /** When the progress changed last, if after the grant. */
-      readonly pa?: number;
-      readonly c?: LeaseCancel;
-      readonly su?: number;
-      readonly w: number;
-    }
-  | { readonly k: "BACKOFF"; readonly t: TaskKind; readonly c: BackoffCause; readonly w: number }
+  | RawReady
+  | (RawTask & { readonly k: "BACKOFF"; readonly c: BackoffCause; readonly w: number })
   | { readonly k: "WAITING"; readonly on: WaitingFor; readonly w: number }
-  | { readonly k: "HELD"; readonly t: TaskKind };
+  | (RawTask & { readonly k: "HELD" });
 
-export function encodeSide(side: Forward | Undo): string {
+export function encodeSide(side: Forward | Undo, of: SideOf): string {
   switch (side.kind) {
     case "BLOCKED":
       return `["BLOCKED",${side.waitingFor},${side.ok},${side.skipped}]`;
     case "READY":
-      return encodeReady(side);
+      return encodeReady(side, of);
     case "LEASED":
-      return encodeLease(side);
+      return encodeLease(side, of);
     case "BACKOFF":
-      return `{"k":"BACKOFF","t":"${side.task}","c":"${side.cause}","w":${side.wakeAt}}`;
+      return `{"k":"BACKOFF"${taskText(side)},"c":"${side.cause}","w":${side.wakeAt - of.since}}`;
     case "WAITING":
-      return `{"k":"WAITING","on":"${side.on}","w":${side.wakeAt}}`;
+      return `{"k":"WAITING","on":"${side.on}","w":${side.wakeAt - of.since}}`;
     case "HELD":
-      return `{"k":"HELD","t":"${side.task}"}`;
+      return `{"k":"HELD"${taskText(side)}}`;
     default:
       return `"${side.kind}"`;
   }
 }
 
-function encodeReady({
-  task,
-  fence,
-  attempt,
-  readyAt,
-  until,
-  avoid,
-  alarms,
-  wakeAt,
-}: Ready): string {
+function taskText({ task }: { readonly task: TaskKind }): string {
+  return task === "perform" ? "" : `,"t":"${task}"`;
+}
+
+function numberedText({ task, fence, attempt }: Ready | Lease, of: SideOf): string {
   return (
-    `{"k":"READY","t":"${task}","f":${fence},"a":${attempt},"r":${readyAt}` +
-    `${until === null ? "" : `,"u":${until}`}` +
-    `${avoid === null ? "" : `,"av":["${avoid.session}",${avoid.until}]`}` +
-    `${alarms === 0 ? "" : `,"al":${alarms}`},"w":${wakeAt}}`
+    taskText({ task }) +
+    (fence === of.fence + 1 ? "" : `,"f":${fence}`) +
+    (attempt === of.attempt + 1 ? "" : `,"a":${attempt}`)
   );
 }
 
-function encodeLease(lease: Lease): string {
-  const { task, fence, attempt, secret, session, agentId, pollSeq, grantedAt, attemptBy } = lease;
+function encodeReady(ready: Ready, of: SideOf): string {
+  const { readyAt, until, avoid, alarms, wakeAt } = ready;
+  const { since } = of;
+  return (
+    `{"k":"READY"${numberedText(ready, of)}` +
+    `${readyAt === since ? "" : `,"r":${readyAt - since}`}` +
+    `${until === null ? "" : `,"u":${until - since}`}` +
+    `${avoid === null ? "" : `,"av":[${encodeHex(avoid.session)},${avoid.until - since}]`}` +
+    `${alarms === 0 ? "" : `,"al":${alarms}`},"w":${wakeAt - since}}`
+  );
+}
+
+/** In an array, as the attempt that it becomes: it ends as that will (attempt-codec.ts). */
+function encodeLease(lease: Lease, of: SideOf): string {
+  const { secret, session, agentId, pollSeq, grantedAt, attemptBy } = lease;
   const { heartbeatMs, cancelMs, stallMs, progressAt, cancel, suspectAt, wakeAt } = lease;
+  const { since } = of;
+  const terms = of.terms ?? TIMEOUTS_DEFAULT;
   return (
-    `{"k":"LEASED","t":"${task}","f":${fence},"a":${attempt},"x":"${secret}","s":"${session}",` +
-    `"g":${JSON.stringify(agentId)},"p":${pollSeq},"at":${grantedAt},"by":${attemptBy},` +
-    `"hb":${heartbeatMs},"cm":${cancelMs}${stallMs === null ? "" : `,"st":${stallMs}`}` +
-    `${progressAt === grantedAt ? "" : `,"pa":${progressAt}`}` +
+    `[{"k":"LEASED"${numberedText(lease, of)},"p":${pollSeq}` +
+    `${grantedAt === since ? "" : `,"at":${grantedAt - since}`}` +
+    `${attemptBy === grantedAt + terms.attemptMs ? "" : `,"by":${attemptBy - since}`}` +
+    `${heartbeatMs === terms.heartbeatMs ? "" : `,"hb":${heartbeatMs}`}` +
+    `${cancelMs === terms.cancelMs ? "" : `,"cm":${cancelMs}`}` +
+    `${stallMs === terms.stallMs ? "" : `,"st":${stallMs}`}` +
+    `${progressAt === grantedAt ? "" : `,"pa":${progressAt - since}`}` +
     `${cancel.kind === "none" ? "" : `,"c":${JSON.stringify(cancel)}`}` +
-    `${suspectAt === null ? "" : `,"su":${suspectAt}`},"w":${wakeAt}}`
+    `${suspectAt === null ? "" : `,"su":${suspectAt - since}`},"w":${wakeAt - since},` +
+    `"g":${JSON.stringify(agentId)},"s":${encodeHex(session)},"x":${encodeHex(secret)}}]`
   );
 }
 
-export function decodeForward(raw: RawForward): Forward {
+export function decodeForward(raw: RawForward, of: SideOf): Forward {
   if (typeof raw === "string") return { kind: plainOf(raw, FORWARD_KINDS) };
-  if (!("k" in raw)) return { kind: "BLOCKED", waitingFor: raw[1], ok: raw[2], skipped: raw[3] };
-  return decodeMoving(raw);
+  if ("k" in raw) return decodeMoving(raw, of);
+  return raw[0] === "BLOCKED"
+    ? { kind: "BLOCKED", waitingFor: raw[1], ok: raw[2], skipped: raw[3] }
+    : decodeLease(raw[0], of);
 }
 
-export function decodeUndo(raw: RawUndo): Undo {
-  return typeof raw === "string" ? { kind: plainOf(raw, UNDO_KINDS) } : decodeMoving(raw);
+export function decodeUndo(raw: RawUndo, of: SideOf): Undo {
+  if (typeof raw === "string") return { kind: plainOf(raw, UNDO_KINDS) };
+  return "k" in raw ? decodeMoving(raw, of) : decodeLease(raw[0], of);
 }
 
 const FORWARD_KINDS = [
@@ -127,51 +165,62 @@ function plainOf<Kind extends string>(text: string, kinds: readonly Kind[]): Kin
   return kind;
 }
 
-function decodeMoving(raw: RawMoving): Moving {
+function decodeMoving(raw: RawMoving, of: SideOf): Moving {
   switch (raw.k) {
     case "READY":
-      return {
-        kind: "READY",
-        task: raw.t,
-        fence: raw.f,
-        attempt: raw.a,
-        readyAt: raw.r,
-        until: raw.u ?? null,
-        avoid: raw.av === undefined ? null : { session: raw.av[0], until: raw.av[1] },
-        alarms: raw.al ?? 0,
-        wakeAt: raw.w,
-      };
-    case "LEASED":
-      return decodeLease(raw);
+      return decodeReady(raw, of);
     case "BACKOFF":
-      return { kind: "BACKOFF", task: raw.t, cause: raw.c, wakeAt: raw.w };
+      return { kind: "BACKOFF", task: taskOf(raw), cause: raw.c, wakeAt: of.since + raw.w };
     case "WAITING":
-      return { kind: "WAITING", on: raw.on, wakeAt: raw.w };
+      return { kind: "WAITING", on: raw.on, wakeAt: of.since + raw.w };
     case "HELD":
-      return { kind: "HELD", task: raw.t };
+      return { kind: "HELD", task: taskOf(raw) };
   }
+}
+
+function taskOf({ t: task = "perform" }: RawTask): TaskKind {
+  return task;
+}
+
+function numbersOf(raw: RawNumbered, of: SideOf): Pick<Lease, "task" | "fence" | "attempt"> {
+  return { task: taskOf(raw), fence: raw.f ?? of.fence + 1, attempt: raw.a ?? of.attempt + 1 };
+}
+
+function decodeReady(raw: RawReady, of: SideOf): Ready {
+  const { since } = of;
+  return {
+    kind: "READY",
+    ...numbersOf(raw, of),
+    readyAt: since + (raw.r ?? 0),
+    until: raw.u === undefined ? null : since + raw.u,
+    avoid:
+      raw.av === undefined ? null : { session: decodeHex(raw.av[0]), until: since + raw.av[1] },
+    alarms: raw.al ?? 0,
+    wakeAt: since + raw.w,
+  };
 }
 
 const NOT_CANCELLED: LeaseCancel = Object.freeze({ kind: "none" });
 
-function decodeLease(raw: Extract<RawMoving, { k: "LEASED" }>): Lease {
+function decodeLease(raw: RawLease, of: SideOf): Lease {
+  const { since } = of;
+  const terms = of.terms ?? TIMEOUTS_DEFAULT;
+  const grantedAt = since + (raw.at ?? 0);
   return {
     kind: "LEASED",
-    task: raw.t,
-    fence: raw.f,
-    attempt: raw.a,
-    secret: raw.x,
-    session: raw.s,
+    ...numbersOf(raw, of),
+    secret: decodeHex(raw.x),
+    session: decodeHex(raw.s),
     agentId: raw.g,
     pollSeq: raw.p,
-    grantedAt: raw.at,
-    attemptBy: raw.by,
-    heartbeatMs: raw.hb,
-    cancelMs: raw.cm,
-    stallMs: raw.st ?? null,
-    progressAt: raw.pa ?? raw.at,
+    grantedAt,
+    attemptBy: raw.by === undefined ? grantedAt + terms.attemptMs : since + raw.by,
+    heartbeatMs: raw.hb ?? terms.heartbeatMs,
+    cancelMs: raw.cm ?? terms.cancelMs,
+    stallMs: raw.st === undefined ? terms.stallMs : raw.st,
+    progressAt: raw.pa === undefined ? grantedAt : since + raw.pa,
     cancel: raw.c ?? NOT_CANCELLED,
-    suspectAt: raw.su ?? null,
-    wakeAt: raw.w,
+    suspectAt: raw.su === undefined ? null : since + raw.su,
+    wakeAt: since + raw.w,
   };
 }

@@ -1,8 +1,8 @@
 // Pages as plain reads find them, with what has no room in them: attempts in the log, and payloads
 // that have rows of their own. No locks.
 
-import { decodePage, decodePageHead } from "../../core/page/codec.ts";
-import type { PageAttempt, PageHead, PageStep } from "../../core/page/page.ts";
+import { decodePage, decodePageHead, type HeadOfRun } from "../../core/page/codec.ts";
+import type { PageAttempt, PageStep } from "../../core/page/page.ts";
 import { attemptRecord, payloadKeyOf } from "../page-reads.ts";
 import type { AttemptRecord } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
@@ -23,7 +23,7 @@ export function stepsIn(rows: readonly Pick<PageRow, "page">[]): readonly PageSt
 }
 
 /** The head of a run, whose first page is among these. */
-export function headIn(runId: RunId, rows: readonly PageRow[]): PageHead {
+export function headIn(runId: RunId, rows: readonly PageRow[]): HeadOfRun {
   const first = rows.find(({ no }) => no === 0);
   if (!first) throw new Error(`run ${runId} has no first page`);
   const [line = ""] = first.page.split("\n", 1);

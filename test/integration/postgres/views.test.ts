@@ -17,6 +17,7 @@ import {
 import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
 import type { PageHead, PageStep, StoredOutcome } from "../../../server/core/page/page.ts";
 import { placeOf } from "../../../server/core/place.ts";
+import { TIMEOUTS_DEFAULT } from "../../../server/core/plan.ts";
 import type { Strategy } from "../../../server/core/strategy.ts";
 import {
   answers,
@@ -255,6 +256,15 @@ describe("step_view", () => {
     ]);
   });
 
+  it("counts from when the step was first ready, and from the tries that it had", async () => {
+    const ready = { firstReadyAt: NOW - 1_000, fence: 1, attempt: 1 };
+    const runId = await makeStep({
+      ...ready,
+      forward: leaseWith({ fence: 2, attempt: 2, wakeAt }),
+    });
+    expect(await stepOf(runId)).toMatchObject([{ state: "LEASED", fence: 2, tries: 1, ...NEXT }]);
+  });
+
   it("shows items of a map by the step and their number", async () => {
     const forward: Forward = { kind: "SUCCEEDED" };
     const items = [3, 4].map((item) => stepWith(placeOf(HOTEL, item), { forward }));
@@ -323,6 +333,18 @@ describe("attempt_view", () => {
     ]);
   });
 
+  it("shows the first attempt of a step as it shows others, counted from when that was ready", async () => {
+    const of = { forward: { kind: "SUCCEEDED" }, firstReadyAt: NOW } as const;
+    const runId = await makeStep(of, { attempts: [attemptWith()] });
+    expect(await attemptsOf(runId)).toMatchObject([
+      {
+        ...{ kind: "perform", fence: 1, n: 0, attempt: 1, counted: true, policy: null },
+        ...{ started_at: new Date(NOW), ended_at: new Date(NOW + 1_500), outcome: "success" },
+        session: "05".repeat(16),
+      },
+    ]);
+  });
+
   it("shows attempts that have left their page, and outputs that have rows of their own", async () => {
     const success: StoredOutcome = { kind: "success", output: { kind: "row" } };
     const old = attemptWith({ fence: 1, counted: null, outcome: success });
@@ -384,6 +406,20 @@ describe("lease_view", () => {
         ...{ queue: "beds", task: "book", agent_id: "anna", session: lease.session },
         ...{ granted_at: new Date(NOW), attempt_by: new Date(NOW + 60_000), progress: "50%" },
         ...{ heartbeat_ms: 30_000, last_beat_at: null, cancel: "asked", partition: 7, ...NEXT },
+      },
+    ]);
+  });
+
+  it("shows what follows from the step and its terms, where the page leaves it out", async () => {
+    const usual = { attemptBy: NOW + TIMEOUTS_DEFAULT.attemptMs, wakeAt };
+    const terms = { ...TERMS, lane, attemptMs: TIMEOUTS_DEFAULT.attemptMs };
+    const step = { fence: 1, attempt: 1, firstReadyAt: NOW - 1_000 };
+    const lease = leaseWith({ fence: 2, attempt: 2, ...usual });
+    const runId = await makeStep({ ...step, forward: lease }, { terms });
+    expect(await leasesOf(runId)).toMatchObject([
+      {
+        ...{ task_kind: "perform", fence: 2, attempt: 2, session: lease.session, ...NEXT },
+        attempt_by: new Date(NOW + TIMEOUTS_DEFAULT.attemptMs),
       },
     ]);
   });

@@ -276,7 +276,7 @@ on conflict (run_id, step_no, fence, kind, n) do nothing;
 -- An attempt that had ended open counts as its agent says after all: its end, outcome, digest and charge
 -- are those of $6, the rest stays. Plan: attempt_log by key.
 update drover.attempt_log as a
-set attempt = ((a.attempt::jsonb - 'c') || jsonb_strip_nulls(jsonb_build_object(
+set attempt = ((a.attempt::jsonb - '{o,c}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
   'e', x.of -> 'e', 'o', x.of -> 'o', 'd', x.of -> 'd', 'c', x.of -> 'c'
 )))::text
 from (

@@ -1,7 +1,7 @@
 /** The text of a page, and what of it is refused. Any page: property/pages.test.ts. */
 import { describe, expect, test } from "vitest";
 import { decodePage, encodePage } from "../../../../server/core/page/codec.ts";
-import { emptyPage } from "../../../../server/core/page/page.ts";
+import { emptyPage, type PageStep } from "../../../../server/core/page/page.ts";
 import { START } from "../../../support/core-world.ts";
 import {
   headOf,
@@ -13,15 +13,37 @@ import {
   stepIn,
 } from "../../../support/hand-made-pages.ts";
 
+const handedOut = (no: number): PageStep => {
+  const { step, ...of } = leasedStep({}, no);
+  return { ...of, step: { ...step, firstReadyAt: START } };
+};
+
+const done = (no: number): PageStep =>
+  pageStepOf(
+    {
+      ...{ no, forward: { kind: "SUCCEEDED" }, fence: 1, attempt: 1, firstReadyAt: START },
+      strategies: [{ planned: 0, changed: false, mark: "MADE" }],
+      result: { fence: 1, kind: "perform", n: 0 },
+    },
+    {
+      attempts: [
+        pageAttemptAt({
+          outcome: { kind: "success", output: { kind: "json", json: '{"ok":true}' } },
+          counted: { policy: null },
+        }),
+      ],
+    },
+  );
+
 describe("the text", () => {
   test("the first line has the format, the number and the head; each other one a step, the last first", () => {
     const page = pageOf(readyStep(), pageStepOf({ no: 3, forward: { kind: "SUCCEEDED" } }));
     expect(encodePage(page).text).toBe(
       [
-        '{"f":1,"n":0,"h":{"of":[1,2,5],"s":{"kind":"RUNNING","deadline":2000000},"v":1,"c":[1,0,1,0,0,0,0,0]},"s":{',
+        '{"f":1,"n":0,"h":{"s":2000000,"v":1,"c":[1,0,1]},"s":{',
         '"3":{"w":"SUCCEEDED"},',
-        '"0":{"w":{"k":"READY","t":"perform","f":1,"a":1,"r":1000000,"w":1300000},"z":[7,900000,30000,10000,null,null,1]}',
-        "}}",
+        '"0":{"w":{"k":"READY","r":1000000,"w":1300000},"z":[7]}',
+        '},"of":[1,2,5]}',
       ].join("\n"),
     );
   });
@@ -31,22 +53,28 @@ describe("the text", () => {
       expect(decodePage(encodePage(page).text).page).toEqual(page);
   });
 
-  test("a chain of three steps that went well needs less than a kilobyte", () => {
-    const done = (no: number) =>
-      pageStepOf(
-        {
-          ...{ no, forward: { kind: "SUCCEEDED" }, fence: 1, attempt: 1, firstReadyAt: START },
-          result: { fence: 1, kind: "perform", n: 0 },
-        },
-        {
-          attempts: [
-            pageAttemptAt({
-              outcome: { kind: "success", output: { kind: "json", json: '{"ok":true}' } },
-            }),
-          ],
-        },
-      );
-    expect(encodePage(pageOf(done(0), done(1), done(2))).text.length).toBeLessThan(1_024);
+  test("a chain of three steps that went well needs less than 700 bytes", () => {
+    const { text } = encodePage(pageOf(done(0), done(1), done(2)));
+    expect(text.length).toBeLessThan(700);
+  });
+
+  test("a lease leaves out what follows from its step and terms; so does its attempt", () => {
+    expect(encodePage(pageOf(handedOut(1))).lines.get(1)).toBe(
+      '{"z":[7],"w":[{"k":"LEASED","p":1,"w":900000,"g":"worker-1",' +
+        '"s":"XlUQEV5VEBFeVRARXlUQEQ","x":"XsTnoF7E56BexOegXsTnoA"}],"r":1000000}',
+    );
+    expect(encodePage(pageOf(done(1))).lines.get(1)).toBe(
+      '{"w":"SUCCEEDED","s":"MADE","f":1,"o":1,"e":[{"e":10,"o":"{\\"ok\\":true}","d":"0W5X",' +
+        '"g":"worker-1","s":"XlUQEV5VEBFeVRARXlUQEQ","x":"XsTnoF7E56BexOegXsTnoA"}],"r":1000000}',
+    );
+  });
+
+  test("of a step that ends, the end of its line and the steps before it stay", () => {
+    const { text } = encodePage(pageOf(done(0), handedOut(1)));
+    const next = encodePage(pageOf(done(0), done(1), handedOut(2))).text;
+    const from = text.indexOf('"g":"worker-1"');
+    expect(from).toBeGreaterThan(0);
+    expect(next.endsWith(text.slice(from))).toBe(true);
   });
 
   test("what is as in a step that was never tried is left out", () => {
