@@ -66,7 +66,7 @@ create function floor_page(done integer) returns text language sql stable as $$
       done + 1, case when done < 3 then format('[%s,0,1]', 3 - done) else '[]' end,
       case when done < 3 then '' else format(',"e":%s', ms) end)
     || (
-      select string_agg(case when place < done then format(E'\n"%s":{"w":"SUCCEEDED","s":"MADE","f":1,"o":1,'
+      select string_agg(case when place < done then format(E'\n"%s":{"w":"SUCCEEDED","f":1,'
           '"e":[{"e":0,"o":"null","d":"%s","g":"chain","s":"%s","x":"%s"}],"r":%s}', place, token, token, token, ms)
         else format(E'\n"%s":{"z":[1],"w":[{"k":"LEASED","p":1,"w":450000,"g":"chain","s":"%s","x":"%s"}],"r":%s}',
           place, token, token, ms)

@@ -161,7 +161,7 @@ create table drover.run_page (
   primary key (run_id, no)
 ) partition by range (run_id);
 create table drover.run_page_default partition of drover.run_page default
-  with (fillfactor = 45, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
+  with (fillfactor = 33, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 4080);
 comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
 comment on column drover.run_page.wake_at is 'When the supervisor looks at the page: may be too early, never too late. Null: nothing of it happens by itself.';
@@ -321,13 +321,13 @@ create table drover.lane (
 -- A task that may run and that no agent has. Derived from its page.
 create table drover.ready (
   run_id uuid not null,
-  step_no integer not null,
-  partition smallint not null,
-  lane integer not null,
-  priority smallint not null,
   ordered_by xid8 not null default pg_current_xact_id(),
-  ordinal integer not null,
   ready_at timestamptz not null,
+  step_no integer not null,
+  lane integer not null,
+  ordinal integer not null,
+  partition smallint not null,
+  priority smallint not null,
   until timestamptz,
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -337,15 +337,15 @@ comment on column drover.ready.lane is 'Negative while the workflow of the run i
 -- A task that an agent has. Derived from its page.
 create table drover.lease (
   run_id uuid not null,
-  step_no integer not null,
-  partition smallint not null,
-  lane integer not null,
-  fence integer not null,
-  session bytea not null,
-  secret bytea not null,
   poll_seq bigint not null,
   granted_at timestamptz not null,
+  step_no integer not null,
+  lane integer not null,
+  fence integer not null,
   heartbeat_ms integer not null,
+  partition smallint not null,
+  session bytea not null,
+  secret bytea not null,
   cancel text not null,
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -1038,7 +1038,8 @@ select
     else x.step ->> 'u'
   end as undo,
   coalesce((x.step #>> '{s,-1,0}')::smallint, 0::smallint) as strategy,
-  coalesce(x.step #>> '{s,-1,2}', x.step ->> 's', 'NONE') as effect,
+  coalesce(x.step #>> '{s,-1,2}', x.step ->> 's', case f.forward when 'SUCCEEDED' then 'MADE' else 'NONE' end)
+    as effect,
   coalesce((x.step ->> 'a')::smallint, (x.step ->> 'f')::smallint, 0::smallint) as tries,
   case m.moving ->> 'k'
     when 'LEASED' then coalesce((m.moving ->> 'f')::integer, n.fence + 1)

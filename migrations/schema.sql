@@ -344,15 +344,15 @@ with (fillfactor=70);
 
 create table drover.lease (
   run_id uuid not null,
-  step_no integer not null,
-  partition smallint not null,
-  lane integer not null,
-  fence integer not null,
-  session bytea not null,
-  secret bytea not null,
   poll_seq bigint not null,
   granted_at timestamp with time zone not null,
+  step_no integer not null,
+  lane integer not null,
+  fence integer not null,
   heartbeat_ms integer not null,
+  partition smallint not null,
+  session bytea not null,
+  secret bytea not null,
   cancel text not null,
   constraint lease_pkey primary key (run_id, step_no)
 )
@@ -465,13 +465,13 @@ with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autov
 
 create table drover.ready (
   run_id uuid not null,
-  step_no integer not null,
-  partition smallint not null,
-  lane integer not null,
-  priority smallint not null,
   ordered_by xid8 default pg_current_xact_id() not null,
-  ordinal integer not null,
   ready_at timestamp with time zone not null,
+  step_no integer not null,
+  lane integer not null,
+  ordinal integer not null,
+  partition smallint not null,
+  priority smallint not null,
   until timestamp with time zone,
   constraint ready_pkey primary key (run_id, step_no)
 )
@@ -810,7 +810,7 @@ create table drover.run_default partition of drover.run default;
 create table drover.run_mark_default partition of drover.run_mark default;
 
 create table drover.run_page_default partition of drover.run_page default
-with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=45, toast_tuple_target=4080);
+with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=33, toast_tuple_target=4080);
 
 create table drover.signal_default partition of drover.signal default;
 
@@ -922,7 +922,11 @@ create view drover.step_view as
             else x.step ->> 'u'::text
         end as undo,
     coalesce((x.step #>> '{s,-1,0}'::text[])::smallint, 0::smallint) as strategy,
-    coalesce(x.step #>> '{s,-1,2}'::text[], x.step ->> 's'::text, 'NONE'::text) as effect,
+    coalesce(x.step #>> '{s,-1,2}'::text[], x.step ->> 's'::text,
+        case f.forward
+            when 'SUCCEEDED'::text then 'MADE'::text
+            else 'NONE'::text
+        end) as effect,
     coalesce((x.step ->> 'a'::text)::smallint, (x.step ->> 'f'::text)::smallint, 0::smallint) as tries,
         case m.moving ->> 'k'::text
             when 'LEASED'::text then coalesce((m.moving ->> 'f'::text)::integer, n.fence + 1)

@@ -1,7 +1,7 @@
 // What people read of a run's state, from the head of its first page.
 import type { Moment } from "../core/attempt.ts";
 import type { RunState } from "../core/model.ts";
-import type { HeadOfRun } from "../core/page/codec.ts";
+import type { HeadOfRun } from "../core/page/head-codec.ts";
 import type { RunRecord } from "./reads.ts";
 
 export type StateOfRecord = Pick<

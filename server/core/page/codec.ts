@@ -18,11 +18,19 @@
 // from then.
 import type { AttemptKind } from "../attempt.ts";
 import type { Items } from "../items.ts";
-import type { Doubt, Parent, ResultRef, Run, RunState, Step, Undo } from "../model.ts";
-import { TIMEOUTS_DEFAULT } from "../plan.ts";
+import type { Doubt, ResultRef, Step, Undo } from "../model.ts";
 import type { EffectMark, Strategy } from "../strategy.ts";
 import { decodeAttempt, encodeAttempt, type RawAttempt } from "./attempt-codec.ts";
-import type { Page, PageHead, PageStep, TaskTerms } from "./page.ts";
+import {
+  decodeHead,
+  decodeOf,
+  encodeHead,
+  encodeOf,
+  type HeadOfRun,
+  type RawHead,
+  type RawOf,
+} from "./head-codec.ts";
+import type { Page, PageStep } from "./page.ts";
 import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.ts";
 import {
   decodeForward,
@@ -32,6 +40,7 @@ import {
   type RawUndo,
   type SideOf,
 } from "./side-codec.ts";
+import { decodeTerms, encodeTerms, type RawTerms } from "./terms-codec.ts";
 import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 /** Of the text; a reader refuses every other one. */
@@ -56,8 +65,7 @@ export function encodePage(page: Page, before: EncodedPage | null = null): Encod
     steps = steps === "" ? `\n"${place}":${line}` : `\n"${place}":${line},${steps}`;
   }
   const { no, head } = page;
-  const of =
-    head === null ? "" : `,"of":[${head.namespaceId},${head.definitionId},${head.priority}]`;
+  const of = head === null ? "" : `,"of":${encodeOf(head)}`;
   const first = `{"f":${PAGE_FORMAT},"n":${no},${head === null ? "" : `"h":${encodeHead(head)},`}"s":{`;
   return { page, lines, text: `${first}${steps}\n}${of}}` };
 }
@@ -114,111 +122,14 @@ type RawPage = { readonly n: number } & (
   | { readonly h: RawHead; readonly of: RawOf }
 );
 
-/** Namespace, definition, priority. */
-type RawOf = readonly [number, number, number];
-type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
-/** What may change while the run goes on. */
-export type HeadOfRun = Omit<PageHead, keyof OfRun>;
-
-function decodeOf([namespaceId, definitionId, priority]: RawOf): OfRun {
-  return { namespaceId, definitionId, priority };
-}
-
-interface RawHead {
-  /** The deadline of a run that is RUNNING and has one; else the state. */
-  readonly s: RunState | number;
-  readonly v: number;
-  /**
-   * Steps left, always steps left, moving, asking, undos left, undone, warnings, escalations; zeros
-   * at the end are left out.
-   */
-  readonly c: readonly number[];
-  /** Past its pivot. */
-  readonly p?: 1;
-  /** It has a concurrency key. */
-  readonly k?: 1;
-  readonly pa?: Parent;
-  readonly e?: number;
-  readonly cn?: string;
-  /** It has more pages. */
-  readonly m?: 1;
-}
-
-const HEAD_KEYS = new Set<string>([
-  "s",
-  "v",
-  "c",
-  "p",
-  "k",
-  "pa",
-  "e",
-  "cn",
-  "m",
-] satisfies (keyof RawHead)[]);
-
-function encodeHead({ run, endedAt, cancelNote, hasMore, unknown }: HeadOfRun): string {
-  const { stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations } = run;
-  const counts = [stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations];
-  return (
-    `{"s":${encodeState(run.state)},"v":${run.version},"c":${encodeTuple(counts, NO_COUNTS)}` +
-    `${run.pivoted ? ',"p":1' : ""}` +
-    `${run.keyed ? ',"k":1' : ""}${run.parent ? `,"pa":${JSON.stringify(run.parent)}` : ""}` +
-    `${endedAt === null ? "" : `,"e":${endedAt}`}` +
-    `${cancelNote === null ? "" : `,"cn":${JSON.stringify(cancelNote)}`}` +
-    `${hasMore ? ',"m":1' : ""}${encodeUnknown(unknown)}}`
-  );
-}
-
-const NO_COUNTS: readonly number[] = Object.freeze(Array<number>(8).fill(0));
-
-/** Values at the end that are as usual are left out. */
-function encodeTuple(
-  values: readonly (number | null)[],
-  usual: readonly (number | null)[],
-): string {
-  const last = values.findLastIndex((value, at) => value !== usual[at]);
-  return `[${values
-    .slice(0, last + 1)
-    .map(String)
-    .join(",")}]`;
-}
-
-function encodeState(state: RunState): string {
-  return state.kind === "RUNNING" && state.deadline !== null
-    ? String(state.deadline)
-    : JSON.stringify(state);
-}
-
-function decodeState(raw: RunState | number): RunState {
-  return typeof raw === "number" ? { kind: "RUNNING", deadline: raw } : raw;
-}
-
-function decodeHead(raw: RawHead): HeadOfRun {
-  const [stepsLeft = 0, finallyLeft = 0, moving = 0, asking = 0, ...others] = raw.c;
-  const [undosLeft = 0, undone = 0, warnings = 0, escalations = 0] = others;
-  const run: Run = {
-    state: decodeState(raw.s),
-    version: raw.v,
-    ...{ stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings },
-    pivoted: raw.p === 1,
-    keyed: raw.k === 1,
-    parent: raw.pa ?? null,
-    escalations,
-  };
-  return {
-    run,
-    endedAt: raw.e ?? null,
-    cancelNote: raw.cn ?? null,
-    hasMore: raw.m === 1,
-    ...unknownOf(raw, HEAD_KEYS),
-  };
-}
-
 /** A step as its line says it. Whatever is left out is as in a step that was never tried. */
 interface RawStep {
   readonly w: RawForward;
   readonly u?: RawUndo;
-  /** Strategies; the mark alone, where there is one, as planned first and not changed. */
+  /**
+   * Strategies; the mark alone, where there is one, as planned first and not changed. Left out: its
+   * mark is the usual one.
+   */
   readonly s?: EffectMark | readonly RawStrategy[];
   readonly f?: number;
   /** Left out: as the fence. */
@@ -229,7 +140,10 @@ interface RawStep {
   readonly v?: number;
   readonly r?: number;
   readonly q?: number;
-  /** Fence, kind, number of the attempt with its output; the fence alone, of a first perform. */
+  /**
+   * Fence, kind, number of the attempt with its output; the fence alone, where it is a perform; 0:
+   * none. Left out: the last perform, of a step that has succeeded, else none.
+   */
   readonly o?: number | readonly [number, AttemptKind, number];
   readonly i?: Items;
   readonly z?: RawTerms;
@@ -241,11 +155,6 @@ interface RawStep {
 
 /** The plan's number, whether a person changed its input, the mark. */
 type RawStrategy = readonly [number, 0 | 1, EffectMark];
-/** Lane, slow, plain, attempt, heartbeat, cancel, stall; as usual, where the end is left out. */
-type RawTerms = readonly [
-  ...[lane: number, slow?: number | null, plain?: 0 | 1],
-  ...[attempt?: number, heartbeat?: number, cancel?: number, stall?: number | null],
-];
 
 const STEP_KEYS = new Set<string>([
   "w",
@@ -275,7 +184,7 @@ function encodeStep(of: PageStep): string {
   const isLeased = step.forward.kind === "LEASED" || step.undo.kind === "LEASED";
   const sides = encodeSides(step, side);
   let text = isLeased ? "" : sides;
-  text += encodeStrategies(step.strategies);
+  text += encodeStrategies(step);
   if (step.fence !== 0) text += `,"f":${step.fence}`;
   if (step.attempt !== step.fence) text += `,"a":${step.attempt}`;
   if (step.lost !== 0) text += `,"l":${step.lost}`;
@@ -283,7 +192,7 @@ function encodeStep(of: PageStep): string {
   if (step.doubt !== null) text += `,"d":${JSON.stringify(step.doubt)}`;
   if (step.verifies !== 0) text += `,"v":${step.verifies}`;
   if (step.settleUntil !== null) text += `,"q":${step.settleUntil - since}`;
-  if (step.result !== null) text += `,"o":${encodeResult(step.result)}`;
+  text += encodeResult(step);
   if (step.items !== null) text += `,"i":${JSON.stringify(step.items)}`;
   if (terms !== null) text += `,"z":${encodeTerms(terms)}`;
   if (progress !== null) text += `,"p":${JSON.stringify(progress)}`;
@@ -313,7 +222,7 @@ function decodeStep(no: number, raw: RawStep): PageStep {
     no,
     forward: decodeForward(raw.w, side),
     undo: raw.u === undefined ? NO_UNDO : decodeUndo(raw.u, side),
-    strategies: decodeStrategies(raw.s),
+    strategies: decodeStrategies(raw),
     fence,
     attempt,
     lost: raw.l ?? 0,
@@ -322,7 +231,7 @@ function decodeStep(no: number, raw: RawStep): PageStep {
     verifies: raw.v ?? 0,
     firstReadyAt: raw.r ?? null,
     settleUntil: raw.q === undefined ? null : since + raw.q,
-    result: raw.o === undefined ? null : decodeResult(raw.o),
+    result: decodeResult(raw),
     items: raw.i ?? null,
   };
   return {
@@ -338,22 +247,29 @@ function decodeStep(no: number, raw: RawStep): PageStep {
 
 const NO_UNDO: Undo = Object.freeze({ kind: "NONE" });
 const NO_TRIES: readonly number[] = Object.freeze([]);
-const PLANNED: readonly Strategy[] = Object.freeze([
-  Object.freeze({ planned: 0, changed: false, mark: "NONE" } as const),
-]);
+const NOT_TRIED: readonly Strategy[] = [plannedFirst("NONE")];
+const SUCCEEDED: readonly Strategy[] = [plannedFirst("MADE")];
 
-function encodeStrategies(strategies: readonly Strategy[]): string {
+function plannedFirst(mark: EffectMark): Strategy {
+  return Object.freeze({ planned: 0, changed: false, mark });
+}
+
+/** What a step that has succeeded left behind, and what any other one has not yet. */
+function usualStrategies(hasSucceeded: boolean): readonly Strategy[] {
+  return hasSucceeded ? SUCCEEDED : NOT_TRIED;
+}
+
+function encodeStrategies({ forward, strategies }: Step): string {
   const [first] = strategies;
   const isFirst = strategies.length === 1 && first?.planned === 0 && !first.changed;
   if (!isFirst) return `,"s":${JSON.stringify(strategies.map(rawStrategy))}`;
-  return first.mark === "NONE" ? "" : `,"s":"${first.mark}"`;
+  const [usual] = usualStrategies(forward.kind === "SUCCEEDED");
+  return first.mark === usual?.mark ? "" : `,"s":"${first.mark}"`;
 }
 
-function decodeStrategies(raw: RawStep["s"]): readonly Strategy[] {
-  if (raw === undefined) return PLANNED;
-  return typeof raw === "string"
-    ? [{ planned: 0, changed: false, mark: raw }]
-    : raw.map(strategyOf);
+function decodeStrategies({ w, s }: RawStep): readonly Strategy[] {
+  if (s === undefined) return usualStrategies(w === "SUCCEEDED");
+  return typeof s === "string" ? [plannedFirst(s)] : s.map(strategyOf);
 }
 
 function rawStrategy({ planned, changed, mark }: Strategy): RawStrategy {
@@ -364,32 +280,16 @@ function strategyOf([planned, changed, mark]: RawStrategy): Strategy {
   return { planned, changed: changed === 1, mark };
 }
 
-function encodeResult({ fence, kind, n }: ResultRef): string {
-  return kind === "perform" && n === 0 ? String(fence) : `[${fence},"${kind}",${n}]`;
+function encodeResult({ forward, fence, result }: Step): string {
+  const usual = forward.kind === "SUCCEEDED" ? fence : 0;
+  if (result !== null && !(result.kind === "perform" && result.n === 0 && result.fence > 0))
+    return `,"o":[${result.fence},"${result.kind}",${result.n}]`;
+  const of = result?.fence ?? 0;
+  return of === usual ? "" : `,"o":${of}`;
 }
 
-function decodeResult(raw: NonNullable<RawStep["o"]>): ResultRef {
-  const [fence, kind, n] = typeof raw === "number" ? ([raw, "perform", 0] as const) : raw;
+function decodeResult({ w, f = 0, o = w === "SUCCEEDED" ? f : 0 }: RawStep): ResultRef | null {
+  if (o === 0) return null;
+  const [fence, kind, n] = typeof o === "number" ? ([o, "perform", 0] as const) : o;
   return { fence, kind, n };
-}
-
-const USUAL_TERMS = Object.freeze([
-  ...[null, null, 1, TIMEOUTS_DEFAULT.attemptMs, TIMEOUTS_DEFAULT.heartbeatMs],
-  ...[TIMEOUTS_DEFAULT.cancelMs, TIMEOUTS_DEFAULT.stallMs],
-]);
-
-function encodeTerms(terms: TaskTerms): string {
-  const { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain } = terms;
-  return encodeTuple(
-    [lane, slowAfterMs, plain ? 1 : 0, attemptMs, heartbeatMs, cancelMs, stallMs],
-    USUAL_TERMS,
-  );
-}
-
-function decodeTerms(raw: RawTerms): TaskTerms {
-  const [lane, slowAfterMs = null, plain = 1, ...times] = raw;
-  const usual = TIMEOUTS_DEFAULT;
-  const [attemptMs = usual.attemptMs, heartbeatMs = usual.heartbeatMs, ...others] = times;
-  const [cancelMs = usual.cancelMs, stallMs = usual.stallMs] = others;
-  return { lane, attemptMs, heartbeatMs, cancelMs, stallMs, slowAfterMs, plain: plain === 1 };
 }

@@ -1,7 +1,8 @@
 // Pages as plain reads find them, with what has no room in them: attempts in the log, and payloads
 // that have rows of their own. No locks.
 
-import { decodePage, decodePageHead, type HeadOfRun } from "../../core/page/codec.ts";
+import { decodePage, decodePageHead } from "../../core/page/codec.ts";
+import type { HeadOfRun } from "../../core/page/head-codec.ts";
 import type { PageAttempt, PageStep } from "../../core/page/page.ts";
 import { attemptRecord, payloadKeyOf } from "../page-reads.ts";
 import type { AttemptRecord } from "../reads.ts";

@@ -234,6 +234,7 @@ describe("step_view", () => {
       item: null,
       tries: 2,
       undo: "NONE",
+      effect: "NONE",
       ...shown,
     });
     expect(others).toEqual([]);

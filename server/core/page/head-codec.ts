@@ -1,0 +1,98 @@
+// The head of a run within its first page: what changes in the first line of the text, what stays
+// in the last one (codec.ts).
+import type { Parent, Run, RunState } from "../model.ts";
+import type { PageHead } from "./page.ts";
+import { encodeShort } from "./short-list.ts";
+import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
+
+/** Namespace, definition, priority. */
+export type RawOf = readonly [number, number, number];
+export type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
+/** What may change while the run goes on. */
+export type HeadOfRun = Omit<PageHead, keyof OfRun>;
+
+export function decodeOf([namespaceId, definitionId, priority]: RawOf): OfRun {
+  return { namespaceId, definitionId, priority };
+}
+
+export function encodeOf({ namespaceId, definitionId, priority }: OfRun): string {
+  return `[${namespaceId},${definitionId},${priority}]`;
+}
+
+export interface RawHead {
+  /** The deadline of a run that is RUNNING and has one; else the state. */
+  readonly s: RunState | number;
+  readonly v: number;
+  /**
+   * Steps left, always steps left, moving, asking, undos left, undone, warnings, escalations; zeros
+   * at the end are left out.
+   */
+  readonly c: readonly number[];
+  /** Past its pivot. */
+  readonly p?: 1;
+  /** It has a concurrency key. */
+  readonly k?: 1;
+  readonly pa?: Parent;
+  readonly e?: number;
+  readonly cn?: string;
+  /** It has more pages. */
+  readonly m?: 1;
+}
+
+const HEAD_KEYS = new Set<string>([
+  "s",
+  "v",
+  "c",
+  "p",
+  "k",
+  "pa",
+  "e",
+  "cn",
+  "m",
+] satisfies (keyof RawHead)[]);
+
+export function encodeHead({ run, endedAt, cancelNote, hasMore, unknown }: HeadOfRun): string {
+  const { stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations } = run;
+  const counts = [stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings, escalations];
+  return (
+    `{"s":${encodeState(run.state)},"v":${run.version},"c":${encodeShort(counts, NO_COUNTS)}` +
+    `${run.pivoted ? ',"p":1' : ""}` +
+    `${run.keyed ? ',"k":1' : ""}${run.parent ? `,"pa":${JSON.stringify(run.parent)}` : ""}` +
+    `${endedAt === null ? "" : `,"e":${endedAt}`}` +
+    `${cancelNote === null ? "" : `,"cn":${JSON.stringify(cancelNote)}`}` +
+    `${hasMore ? ',"m":1' : ""}${encodeUnknown(unknown)}}`
+  );
+}
+
+const NO_COUNTS: readonly number[] = Object.freeze(Array<number>(8).fill(0));
+
+function encodeState(state: RunState): string {
+  return state.kind === "RUNNING" && state.deadline !== null
+    ? String(state.deadline)
+    : JSON.stringify(state);
+}
+
+function decodeState(raw: RunState | number): RunState {
+  return typeof raw === "number" ? { kind: "RUNNING", deadline: raw } : raw;
+}
+
+export function decodeHead(raw: RawHead): HeadOfRun {
+  const [stepsLeft = 0, finallyLeft = 0, moving = 0, asking = 0, ...others] = raw.c;
+  const [undosLeft = 0, undone = 0, warnings = 0, escalations = 0] = others;
+  const run: Run = {
+    state: decodeState(raw.s),
+    version: raw.v,
+    ...{ stepsLeft, finallyLeft, moving, asking, undosLeft, undone, warnings },
+    pivoted: raw.p === 1,
+    keyed: raw.k === 1,
+    parent: raw.pa ?? null,
+    escalations,
+  };
+  return {
+    run,
+    endedAt: raw.e ?? null,
+    cancelNote: raw.cn ?? null,
+    hasMore: raw.m === 1,
+    ...unknownOf(raw, HEAD_KEYS),
+  };
+}
