@@ -1,35 +1,56 @@
 // Random values and digests within a page: the rules have them in hex, a page in base64url, which
-// takes two thirds of it. What is no hex stands behind a colon, as it is.
+// takes two thirds of it. What is no hex stands behind a colon, as it is. Each write of a page has
+// a few of them, so tables say what there is to compute.
+//
+// Three digits of hex are 12 bits, and so are two of base64.
 
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-const HEX = /^(?:[0-9a-f]{2})+$/;
+const HEX = "0123456789abcdef";
+const BASE64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const TWELVE_BITS = Array.from({ length: 1 << 12 }, (_, bits) => bits);
 
-/** Three digits of hex are 12 bits, and so are two of base64. */
-const PAIRS: readonly string[] = Array.from(
-  { length: 1 << 12 },
-  (_, bits) => DIGITS.charAt(bits >> 6) + DIGITS.charAt(bits & 63),
-);
+const BASE64_OF = TWELVE_BITS.map((bits) => BASE64.charAt(bits >> 6) + BASE64.charAt(bits & 63));
+const HEX_OF = TWELVE_BITS.map((bits) => bits.toString(16).padStart(3, "0"));
+const HEX_VALUES = valuesOf(HEX);
+const BASE64_VALUES = valuesOf(BASE64);
+
+/** By code of a character: its place among the digits; -1: it is none. */
+function valuesOf(digits: string): Int8Array {
+  const values = new Int8Array(128).fill(-1);
+  for (let at = 0; at < digits.length; at++) values[digits.charCodeAt(at)] = at;
+  return values;
+}
 
 /** As JSON. */
 export function encodeHex(hex: string): string {
-  if (!HEX.test(hex)) return JSON.stringify(`:${hex}`);
-  let text = "";
-  for (let at = 0; at < hex.length; at += 3) {
-    const digits = hex.slice(at, at + 3);
-    // The last ones may be fewer; zeros fill them up, and base64 leaves out what is of those alone.
-    const pair = PAIRS[Number.parseInt(digits.padEnd(3, "0"), 16)] ?? "";
-    text += digits.length === 1 ? pair.charAt(0) : pair;
+  const { length } = hex;
+  let text = '"';
+  let all = length > 0 && length % 2 === 0 ? 0 : -1;
+  for (let at = 0; at < length; at += 3) {
+    // Zeros stand for what the last ones lack.
+    const bits =
+      (valueAt(hex, at) << 8) |
+      (at + 1 < length ? valueAt(hex, at + 1) << 4 : 0) |
+      (at + 2 < length ? valueAt(hex, at + 2) : 0);
+    all |= bits;
+    text += BASE64_OF[bits];
   }
-  return `"${text}"`;
+  if (all < 0) return JSON.stringify(`:${hex}`);
+  // Of one digit alone the second one of base64 says nothing.
+  return length % 3 === 1 ? `${text.slice(0, -1)}"` : `${text}"`;
+}
+
+/** Less than 0: it is no hex. */
+function valueAt(hex: string, at: number): number {
+  return HEX_VALUES[hex.charCodeAt(at)] ?? -1;
 }
 
 export function decodeHex(text: string): string {
   if (text.startsWith(":")) return text.slice(1);
   let hex = "";
   for (let at = 0; at < text.length; at += 2) {
-    const low = at + 1 < text.length ? DIGITS.indexOf(text.charAt(at + 1)) : 0;
-    const bits = (DIGITS.indexOf(text.charAt(at)) << 6) | low;
-    hex += bits.toString(16).padStart(3, "0");
+    const high = BASE64_VALUES[text.charCodeAt(at)] ?? 0;
+    const low = at + 1 < text.length ? (BASE64_VALUES[text.charCodeAt(at + 1)] ?? 0) : 0;
+    hex += HEX_OF[(high << 6) | low];
   }
   return hex.slice(0, Math.floor((text.length * 6) / 8) * 2);
 }

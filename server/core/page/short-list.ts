@@ -4,9 +4,9 @@ type Values = readonly (number | null)[];
 
 /** Values at the end that are as usual are left out. */
 export function encodeShort(values: Values, usual: Values): string {
-  const last = values.findLastIndex((value, at) => value !== usual[at]);
-  return `[${values
-    .slice(0, last + 1)
-    .map(String)
-    .join(",")}]`;
+  let end = values.length;
+  while (end > 0 && values[end - 1] === usual[end - 1]) end--;
+  let text = "";
+  for (let at = 0; at < end; at++) text += at === 0 ? values[at] : `,${values[at]}`;
+  return `[${text}]`;
 }
