@@ -28,10 +28,12 @@ export async function copyRun(db: pg.Client, copies: Copies): Promise<void> {
     [copies.count, copies.of],
   );
   await db.query(
-    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_beat_at)
-     select sha256(n::text::bytea), 1, 'copied', '1', now()
+    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_beat_at,
+       heartbeat_ms)
+     select sha256(n::text::bytea), 1, 'copied', '1', now(),
+       (select min(l.heartbeat_ms) from drover.lease as l where l.run_id = $2)
      from generate_series(0, $1::integer) as n on conflict do nothing`,
-    [Math.ceil(copies.count / copies.leasesOfSession)],
+    [Math.ceil(copies.count / copies.leasesOfSession), copies.of],
   );
   // At once: a lease without its page is an error.
   await db.query("begin");

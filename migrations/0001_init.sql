@@ -459,16 +459,23 @@ comment on column drover.intervention.step_no is '-1: about the run.';
 -- ---------------------------------------------------------------------------------------------------
 
 -- One start of an agent, by which its leases live: when it was last heard of. It has a row from its first
--- task on; no heartbeat has come before last_beat_at is set.
+-- task on; no heartbeat has come before last_beat_at is set. Supervisors read the leases of sessions that
+-- have been silent for heartbeat_ms: it may be too short, and is never too long.
 create table drover.agent_session (
   session bytea primary key,
   namespace_id integer not null,
   agent_id text not null,
   agent_version text not null,
   started_at timestamptz not null default now(),
-  last_beat_at timestamptz
+  last_beat_at timestamptz,
+  heartbeat_ms integer,
+  idle_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
+-- No heartbeat changes it, so that heartbeats stay HOT.
+create index agent_session_watched on drover.agent_session (heartbeat_ms) where heartbeat_ms is not null;
+comment on column drover.agent_session.heartbeat_ms is 'The shortest heartbeat timeout of the leases it was granted; null: it holds none.';
+comment on column drover.agent_session.idle_at is 'When it was found to hold nothing; the next lease clears it.';
 
 -- One row for each agent session, written by the server that it calls, every 20 seconds at most; gone when
 -- it has not called for 10 minutes and holds nothing.

@@ -135,6 +135,8 @@ create table drover.agent_session (
   agent_version text not null,
   started_at timestamp with time zone default now() not null,
   last_beat_at timestamp with time zone,
+  heartbeat_ms integer,
+  idle_at timestamp with time zone,
   constraint agent_session_pkey primary key (session)
 )
 with (autovacuum_vacuum_cost_delay=0, autovacuum_vacuum_scale_factor=0.01, autovacuum_vacuum_threshold=1000, fillfactor=50);
@@ -822,6 +824,7 @@ create table drover.step_override_default partition of drover.step_override defa
 
 create index agent_by_name on drover.agent using btree (namespace_id, agent_id, session);
 create index agent_silent on drover.agent using btree (silent_since) where (silent_since is not null);
+create index agent_session_watched on drover.agent_session using btree (heartbeat_ms) where (heartbeat_ms is not null);
 create index definition_workflow on drover.definition using btree (namespace_id, (((body)::jsonb ->> 'workflow'::text)), id);
 create index delivery_by_namespace on drover.delivery using btree (namespace_id, created_at, id);
 create index delivery_cause on drover.delivery using btree (namespace_id, hook, kind, cause, created_at);
@@ -1233,6 +1236,8 @@ comment on column drover.agent.server is 'The address of the server that it call
 comment on column drover.agent.succeeded_at is 'When a success that it reported was last taken.';
 comment on column drover.agent.called_at is 'When it last called; a poll that is parked since counts for seen_at alone.';
 comment on column drover.agent.silent_since is 'It lost a lease for silence, or its connection, and has not called since; null: it has not.';
+comment on column drover.agent_session.heartbeat_ms is 'The shortest heartbeat timeout of the leases it was granted; null: it holds none.';
+comment on column drover.agent_session.idle_at is 'When it was found to hold nothing; the next lease clears it.';
 comment on column drover.api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
 comment on column drover.api_token.namespace_id is 'null: it is for every namespace.';
 comment on column drover.api_token.queues is 'Those that an agent may poll with it; empty: all.';

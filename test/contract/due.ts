@@ -113,6 +113,22 @@ export function describeDue(opened: Opened): void {
       ]);
     });
 
+    test("the shorter timeout counts, whichever lease the session was granted first", async () => {
+      const { store } = opened();
+      const partition = ownPartition();
+      const silent: string[] = [];
+      const grant = async (session: string, step: object) => {
+        const run = await schedule(store, workflow({ a: step }), { partition });
+        await claimOne(store, run, { session });
+        if (step === SILENT_AT_ONCE) silent.push(run.ref.runId);
+      };
+      const [one, two] = [newSession(), newSession()];
+      for (const step of [{}, SILENT_AT_ONCE]) await grant(one, step);
+      for (const step of [SILENT_AT_ONCE, {}]) await grant(two, step);
+      const { due } = await store.dueRows([partition], 10, since(partition, 0));
+      expect(due.map(({ runId }) => runId).sort()).toEqual(silent.sort());
+    });
+
     test("a heartbeat puts it off, and moves no page", async () => {
       const partition = ownPartition();
       const { store, run, granted } = await leased({}, partition);

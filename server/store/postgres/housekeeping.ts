@@ -9,6 +9,10 @@ import type { Query } from "./transaction.ts";
 
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 const LANES_MAX = 500;
+/** A session that holds nothing is watched for so long after its last heartbeat. */
+const SESSION_IDLE_MS = 60_000;
+/** No transaction that grants leases lives half as long: each of its statements has 2 s. */
+const GRANT_MS_MAX = 10_000;
 
 export type ForgetOld = (
   rowsMax: number,
@@ -46,6 +50,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       whole("restamp_ready", () => restampReady(rowsMax)),
       ["forget_keys", () => forgetKeys(rowsMax)],
       ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredKeptMs)],
+      bounded("release_sessions", SESSION_IDLE_MS, GRANT_MS_MAX),
       bounded("forget_sessions", times.sessionKeptMs),
       bounded("forget_agents", times.sessionKeptMs),
       bounded("forget_lane_pollers", times.pollerKeptMs),

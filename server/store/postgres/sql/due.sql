@@ -146,21 +146,16 @@ from waiting as w;
 -- Leases of partitions ($1) whose session has been silent for longer than they allow, or will have been
 -- within $4 milliseconds (null: at any time), counted from $2 at the earliest; up to $3, earliest first.
 -- An agent that has heard that it should stop is watched by the time that it has for that.
--- A session that has sent a heartbeat within the shortest time that a lease of it allows costs one probe.
--- Plan: agent_session; lease_session, one probe a session.
+-- No lease is read of a session that holds none, or has sent a heartbeat within its shortest timeout.
+-- Plan: agent_session_watched; lease_session, one probe a session that is silent.
 select l.run_id, l.partition, l.step_no, l.fence, x.silent_at, now() as now
 from drover.agent_session as s
 cross join lateral (
-  select l.heartbeat_ms
-  from drover.lease as l
-  where l.session = s.session
-  order by l.heartbeat_ms
-  limit 1
-) as least
-cross join lateral (
   select x.*
   from drover.lease as x
-  where x.session = s.session
+  where x.session = s.session and x.heartbeat_ms <= coalesce(
+    extract(epoch from now() - s.last_beat_at) * 1000 + coalesce($4::integer, 2000000000), 2147483647
+  )::bigint
   offset 0
 ) as l
 join unnest($1::smallint[], $2::float8[]) as m (partition, since) on m.partition = l.partition
@@ -168,8 +163,10 @@ cross join lateral (
   select greatest(l.granted_at, s.last_beat_at, to_timestamp(m.since / 1e3::float8))
     + l.heartbeat_ms * interval '1 millisecond' as silent_at
 ) as x
-where l.cancel <> 'heard' and coalesce(s.last_beat_at, '-infinity') + least.heartbeat_ms * interval '1 millisecond'
+where s.heartbeat_ms is not null
+  and coalesce(s.last_beat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
     <= now() + coalesce($4::integer, 2000000000) * interval '1 millisecond'
+  and l.cancel <> 'heard'
   and x.silent_at <= now() + coalesce($4::integer, 2000000000) * interval '1 millisecond'
 order by x.silent_at
 limit $3::integer;

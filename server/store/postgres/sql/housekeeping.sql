@@ -1,20 +1,48 @@
 -- What nobody will ask for again, in small batches, each of which says whether there may be more.
 -- Everything of a run goes with its range instead.
 
+-- name: release_sessions
+-- Sessions that hold nothing and have been silent for $2 milliseconds are watched no longer, in two steps.
+-- A transaction that is under way may grant a lease without writing the session's row, which says already
+-- that it is watched; so at first the row says that the session was found idle, which every later grant
+-- clears (insert_leases). After $3 milliseconds no earlier transaction is left, and its lease would be seen.
+-- Rows that somebody holds are left for the next time.
+-- Plan: agent_session_watched; lease_session, one probe a session that is silent.
+with idle as materialized (
+  select o.session
+  from drover.agent_session as o
+  left join lateral (
+    select true as holds from drover.lease as l where l.session = o.session limit 1
+  ) as h on true
+  where o.heartbeat_ms is not null
+    and coalesce(o.last_beat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
+    and (o.idle_at is null or o.idle_at < now() - $3::bigint * interval '1 millisecond')
+    and h.holds is null
+  limit $1::integer
+  for no key update of o skip locked
+),
+released as (
+  update drover.agent_session as s
+  set heartbeat_ms = case when s.idle_at is null then s.heartbeat_ms end,
+    idle_at = coalesce(s.idle_at, now())
+  where s.session in (select i.session from idle as i)
+  returning 1
+)
+select count(*) = $1::integer as more from released;
+
 -- name: forget_sessions
--- Sessions that hold nothing and have been silent for $2 milliseconds. Plan: lease_session, one probe a
--- session.
-with gone as (
+-- Sessions that are not watched (release_sessions) and have been silent for $2 milliseconds.
+with old as materialized (
+  select o.session
+  from drover.agent_session as o
+  where o.heartbeat_ms is null
+    and coalesce(o.last_beat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
+  limit $1::integer
+  for update skip locked
+),
+gone as (
   delete from drover.agent_session as s
-  where s.session in (
-    select o.session
-    from drover.agent_session as o
-    left join lateral (
-      select true as holds from drover.lease as l where l.session = o.session limit 1
-    ) as h on true
-    where o.last_beat_at < now() - $2::bigint * interval '1 millisecond' and h.holds is null
-    limit $1::integer
-  )
+  where s.session in (select o.session from old as o)
   returning 1
 )
 select count(*) = $1::integer as more from gone;

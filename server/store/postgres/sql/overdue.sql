@@ -42,31 +42,25 @@ from mine as m cross join late cross join lateral (
 -- name: late_leases
 -- The same of leases whose session has been silent for longer than they allow, by partition. Silence counts
 -- only since somebody could have heard: from the take-over of the partition, and the start of the database.
--- A session that has beaten within the shortest time of its leases costs one probe.
--- Plan: lease_session, partition_lease by key.
+-- No lease is read of a session that holds none, or has sent a heartbeat within its shortest timeout.
+-- Plan: agent_session_watched, lease_session, partition_lease by key.
 select x.partition, least(count(*), $3::integer)::integer as rows, min(x.silent_at) as oldest_at
 from (
   select l.partition, greatest(l.granted_at, s.last_beat_at, w.taken_at, pg_postmaster_start_time())
     + l.heartbeat_ms * interval '1 millisecond' as silent_at
   from drover.agent_session as s
   cross join lateral (
-    select z.heartbeat_ms
-    from drover.lease as z
-    where z.session = s.session
-    order by z.heartbeat_ms
-    limit 1
-  ) as least
-  cross join lateral (
     select y.*
     from drover.lease as y
-    where y.session = s.session
+    where y.session = s.session and y.heartbeat_ms
+      <= coalesce(extract(epoch from now() - s.last_beat_at) * 1000 - $2::bigint, 2147483647)::bigint
     offset 0
   ) as l
   left join lateral (
     select p.taken_at from drover.partition_lease as p where p.partition = l.partition limit 1
   ) as w on true
-  where l.partition = any ($1::smallint[]) and l.cancel <> 'heard'
-    and coalesce(s.last_beat_at, '-infinity') + least.heartbeat_ms * interval '1 millisecond'
+  where s.heartbeat_ms is not null and l.partition = any ($1::smallint[]) and l.cancel <> 'heard'
+    and coalesce(s.last_beat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
       < now() - $2::bigint * interval '1 millisecond'
 ) as x
 where x.silent_at < now() - $2::bigint * interval '1 millisecond'

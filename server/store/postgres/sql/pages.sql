@@ -198,18 +198,24 @@ with made as (
 select distinct m.lane from made as m where m.lane > 0;
 
 -- name: insert_leases
--- With a row for a session that holds a task and was never heard of: sessions are watched.
+-- With a row for a session that holds a task and was never heard of: sessions are watched. One that has a
+-- row is written only if it was found idle, or to lower the time by which it is watched (release_sessions).
 -- Plan: lane, agent_session by key.
 with watched as (
-  insert into drover.agent_session (session, namespace_id, agent_id, agent_version)
-  select distinct on (u.session) decode(u.session, 'hex'), l.namespace_id, u.agent_id, ''
-  from unnest($4::integer[], $6::text[], $11::text[]) as u (lane, session, agent_id)
+  insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, heartbeat_ms)
+  select distinct on (u.session) decode(u.session, 'hex'), l.namespace_id, u.agent_id, '', u.heartbeat_ms
+  from unnest($4::integer[], $6::text[], $10::integer[], $11::text[])
+    as u (lane, session, heartbeat_ms, agent_id)
   join drover.lane as l on l.id = u.lane
-  where not exists (
-    select from drover.agent_session as s where s.session = decode(u.session, 'hex')
-  )
-  order by u.session
-  on conflict (session) do nothing
+  where (
+    select x.heartbeat_ms <= u.heartbeat_ms and x.idle_at is null
+    from drover.agent_session as x
+    where x.session = decode(u.session, 'hex')
+  ) is not true
+  order by u.session, u.heartbeat_ms
+  on conflict (session) do update
+    set heartbeat_ms = least(s.heartbeat_ms, excluded.heartbeat_ms), idle_at = null
+    where s.idle_at is not null or s.heartbeat_ms is null or s.heartbeat_ms > excluded.heartbeat_ms
 )
 insert into drover.lease (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at,
   heartbeat_ms, cancel)
