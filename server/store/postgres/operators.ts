@@ -209,11 +209,9 @@ async function listInterventions(
     after && rules.code(after.rule),
     after?.n,
     page.limit,
+    runId,
   ];
-  const rows =
-    runId === null
-      ? await query<ListedRow>("list_interventions", asked)
-      : await query<ListedRow>("list_run_interventions", [...asked, runId]);
+  const rows = await query<ListedRow>("list_interventions", asked);
   const stepIn = stepFinder();
   return rows.map((row) => {
     const of = stepIn(row.page, row.step_no);

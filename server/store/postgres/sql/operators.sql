@@ -143,63 +143,43 @@ order by n.started_at, n.id
 limit $2::integer;
 
 -- name: list_interventions
--- Of these rules ($2), newest first, behind a place ($5 to $10): the newest of each rule, by the index
--- that each range of runs has, and of those the newest. With the page of the step, and the attempts of that
--- fence that are in it no more. Plan: run_page, attempt_log by key.
-select i.*, r.workflow, r.definition_id, a.page, a.logged
-from unnest($2::smallint[]) as u (of_rule)
-cross join lateral (
-  select x.run_id, x.step_no, x.fence, x.rule, x.n, x.saw, x.did, x.due_at, x.acted_at, x.node,
-    x.partition, x.epoch
-  from drover.intervention as x
-  where x.namespace_id = $1::integer and x.rule = u.of_rule
-    and x.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
-    and x.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
-    and x.acted_at <= coalesce(to_timestamp($5::bigint / 1e3::float8), 'infinity')
-    and ($5::bigint is null or (x.acted_at, x.run_id, x.step_no, x.fence, x.rule, x.n)
+-- Of these rules ($2), newest first, behind a place ($5 to $10). Without a run ($12): the newest of each
+-- rule, by the index that each range of runs has, and of those the newest; else those of the run. With the
+-- page of the step, and the attempts of that fence that are in it no more.
+-- Plan: intervention by the run's key; run_page, attempt_log by key.
+with found as (
+  select x.*
+  from unnest($2::smallint[]) as u (of_rule)
+  cross join lateral (
+    select i.*
+    from drover.intervention as i
+    where i.namespace_id = $1::integer and i.rule = u.of_rule
+      and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
+      and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
+      and i.acted_at <= coalesce(to_timestamp($5::bigint / 1e3::float8), 'infinity')
+      and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
+        < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+    order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.n desc
+    limit $11::integer
+  ) as x
+  where $12::uuid is null
+  union all
+  select i.*
+  from drover.intervention as i
+  where i.run_id = $12::uuid and i.namespace_id = $1::integer and i.rule = any ($2::smallint[])
+    and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
+    and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
+    and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
       < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
-  order by x.acted_at desc, x.run_id desc, x.step_no desc, x.fence desc, x.n desc
-  limit $11::integer
-) as i
-join drover.run as r on r.id = i.run_id
-cross join lateral (
-  select
-    (select p.state from drover.run_page as p where p.run_id = i.run_id and p.no = drover.page_of(i.step_no)
-        and i.step_no >= 0)
-      as page,
-    (
-      select t.attempt
-      from drover.attempt_log as t
-      where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
-      limit 1
-    ) as logged
-) as a
-order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
-limit $11::integer;
-
--- name: list_run_interventions
--- The same of one run ($12). Plan: intervention by the run's key; run_page, attempt_log by key.
+)
 select i.run_id, i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition,
-  i.epoch, r.workflow, r.definition_id, a.page, a.logged
-from drover.intervention as i
+  i.epoch, r.workflow, r.definition_id,
+  (select p.state from drover.run_page as p
+    where p.run_id = i.run_id and p.no = drover.page_of(i.step_no) and i.step_no >= 0) as page,
+  (select t.attempt from drover.attempt_log as t
+    where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence limit 1) as logged
+from found as i
 join drover.run as r on r.id = i.run_id
-cross join lateral (
-  select
-    (select p.state from drover.run_page as p where p.run_id = i.run_id and p.no = drover.page_of(i.step_no)
-        and i.step_no >= 0)
-      as page,
-    (
-      select t.attempt
-      from drover.attempt_log as t
-      where t.run_id = i.run_id and t.step_no = i.step_no and t.fence = i.fence
-      limit 1
-    ) as logged
-) as a
-where i.run_id = $12::uuid and i.namespace_id = $1::integer and i.rule = any ($2::smallint[])
-  and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
-  and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
-  and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
-    < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
 order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
 limit $11::integer;
 
