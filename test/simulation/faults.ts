@@ -99,6 +99,7 @@ export const FAULT_KINDS = [
   "answered compensate",
   "answered fail",
   "answered acknowledge",
+  "decided by what has changed",
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
@@ -189,6 +190,7 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "webhook lost": 0.4,
   "webhook refused": 0.4,
   "answer to a webhook lost": 0.4,
+  "decided by what has changed": 0.1,
 };
 /** What is thrown by each pass of a run that always fails, and where a task cannot be made. */
 export const ALWAYS_FAILS = "every pass of this run fails";

@@ -236,17 +236,14 @@ function transact<T>(
         return;
       }
       const seen = wire.witness.transaction();
-      const run = store.transact(
-        options,
-        async (tx) => {
-          const result = await work(watched(wire, wire.circuits.watch(seen.watch(tx)), options));
-          if (fate === "before-commit") throw away();
-          if (fate === "before-commit, known" || fate === "repeatable")
-            throw rolledBack(new Error("the commit did not count"));
-          return result;
-        },
-        begun,
-      );
+      const whole = async (tx: Tx) => {
+        const result = await work(watched(wire, wire.circuits.watch(seen.watch(tx)), options));
+        if (fate === "before-commit") throw away();
+        if (fate === "before-commit, known" || fate === "repeatable")
+          throw rolledBack(new Error("the commit did not count"));
+        return result;
+      };
+      const run = outdated(wire, options, work).then(() => store.transact(options, whole, begun));
       run.then(
         (result) => {
           seen.committed();
@@ -258,6 +255,26 @@ function transact<T>(
         (error: unknown) => settle(backMs, () => reject(error)),
       );
     });
+  });
+}
+
+/**
+ * It may have been decided by what the process knew, and that has changed: nothing of it counts, and
+ * its work is done once more.
+ */
+async function outdated<T>(
+  { faults, store }: StoreWire,
+  options: TransactOptions,
+  work: (tx: Tx) => Promise<T>,
+): Promise<void> {
+  if (!options.optimistic || !faults.strikes("decided by what has changed")) return;
+  const refused = new Error("what was known has changed");
+  const tried = store.transact(options, async (tx) => {
+    await work(tx);
+    throw refused;
+  });
+  await tried.catch((error: unknown) => {
+    if (error !== refused) throw error;
   });
 }
 
