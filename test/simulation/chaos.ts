@@ -24,10 +24,10 @@ export interface Chaos {
 export interface Strikes {
   /** A server stands still for a while, whatever it was about to do. */
   readonly freeze: (server: VirtualProcess) => void;
-  /** The same; and it wakes at the moment at which another server takes over. */
+  /** The same; and it wakes just after another server has taken over what it watched. */
   readonly freezeUntilRelieved: (server: VirtualProcess) => void;
-  /** This server has taken over partitions. */
-  readonly relieve: (by: VirtualProcess) => void;
+  /** What these servers watched is watched by another one. */
+  readonly relieve: (servers: readonly string[]) => void;
   /** A server ends as at SIGTERM, whatever it was about to do. */
   readonly stop: (server: string) => void;
 }
@@ -53,7 +53,9 @@ const TAIL_MAX = 10;
 /** Sometimes so long that what a server has kept in memory is lost with it. */
 const LONG_TAIL_MAX = 100;
 /** From the take-over until the one before wakes: the new owner has then hardly begun. */
-const RELIEVED_MS_MAX = 10;
+const RELIEVED_MS_MAX = 3;
+/** Longer than it takes until others see that a frozen server is silent, and take over. */
+const UNRELIEVED_MS_MAX = 8_000;
 const FAIL_OVER_MS: readonly [number, number] = [3_500, 6_000];
 /** The clock is then behind for so long. */
 const BACK_MS_MAX = 5_000;
@@ -133,12 +135,17 @@ export function createChaos(
   }
 
   /** Returns how it wakes early; null: it is not up. */
-  function pause(world: World, process: VirtualProcess | null, isServer: boolean) {
+  function pause(
+    world: World,
+    process: VirtualProcess | null,
+    isServer: boolean,
+    ms = chance.between(500, 7_000),
+  ) {
     if (process?.state() !== "up") return null;
     world.faults.count(isServer ? "server paused" : "agent paused");
     world.recorder.fault({ kind: "process", did: "pause" }, process.name, isServer);
     process.pause();
-    return forAWhile(world, chance.between(500, 7_000), () => {
+    return forAWhile(world, ms, () => {
       if (process.state() !== "paused") return;
       world.recorder.fault({ kind: "process", did: "resume" }, process.name, isServer);
       process.resume();
@@ -202,14 +209,14 @@ export function createChaos(
     strikes: (world: () => World): Strikes => ({
       freeze: (server) => void pause(world(), server, true),
       freezeUntilRelieved(server) {
-        const wake = pause(world(), server, true);
+        const wake = pause(world(), server, true, UNRELIEVED_MS_MAX);
         if (wake) asleep.set(server, wake);
       },
-      relieve(by) {
+      relieve(servers) {
         for (const [server, wake] of asleep) {
-          if (server === by) continue;
+          if (!servers.includes(server.name)) continue;
           asleep.delete(server);
-          world().time.after(chance.between(0, RELIEVED_MS_MAX), wake);
+          world().time.after(chance.between(1, RELIEVED_MS_MAX), wake);
         }
       },
       stop(name) {

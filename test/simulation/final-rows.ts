@@ -154,7 +154,7 @@ export async function finalRows(
         made: deliveriesMade.has(id),
       }),
     ),
-    owners: [...witness.owners].map(([partition, owner]) => ({ partition, ...owner })),
+    owners: [...witness.owners].map(([partition, { node, epoch }]) => ({ partition, node, epoch })),
   };
   return { rows, broken };
 }

@@ -136,7 +136,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
     partitions: deps.partitions.filter((one) => regionOf(one) === 0).length,
     freeze: () => deps.strikes?.freeze(process),
     freezeUntilRelieved: () => deps.strikes?.freezeUntilRelieved(process),
-    relieve: () => deps.strikes?.relieve(process),
+    relieve: (processes) => deps.strikes?.relieve(processes),
     stop: () => deps.strikes?.stop(process.name),
     circuits: watchCircuits({ clock, faults, onDefect }),
     onDefect,

@@ -36,8 +36,8 @@ export interface StoreWire {
   readonly freeze: () => void;
   /** The same; and it wakes at the moment at which another watches in its place. */
   readonly freezeUntilRelieved: () => void;
-  /** This process has taken over: others may be relieved. */
-  readonly relieve: () => void;
+  /** What these processes watched is watched by this one now. */
+  readonly relieve: (processes: readonly string[]) => void;
   /** Its server is told to end. */
   readonly stop: () => void;
   readonly circuits: CircuitWatch;
@@ -58,6 +58,8 @@ export function spread(partitions: readonly number[], of: number): readonly numb
 
 /** The database ends what has begun and does nothing. */
 const TRANSACTION_MS_MAX = 5_000;
+/** Of servers that are relieved at a fire: after its commit. The others are frozen before it. */
+const RELIEVED_AFTER_SHARE = 0.4;
 /** How long the fate of a commit without an answer is asked for, at most. */
 const FATE_MS_MAX = 2_000;
 
@@ -121,7 +123,8 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
     onIncarnation: (listener) => store.onIncarnation(() => whileAlive(wire, listener)),
     ...faultyClaims(store, call),
-    recordIntervention: (...of) => call("intervention", () => store.recordIntervention(...of)),
+    recordIntervention: (...of) =>
+      afterFreeze(wire, () => call("intervention", () => store.recordIntervention(...of))),
     taskFacts: (tasks) => read("taskFacts", () => taskFacts(wire, tasks)),
     facts: (wanted) => read("facts", () => store.facts(wanted)),
     beat: (beats) =>
@@ -213,6 +216,15 @@ function overWire<T>(
   });
 }
 
+/** It is sent once its process is up: by then another one may watch in its place. */
+function afterFreeze<T>(wire: StoreWire, send: () => Promise<T>): Promise<T> {
+  if (!wire.faults.strikes("server relieved at a write")) return send();
+  wire.freezeUntilRelieved();
+  return new Promise((resolve, reject) => {
+    wire.process.post(0, () => send().then(resolve, reject));
+  });
+}
+
 function transact<T>(
   wire: StoreWire,
   options: TransactOptions,
@@ -226,8 +238,9 @@ function transact<T>(
     const begun = store.begin();
     wire.witness.after(TRANSACTION_MS_MAX, begun.end);
     if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
-    if (options.name === "fire" && faults.strikes("server relieved in a fire"))
-      wire.freezeUntilRelieved();
+    const isRelieved = options.name === "fire" && faults.strikes("server relieved at a write");
+    const isAfter = isRelieved && process.chance.happens(RELIEVED_AFTER_SHARE);
+    if (isRelieved && !isAfter) wire.freezeUntilRelieved();
     if (options.name === "claim" && faults.strikes("server stopped in a claim")) wire.stop();
     settle(toMs, () => {
       if (!wire.isReachable()) {
@@ -247,6 +260,7 @@ function transact<T>(
       run.then(
         (result) => {
           seen.committed();
+          if (isAfter) wire.freezeUntilRelieved();
           if (fate === "fine") settle(backMs, () => resolve(result));
           else if (options.fate !== "unasked" && fate === "after-commit, found-out")
             settle(process.chance.between(1, FATE_MS_MAX), () => resolve(result));

@@ -28,8 +28,7 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
     takeOver: (partitions) =>
       call("takeOver", async () => {
         const taken = await session.takeOver(partitions);
-        witness.took(process.name, session.node, taken);
-        if (taken.length > 0) wire.relieve();
+        wire.relieve(witness.took(process.name, session.node, taken));
         return taken;
       }),
     unlock: (partitions) =>

@@ -36,7 +36,8 @@ export interface StoreWitness {
   transaction(): SeenTransaction;
   defined(id: number, definition: Definition): void;
   beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]): void;
-  took(process: string, node: string, taken: readonly TakenPartition[]): void;
+  /** Returns the other processes that owned them until now. */
+  took(process: string, node: string, taken: readonly TakenPartition[]): readonly string[];
   gave(process: string, node: string, partitions: readonly number[]): void;
   /** A fail-over has taken that back: it never was. */
   lost(changes: readonly ChangedRow[]): void;
@@ -62,7 +63,7 @@ export function createStoreWitness(
   const definitions = new Map<number, Definition>();
   const plans = new Map<number, Plan>();
   const keys = new Map<string, KeyHolder>();
-  const owners = new Map<number, { node: string; epoch: number }>();
+  const owners = new Map<number, { process: string; node: string; epoch: number }>();
   const schedules: MadeSchedule[] = [];
   const fires: FinalFire[] = [];
   const taskOf = new Map<string, TaskKind>();
@@ -150,10 +151,12 @@ export function createStoreWitness(
         }
     },
     took(process: string, node: string, taken: readonly TakenPartition[]) {
+      const before = taken.flatMap(({ partition }) => owners.get(partition)?.process ?? []);
       for (const { partition, epoch } of taken) {
-        owners.set(partition, { node, epoch });
+        owners.set(partition, { process, node, epoch });
         recorder.owner(process, { node, partition, epoch, did: "took" });
       }
+      return before.filter((other) => other !== process);
     },
     gave(process: string, node: string, partitions: readonly number[]) {
       for (const partition of partitions) {
