@@ -194,6 +194,9 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
   };
 }
 
+/** What its timer scan has found is its own to do: nobody would repeat it as a caller does. */
+const SCAN_REFUSED = /"watch\.failed".*calls wait for the store/;
+
 /**
  * What the control plane warns of is a defect, unless the store was away, a run had to fail, or
  * what it knew went with a lost tail.
@@ -207,7 +210,8 @@ function planeLog(store: Pick<MemoryStore, "onIncarnation">, onDefect: (what: st
     { level: "warn", base: null, timestamp: false },
     {
       write(line: string) {
-        if (
+        if (SCAN_REFUSED.test(line)) onDefect(`refused itself: ${line.trim()}`);
+        else if (
           !line.includes(ALWAYS_FAILS) &&
           !(hasFailedOver && line.includes("there is no definition")) &&
           !/STORE_UNAVAILABLE|does not answer|went away|another transaction|calls wait for the store|has failed over since|join under a new id|partitions\.|circuit\.moved/.test(

@@ -56,7 +56,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "a row that failed does not rest": 7,
   "a row that failed rests for ever": 2,
   "two rows that failed beside each other count as two failures": 3019162,
-  "supervisor refused as a caller is": 801005,
+  "supervisor refused as a caller is": 3,
   "moment fired twice at take-over": 4,
   "moment forgotten at take-over": 3,
   "schedule fired by who was fenced": 30,
