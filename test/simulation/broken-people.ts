@@ -24,6 +24,18 @@ function dropAnswer(history: Broken): void {
   dropCalls(history, ({ rpc }) => rpc === "ResolveEscalation");
 }
 
+/** "retry" is stored, `inMs` before the deadline after which the definition says `answer`. */
+function retryByDeadline(history: Broken, answer: "retry" | "fail", inMs: number): void {
+  const { escalations, definitionId } = runOf(history, RUN);
+  const asked = must(escalations[0], "question");
+  dropCalls(history, ({ rpc }) => rpc === "ResolveEscalation");
+  const found = history.final.definitions.find(({ id }) => id === definitionId);
+  const step = must(found, "definition").definition.steps[must(asked.step, "step")];
+  Object.assign(must(step, "step"), { escalation: { deadlineMs: 300, answer } });
+  asked.deadlineAt = (asked.closedAt ?? 0) + inMs;
+  asked.answer = { answer: "retry", by: "deadline", why: "" };
+}
+
 function seenOf(history: Broken, step: number, fence: number) {
   const task = tasksSeen(history).find(
     ({ token }) => token.step === step && token.fence === fence && token.task === "perform",
@@ -56,6 +68,18 @@ export const BROKEN_PEOPLE: readonly BrokenHistory[] = [
       asked.answer = { answer: "retry", by: "eve", why: "" };
     },
     says: /the answer "retry" of ann to escalation 1 of run p1 was acknowledged, and stored is "retry" by eve/,
+  },
+  {
+    promise: "G1",
+    what: "a deadline answers what the definition does not say",
+    break: (history) => retryByDeadline(history, "fail", 0),
+    says: /escalation 1 of run p1 is stored as answered "retry" by deadline; nobody did/,
+  },
+  {
+    promise: "G1",
+    what: "a deadline answers before it has passed",
+    break: (history) => retryByDeadline(history, "retry", 1),
+    says: /escalation 1 of run p1 is stored as answered "retry" by deadline; nobody did/,
   },
   {
     promise: "G1",

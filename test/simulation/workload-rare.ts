@@ -123,14 +123,18 @@ const leftOnce: Maker = (chance, canary) => [
   { id: "s1", needs: [], kind: "wait", forMs: chance.between(12_000, 20_000) },
 ];
 
-/** The time of all tries is over while a strategy is undone: a person is asked, and says retry. */
+/**
+ * The time of all tries is over while a strategy is undone: a person is asked, and where nobody
+ * answers in time the step is tried again.
+ */
 const leftTooLate: Maker = (chance, canary) => [
   {
     ...{ id: "s0", needs: [], task: "left", input: json({ canary }), onFailure: "escalate" },
-    timeouts: { ...QUICK, settleMs: 100, totalMs: chance.between(500, 1_500) },
+    ...(chance.happens(0.7) ? { escalation: { deadlineMs: 300, answer: "retry" as const } } : {}),
+    timeouts: { ...QUICK, settleMs: 100, totalMs: chance.between(1_000, 2_000) },
     ...{ retry: [{ attempts: 1 }], fallback: [{ task: "book" }] },
     compensate: {
-      task: chance.pick(["slow-undo", UNDO_TASK]),
+      task: "slow-undo",
       retry: [{ attempts: 6, initialMs: 1_000, jitter: 0 }],
       timeouts: { ...QUICK, settleMs: 100 },
       when: "attempted",

@@ -1,5 +1,7 @@
 // What people and the outside world said to a run is kept, and nothing is kept that nobody said: a
 // part of G1.
+import { planStepAt } from "../../../server/core/plan-at.ts";
+import type { FinalRun } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts";
 import type { Finding } from "./violation.ts";
 
@@ -40,7 +42,7 @@ export function* lostWords(facts: Facts): Iterable<Finding> {
   }
 }
 
-/** Every signal, decision and answer that is stored was sent by some call. */
+/** Each signal, decision and answer that is stored was sent by a call, or came by a deadline. */
 export function* unaskedWords(facts: Facts): Iterable<Finding> {
   const sent = new Set([
     ...callsTo(facts, "Signal").map(
@@ -65,13 +67,24 @@ export function* unaskedWords(facts: Facts): Iterable<Finding> {
           runId,
           text: `a decision of ${approver} is stored for ${stepName(run, step)}; nobody sent it`,
         };
-    for (const { n, answer } of escalations)
-      if (answer && !sent.has(`answer ${runId} ${n} ${answer.answer} ${answer.by}`))
-        yield {
-          runId,
-          text: `escalation ${n} of run ${runId} is stored as answered "${answer.answer}" by ${answer.by}; nobody did`,
-        };
+    for (const escalation of escalations) {
+      const { n, answer } = escalation;
+      if (!answer || sent.has(`answer ${runId} ${n} ${answer.answer} ${answer.by}`)) continue;
+      if (answer.by === "deadline" && deadlineAnswers(run, escalation)) continue;
+      yield {
+        runId,
+        text: `escalation ${n} of run ${runId} is stored as answered "${answer.answer}" by ${answer.by}; nobody did`,
+      };
+    }
   }
+}
+
+/** Its deadline had passed, and the answer is the one of the definition. */
+function deadlineAnswers({ plan }: RunFacts, escalation: FinalRun["escalations"][number]): boolean {
+  const { step, answer, deadlineAt, closedAt } = escalation;
+  const said = planStepAt(plan, step)?.escalation.deadline?.answer;
+  const hasPassed = deadlineAt !== null && closedAt !== null && closedAt >= deadlineAt;
+  return hasPassed && said === answer?.answer;
 }
 
 function idOf({ plan }: RunFacts, step: number): string {

@@ -46,7 +46,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "strategy left without its undo": 1,
   "step passed over without its undo": 37,
   "cancel not inherited by a child": 36,
-  "undone strategy tried again under its key": 20,
+  "undone strategy tried again under its key": 1,
   "next strategy begun beside the undo": 1,
   "strategy undone before its attempt has settled": 73,
   "caches kept over a change of incarnation": 75,
