@@ -36,6 +36,12 @@ describe("npm run mutants", { timeout: TIMEOUT_MS }, () => {
     expect(status).toBe(0);
   });
 
+  test("ends with 0 where the mutant is caught by its test", async () => {
+    const { status, stdout } = await mutants(0, "what a fail-over took is a defect");
+    expect(stdout).toMatch(/defect: caught by test\/unit\/.*\n1 caught, 0 not caught\n$/s);
+    expect(status).toBe(0);
+  });
+
   test("ends with 1 where one gets away", async () => {
     // With a seed to begin with the one that is known to catch it is not tried.
     const { status, stdout } = await mutants(0, "acknowledged before the commit", "--seed", "1");

@@ -23,6 +23,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     find: "incarnation === began || isAnswer(error)",
     replace: "incarnation >= began || isAnswer(error)",
     why: "a call that knows an id of a lost tail is answered as a defect, with nothing to do next",
+    test: "test/unit/fail-overs.test.ts",
   },
   {
     name: "failure recorded by a former owner",
@@ -199,5 +200,6 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     find: "if (known && known.untilMs > nowMs) {",
     replace: "if (known && known.untilMs === Number.NaN) {",
     why: "a row rests longer than its failures say, and its history tells of failures that were not",
+    test: "test/unit/watches.test.ts",
   },
 ];

@@ -1,5 +1,6 @@
 // The server with one thing wrong, by name. The simulator must notice each: an instrument that lets
-// one of them through would let the real mistake through too.
+// one of them through would let the real mistake through too. What shows too rarely in a world by
+// chance has a test of its own that must fail.
 //
 // A mutant is a piece of a source file and what stands there instead. The piece must be in the file
 // exactly once; a test keeps that true, so a mutant cannot rot away unseen.
@@ -15,6 +16,8 @@ export interface Mutant {
   readonly replace: string;
   /** What goes wrong in the world because of it. */
   readonly why: string;
+  /** The file of the test that fails because of it; left out: the simulator finds it. */
+  readonly test?: string;
 }
 
 export const MUTANTS: readonly Mutant[] = [

@@ -1,6 +1,6 @@
 // One mutant in a process of its own: simulates seed after seed until a violation is seen.
 //   node hunt.ts NAME FIRST-SEED SEEDS [KNOWN-SEED]
-//   →  one JSON line {caught: seed | null, seeds, violation}
+//   →  one JSON line {caught: seed | null, tried, violation}
 // The known seed is tried first. An empty name hunts in the server as it is.
 import { mutate } from "./mutate.ts";
 
@@ -15,9 +15,9 @@ const wanted = known === "" ? searched : [Number(known), ...searched];
 Error.stackTraceLimit = 0;
 let caught: number | null = null;
 let violation = "";
-let seeds = 0;
+let tried = 0;
 for (const seed of wanted) {
-  seeds++;
+  tried++;
   const found = await simulate(seed).then(
     ({ violations }) => violations,
     (error: unknown) => [String(error)],
@@ -27,5 +27,5 @@ for (const seed of wanted) {
   violation = found[0] ?? "";
   break;
 }
-process.stdout.write(`${JSON.stringify({ caught, seeds, violation })}\n`);
+process.stdout.write(`${JSON.stringify({ caught, tried, violation })}\n`);
 process.exit(0);

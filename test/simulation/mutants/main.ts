@@ -1,6 +1,6 @@
 // npm run mutants [-- --seeds 1000 --seed 1 --only "NAME"]: every mutant must be caught by the
-// simulator within so many seeds, by one that the right server passes. Exit code 0 only when all
-// are.
+// simulator within so many seeds, or by its test, by one that the right server passes. Exit code 0
+// only when all are.
 //
 // First comes the seed that has caught the mutant before (known-seeds.ts), then seed after seed
 // from the first; whoever says which is the first wants the search alone.
@@ -8,7 +8,7 @@ import { spawn } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { MUTANTS } from "./catalogue.ts";
+import { MUTANTS, type Mutant } from "./catalogue.ts";
 import { KNOWN_SEEDS } from "./known-seeds.ts";
 
 const { values } = parseArgs({
@@ -19,14 +19,18 @@ const { values } = parseArgs({
   },
 });
 
+/** A seed, or the file of a test. */
+type Catcher = number | string;
+
 interface Hunted {
-  readonly caught: number | null;
-  readonly seeds: number;
+  readonly caught: Catcher | null;
+  /** Seeds, or tests of the file. */
+  readonly tried: number;
   readonly violation: string;
 }
 
-function hunt(...asked: readonly (string | number)[]): Promise<Hunted> {
-  const program = fileURLToPath(new URL("./hunt.ts", import.meta.url));
+function hunt(by: "hunt.ts" | "hunt-test.ts", ...asked: readonly Catcher[]): Promise<Hunted> {
+  const program = fileURLToPath(new URL(by, import.meta.url));
   const child = spawn(process.execPath, [program, ...asked.map(String)], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -42,23 +46,26 @@ function hunt(...asked: readonly (string | number)[]): Promise<Hunted> {
     child.once("close", (code) => {
       // A mutant that ends the process, or its start, is noticed too; but not by the simulator.
       if (code === 0) resolve(JSON.parse(said));
-      else resolve({ caught: null, seeds: 0, violation: `the hunt failed: ${complained}` });
+      else resolve({ caught: null, tried: 0, violation: `the hunt failed: ${complained}` });
     });
   });
 }
 
-function huntFor(name: string): Promise<Hunted> {
+function huntFor({ name, test }: Mutant): Promise<Hunted> {
+  if (test !== undefined) return hunt("hunt-test.ts", name, test);
   const known = values.seed === undefined ? (KNOWN_SEEDS[name] ?? "") : "";
-  return hunt(name, values.seed ?? 1, values.seeds, known);
+  return hunt("hunt.ts", name, values.seed ?? 1, values.seeds, known);
 }
 
-/** By seed, as several mutants are caught by the same one. */
-const played = new Map<number, Promise<Hunted>>();
-async function isRight(seed: number): Promise<boolean> {
-  const found = played.get(seed) ?? hunt("", seed, 1);
-  played.set(seed, found);
-  const { caught, seeds } = await found;
-  return caught === null && seeds === 1;
+/** By catcher, as several mutants are caught by the same one. */
+const played = new Map<Catcher, Promise<Hunted>>();
+async function isRight(by: Catcher): Promise<boolean> {
+  const right = () =>
+    typeof by === "number" ? hunt("hunt.ts", "", by, 1) : hunt("hunt-test.ts", "", by);
+  const found = played.get(by) ?? right();
+  played.set(by, found);
+  const { caught, tried } = await found;
+  return caught === null && tried > 0;
 }
 
 const wanted = MUTANTS.filter(({ name }) => values.only === undefined || name === values.only);
@@ -68,13 +75,17 @@ const news: string[] = [];
 async function hunter(): Promise<void> {
   for (let mutant = left.shift(); mutant; mutant = left.shift()) {
     const { name } = mutant;
-    const { caught, seeds, violation } = await huntFor(name);
+    const { caught, tried, violation } = await huntFor(mutant);
     // A seed that the right server fails too has caught nothing.
     const isCaught = caught !== null && (await isRight(caught));
-    const how = isCaught ? `caught by seed ${caught}` : `NOT CAUGHT in ${seeds} seeds`;
+    const by = typeof caught === "number" ? `seed ${caught}` : caught;
+    const how = isCaught
+      ? `caught by ${by}`
+      : `NOT CAUGHT in ${tried} ${mutant.test === undefined ? "seeds" : "tests"}`;
     process.stdout.write(`${name}: ${how}\n    ${violation.slice(0, 300)}\n`);
     if (!isCaught) escaped.push(name);
-    else if (KNOWN_SEEDS[name] !== caught) news.push(`  "${name}": ${caught},`);
+    else if (typeof caught === "number" && KNOWN_SEEDS[name] !== caught)
+      news.push(`  "${name}": ${caught},`);
   }
 }
 await Promise.all(Array.from({ length: availableParallelism() }, hunter));
