@@ -2,27 +2,18 @@
 // and after the commit, with rows that others hold, and with notifications that get lost.
 //
 // A call that has begun is carried out whatever becomes of its process; only its answer then finds
-// nobody. A transaction needs its process, so it waits while that is paused; it takes no time of
-// its own, as the memory store runs one after the other. But its number is of when it began, so
-// that those which began later commit before it.
-
+// nobody. Transactions need theirs (store-transactions.ts).
 import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
-import { rolledBack, storeFailure } from "../../server/store/postgres/failure.ts";
+import { rolledBack } from "../../server/store/postgres/failure.ts";
 import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
-import type {
-  DueLook,
-  EngineStore,
-  RunRef,
-  TaskFacts,
-  TransactOptions,
-  Tx,
-} from "../../server/store/store.ts";
+import type { DueLook, EngineStore, TaskFacts } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { type SimulatedLists, simulatedLists } from "./lists.ts";
 import { faultyAgents, faultyPartitions } from "./store-sessions.ts";
+import { away, transact } from "./store-transactions.ts";
 import type { StoreWitness } from "./store-witness.ts";
 
 export interface StoreWire {
@@ -54,17 +45,6 @@ export function spread(partitions: readonly number[], of: number): readonly numb
   return partitions.flatMap((partition) =>
     Array.from({ length: PARTITIONS_OF_REGION / of }, (_, place) => partition + of * place),
   );
-}
-
-/** The database ends what has begun and does nothing. */
-const TRANSACTION_MS_MAX = 5_000;
-/** Of servers that are relieved at a fire: after its commit. The others are frozen before it. */
-const RELIEVED_AFTER_SHARE = 0.4;
-/** How long the fate of a commit without an answer is asked for, at most. */
-const FATE_MS_MAX = 2_000;
-
-export function away(): unknown {
-  return storeFailure(Object.assign(new Error("the connection was reset"), { code: "ECONNRESET" }));
 }
 
 /** The lists that people look at here, over the same wire as the rest. */
@@ -223,92 +203,6 @@ function afterFreeze<T>(wire: StoreWire, send: () => Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     wire.process.post(0, () => send().then(resolve, reject));
   });
-}
-
-function transact<T>(
-  wire: StoreWire,
-  options: TransactOptions,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  const { process, faults, store } = wire;
-  return new Promise((resolve, reject) => {
-    const settle = (ms: number, fn: () => void): void => void process.post(ms, fn);
-    const call = { process: process.name, name: options.name, writes: true, isTransaction: true };
-    const { fate, toMs, backMs } = faults.store(call);
-    const begun = store.begin();
-    wire.witness.after(TRANSACTION_MS_MAX, begun.end);
-    if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
-    const isRelieved = options.name === "fire" && faults.strikes("server relieved at a write");
-    const isAfter = isRelieved && process.chance.happens(RELIEVED_AFTER_SHARE);
-    if (isRelieved && !isAfter) wire.freezeUntilRelieved();
-    if (options.name === "claim" && faults.strikes("server stopped in a claim")) wire.stop();
-    settle(toMs, () => {
-      if (!wire.isReachable()) {
-        begun.end();
-        settle(backMs, () => reject(away()));
-        return;
-      }
-      const seen = wire.witness.transaction();
-      const whole = async (tx: Tx) => {
-        const result = await work(watched(wire, wire.circuits.watch(seen.watch(tx)), options));
-        if (fate === "before-commit") throw away();
-        if (fate === "before-commit, known" || fate === "repeatable")
-          throw rolledBack(new Error("the commit did not count"));
-        return result;
-      };
-      const run = outdated(wire, options, work).then(() => store.transact(options, whole, begun));
-      run.then(
-        (result) => {
-          seen.committed();
-          if (isAfter) wire.freezeUntilRelieved();
-          if (fate === "fine") settle(backMs, () => resolve(result));
-          else if (options.fate !== "unasked" && fate === "after-commit, found-out")
-            settle(process.chance.between(1, FATE_MS_MAX), () => resolve(result));
-          else settle(FATE_MS_MAX, () => reject(away()));
-        },
-        (error: unknown) => settle(backMs, () => reject(error)),
-      );
-    });
-  });
-}
-
-/**
- * It may have been decided by what the process knew, and that has changed: nothing of it counts, and
- * its work is done once more.
- */
-async function outdated<T>(
-  { faults, store }: StoreWire,
-  options: TransactOptions,
-  work: (tx: Tx) => Promise<T>,
-): Promise<void> {
-  if (!options.optimistic || !faults.strikes("decided by what has changed")) return;
-  const refused = new Error("what was known has changed");
-  const tried = store.transact(options, async (tx) => {
-    await work(tx);
-    throw refused;
-  });
-  await tried.catch((error: unknown) => {
-    if (error !== refused) throw error;
-  });
-}
-
-/**
- * Some runs are in the hands of another transaction, for those who do not wait; and of one run each
- * pass throws. That one is no other's child and holds no slot, which others would wait for.
- */
-function watched({ faults }: StoreWire, tx: Tx, options: TransactOptions): Tx {
-  if (options.name !== "advance") return tx;
-  return {
-    ...tx,
-    async lockRuns(runs: readonly RunRef[], wait: boolean) {
-      const free = wait ? runs : runs.filter(() => !faults.strikes("row held by another"));
-      const heads = await tx.lockRuns(free, wait);
-      for (const { runId, run } of heads)
-        if (!run.keyed && run.parent === null && faults.failsAlways(runId))
-          throw new Error(ALWAYS_FAILS);
-      return heads;
-    },
-  };
 }
 
 /** Whoever makes a task of the facts of a run whose tasks cannot be made fails. */
