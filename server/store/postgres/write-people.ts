@@ -7,11 +7,14 @@ import type { RunId } from "../store.ts";
 import { ofEach, writeEach, writeRows } from "./batch.ts";
 import { answers, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, payloadColumns } from "./columns.ts";
-import type { Send } from "./transaction.ts";
+import type { Begun, Send } from "./transaction.ts";
 
-export async function writePeople(send: Send, changes: readonly RowsOfEffects[]): Promise<void> {
-  await writeEscalations(send, changes);
-  writeSignals(send, changes);
+type Write = Pick<Begun, "now" | "send">;
+
+export async function writePeople(begun: Write, changes: readonly RowsOfEffects[]): Promise<void> {
+  const { send } = begun;
+  await writeEscalations(begun, changes);
+  writeSignals(begun, changes);
   writeRows(
     send,
     "write_decisions",
@@ -43,7 +46,10 @@ export async function writePeople(send: Send, changes: readonly RowsOfEffects[])
   );
 }
 
-async function writeEscalations(send: Send, changes: readonly RowsOfEffects[]): Promise<void> {
+async function writeEscalations(
+  { send, now }: Write,
+  changes: readonly RowsOfEffects[],
+): Promise<void> {
   writeEach(
     send,
     "answer_escalations",
@@ -56,6 +62,7 @@ async function writeEscalations(send: Send, changes: readonly RowsOfEffects[]): 
     ({ row }) => row.answerCode,
     ({ row }) => row.by,
     ({ row }) => row.why,
+    () => now,
   );
   const closing = ofEach(changes, (change) => change.escalationsClosed);
   const closed =
@@ -66,6 +73,7 @@ async function writeEscalations(send: Send, changes: readonly RowsOfEffects[]): 
             ({ head }) => head.runId,
             ({ row }) => row.step,
             ({ row }) => row.by,
+            () => now,
           ),
           escalationReasons.code(KEPT_OPEN),
         ])
@@ -90,6 +98,7 @@ async function writeEscalations(send: Send, changes: readonly RowsOfEffects[]): 
     ({ head }) => head.partition,
     ({ row }) => row.wakeAt,
     ({ row }) => row.deadlineAt,
+    () => now,
   );
   writeEach(
     send,
@@ -144,7 +153,7 @@ function answerColumns(answer: EscalationAnswer | null) {
   };
 }
 
-function writeSignals(send: Send, changes: readonly RowsOfEffects[]): void {
+function writeSignals({ send, now }: Write, changes: readonly RowsOfEffects[]): void {
   writeRows(
     send,
     "insert_signals",
@@ -159,6 +168,7 @@ function writeSignals(send: Send, changes: readonly RowsOfEffects[]): void {
     ({ row }) => row.columns.json,
     ({ row }) => row.columns.data,
     ({ row }) => row.takenBy,
+    () => now,
   );
   writeEach(
     send,

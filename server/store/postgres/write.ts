@@ -101,7 +101,7 @@ export async function writePasses(
   );
   writeInterventions(send, rows);
   writeMessages(send, rows);
-  await writePeople(send, rows);
+  await writePeople(begun, rows);
   const freesNothing =
     pages.isAssumed() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
   const filled = [...new Set(pages.made().map(({ terms }) => terms.lane))];

@@ -272,11 +272,13 @@ describe("a step of a plain chain", () => {
     ]);
     exchanges = [];
     expect(await reportAndTake(plane, agent, task, { name, pollSeq: 2 })).toBeDefined();
-    expect(exchanges).toEqual([
-      ["begin", "hold_known_runs", "end_leases", "lock_ready", "rollback"],
+    expect(exchanges.slice(-3)).toEqual([
       ["begin", "lock_runs_skip"],
       ["end_leases", "lock_ready"],
       ["update_pages", "insert_leases", "commit"],
+    ]);
+    expect(exchanges.slice(0, -3).flat()).toEqual([
+      ...["begin", "hold_known_runs", "end_leases", "lock_ready", "rollback"],
     ]);
   });
 

@@ -422,7 +422,8 @@ describe("an optimistic transaction", () => {
       hold(begun);
       void begun.send("create_namespace", ["alone", "default"]);
     });
-    await expect(flight).rejects.toThrow("division by zero");
+    // Which of the two it hears first, the error or the end of its session, is chance.
+    await expect(flight).rejects.toThrow(/division by zero|does not answer/);
     vi.restoreAllMocks();
     await expect.poll(() => hand.query(OPEN_SESSIONS)).toEqual([]);
     expect(await isStored("alone")).toBe(false);

@@ -1,19 +1,20 @@
 -- What the world says to a run: answers to escalations, signals, decisions, changed inputs. All cold.
+-- `at`: the time by which the transaction is decided, in milliseconds since 1970.
 
 -- name: open_escalations
 -- Numbered by the rules; one that the same pass has closed is closed from the start.
 insert into drover.escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at, closed_by,
   answer, answered_by, answered_why, code, partition, wake_at, deadline_at)
-select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, now(),
-  case when u.closed_by is not null then now() end, u.closed_by, u.answer, u.answered_by,
+select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, to_timestamp(u.at / 1e3::float8),
+  case when u.closed_by is not null then to_timestamp(u.at / 1e3::float8) end, u.closed_by, u.answer, u.answered_by,
   u.answered_why, u.code, u.partition,
   case when u.closed_by is null then to_timestamp(u.wake_at / 1e3::float8) end,
   to_timestamp(u.deadline_at / 1e3::float8)
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::integer[], $5::smallint[], $6::text[],
   $7::text[], $8::smallint[], $9::text[], $10::text[], $11::text[], $12::smallint[], $13::bigint[],
-  $14::bigint[])
+  $14::bigint[], $15::bigint[])
   as u (run_id, n, namespace_id, step_no, reason, message, closed_by, answer, answered_by,
-    answered_why, code, partition, wake_at, deadline_at);
+    answered_why, code, partition, wake_at, deadline_at, at);
 
 -- name: remind_escalations
 -- Those that stand open wait for their next moment. Plan: escalation by key.
@@ -27,20 +28,20 @@ returning e.n;
 -- Those that stand open: nobody has closed them. (By `closed_at is null` the planner would read all open
 -- questions of all runs, by the index that lists them.) Plan: escalation by key.
 update drover.escalation as e
-set closed_at = now(), closed_by = u.closed_by, answer = u.answer, answered_by = u.answered_by,
-  answered_why = u.answered_why, wake_at = null
-from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::text[], $6::text[])
-  as u (run_id, n, closed_by, answer, answered_by, answered_why)
+set closed_at = to_timestamp(u.at / 1e3::float8), closed_by = u.closed_by, answer = u.answer,
+  answered_by = u.answered_by, answered_why = u.answered_why, wake_at = null
+from unnest($1::uuid[], $2::integer[], $3::text[], $4::smallint[], $5::text[], $6::text[], $7::bigint[])
+  as u (run_id, n, closed_by, answer, answered_by, answered_why, at)
 where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
 returning e.n;
 
 -- name: close_escalations
--- Those of a step that stand open, but for one reason ($4). Plan: escalation by key.
+-- Those of a step that stand open, but for one reason ($5). Plan: escalation by key.
 update drover.escalation as e
-set closed_at = now(), closed_by = u.closed_by, wake_at = null
-from unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, closed_by)
+set closed_at = to_timestamp(u.at / 1e3::float8), closed_by = u.closed_by, wake_at = null
+from unnest($1::uuid[], $2::integer[], $3::text[], $4::bigint[]) as u (run_id, step_no, closed_by, at)
 where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
-  and e.reason <> $4::smallint
+  and e.reason <> $5::smallint
 returning e.run_id, e.n;
 
 -- name: tell_of_escalations
@@ -91,10 +92,11 @@ order by e.run_id, e.n;
 -- name: insert_signals
 -- The run is locked, and a name of the sender is one signal of it: another one breaks the unique key.
 insert into drover.signal (run_id, seq, id, name, payload_type, payload_json, payload_data, at, taken_by)
-select u.run_id, u.seq, u.id, u.name, u.payload_type, u.payload_json, u.payload_data, now(), u.taken_by
+select u.run_id, u.seq, u.id, u.name, u.payload_type, u.payload_json, u.payload_data,
+  to_timestamp(u.at / 1e3::float8), u.taken_by
 from unnest($1::uuid[], $2::integer[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bytea[],
-  $8::smallint[])
-  as u (run_id, seq, id, name, payload_type, payload_json, payload_data, taken_by);
+  $8::smallint[], $9::bigint[])
+  as u (run_id, seq, id, name, payload_type, payload_json, payload_data, taken_by, at);
 
 -- name: take_signals
 -- Those that nobody has. Plan: signal by key.
