@@ -37,6 +37,11 @@ export function isOutdated(error: unknown): boolean {
   return codeOf(error) === "DR001";
 }
 
+/** A statement before it has failed its transaction. */
+export function isRefused(error: unknown): boolean {
+  return codeOf(error) === "25P02";
+}
+
 /** The connection or the server is gone: whether the last statement counted is not known. */
 export function isAway(error: unknown): boolean {
   const code = codeOf(error);

@@ -20,7 +20,7 @@ import type { Clock } from "../../clock.ts";
 import type { Moment } from "../../core/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
-import { isAway, isOutdated, rolledBack, storeFailure } from "./failure.ts";
+import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";
 import { INCARNATION } from "./pool.ts";
 import { statement } from "./sql.ts";
 
@@ -104,7 +104,7 @@ export function createTransact(
         await client.query("rollback").catch((failed: unknown) => {
           broken = failed instanceof Error ? failed : new Error(String(failed));
         });
-      throw storeFailure(error);
+      throw storeFailure(broken ? error : causeOf(error, await sent.firstFailure()));
     } finally {
       client.release(broken);
     }
@@ -118,6 +118,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
   let over = false;
   let unheard: Promise<unknown>[] = [];
   let unchecked = false;
+  const all: Promise<unknown>[] = [];
 
   /** All that nobody has waited for yet. Whoever takes it waits for it. */
   function hear(): Promise<unknown>[] {
@@ -129,6 +130,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
   function keep<T>(promise: Promise<T>, mustBeSeen: boolean): Promise<T> {
     // It is heard of by who waits next, and if nobody comes to wait, another has failed before.
     promise.catch(() => undefined);
+    all.push(promise);
     unheard.push(promise);
     unchecked ||= mustBeSeen;
     return promise;
@@ -198,7 +200,20 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
     close(): void {
       over = true;
     },
+    /** In the order of the statements, once all are answered; null: none has failed. */
+    async firstFailure(): Promise<unknown> {
+      const answers = await Promise.allSettled(all);
+      return answers.find((answer) => answer.status === "rejected")?.reason ?? null;
+    },
   });
+}
+
+/**
+ * Whoever waits for one statement alone hears only that PostgreSQL refuses it, as one before it has
+ * failed; and whoever decides by what is no longer so may fail by that.
+ */
+function causeOf(error: unknown, firstFailure: unknown): unknown {
+  return isRefused(error) || isOutdated(firstFailure) ? (firstFailure ?? error) : error;
 }
 
 /** The first that has failed is the one to tell of: PostgreSQL refuses what follows it. */

@@ -393,6 +393,27 @@ describe("an optimistic transaction", () => {
     expect([await isStored("try-1"), await isStored("try-2")]).toEqual([false, true]);
   });
 
+  it("is worked once more also where its work waits for another statement, or fails meanwhile", async () => {
+    await transact({}, async () => undefined);
+    const tries: boolean[] = [];
+    const ways = [
+      async (begun: Begun) => void (await begun.send("find_namespace", ["default"])),
+      async () => {
+        throw new Error("what was known makes no sense any more");
+      },
+    ];
+    for (const fails of ways)
+      await transact(optimistic, async (begun) => {
+        tries.push(begun.optimistic);
+        if (!begun.optimistic) return;
+        await transact({}, async () => undefined);
+        expect(begun.assumeNow()).toBe(true);
+        hold(begun, [1]);
+        await fails(begun);
+      });
+    expect(tries).toEqual([true, false, true, false]);
+  });
+
   it("is refused by a time that is far from the database's", async () => {
     let aheadMs = 0;
     const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + aheadMs };
