@@ -1,7 +1,7 @@
 // A server is killed between the end of a run and what that sets off: another server does it, once.
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../sdk/typescript/index.ts";
-import { openHand } from "../integration/control-plane/fixture.ts";
+import { openHand } from "../integration/control-plane/hand.ts";
 import { spawnDroverServer } from "../support/drover-server.ts";
 import { createTestDatabase } from "../support/postgres.ts";
 

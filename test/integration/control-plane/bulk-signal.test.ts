@@ -8,7 +8,8 @@ import { DroverError } from "../../../server/errors.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { type BulkWorld, by, openBulkWorld, reasonsOf } from "./bulk-world.ts";
-import { historyOf, openHand, schedule } from "./fixture.ts";
+import { historyOf, schedule } from "./fixture.ts";
+import { openHand } from "./hand.ts";
 
 let world: BulkWorld;
 let plane: TestPlane;

@@ -12,7 +12,6 @@ import { until } from "../../support/until.ts";
 import {
   type Agent,
   busy,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -23,6 +22,7 @@ import {
   type TwoServers,
   tokenOf,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 let hand: Hand;
 let here: TestPlane;

@@ -11,7 +11,6 @@ import type { TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -23,6 +22,7 @@ import {
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let database: TestDatabase;

@@ -11,16 +11,15 @@ import {
   type Agent,
   chain,
   digestOf,
-  type Hand,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
   stateOf,
   success,
   tokenOf,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const STEPS = 20;
 

@@ -8,7 +8,8 @@ import type { Namespace, Store } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { watchedStore } from "../../support/watched-store.ts";
-import { type Hand, newAgent, openHand, openQuietPlane, schedule } from "./fixture.ts";
+import { newAgent, openQuietPlane, schedule } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const LANES = 20;
 const WAITERS = 120;

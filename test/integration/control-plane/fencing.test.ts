@@ -14,16 +14,15 @@ import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts
 import {
   chain,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
   stateOf,
   success,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const gates = gatedStore();
 let database: TestDatabase;

@@ -2,8 +2,6 @@
 // hold up, agents whose every call is chosen by the test, and a connection of the test's own (the
 // hand), which holds rows and asks the database who waits for whom.
 import { createHash } from "node:crypto";
-import pg from "pg";
-import { expect } from "vitest";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import {
   type ControlPlane,
@@ -23,6 +21,7 @@ import type { RunRef, Store } from "../../../server/store/store.ts";
 import { quietLog, type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import { moveGrant } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 export const success: Reported = { kind: "success", output: { kind: "json", json: '{"ok":1}' } };
 export const busy: Reported = {
@@ -152,48 +151,6 @@ export function gatedStore(): GatedStore {
       gates.set(name, { reached: reached.resolve, opened: opened.promise });
       return { reached: reached.promise, open: opened.resolve };
     },
-  };
-}
-
-/** A session of the test's own. */
-export interface Hand {
-  query<Row extends pg.QueryResultRow>(text: string, values?: readonly unknown[]): Promise<Row[]>;
-  /**
-   * Resolves once `count` sessions of Drover wait for a lock in a statement that contains `text`.
-   */
-  untilWaiting(text: string, count?: number): Promise<void>;
-  leases(): Promise<{ run_id: string; step_no: number; fence: number; session: string }[]>;
-  close(): Promise<void>;
-}
-
-export async function openHand(connectionString: string): Promise<Hand> {
-  const client = new pg.Client({ connectionString, application_name: "test-hand" });
-  client.on("error", () => undefined);
-  await client.connect();
-  const query: Hand["query"] = async <Row extends pg.QueryResultRow>(
-    text: string,
-    values: readonly unknown[] = [],
-  ) => (await client.query<Row>(text, [...values])).rows;
-  return {
-    query,
-    async untilWaiting(text, count = 1) {
-      const waiting = async () => {
-        const rows = await query(
-          `select pid from pg_stat_activity
-           where datname = current_database() and application_name like 'drover-%'
-             and wait_event_type = 'Lock' and position($1 in query) > 0`,
-          [text],
-        );
-        return rows.length;
-      };
-      await expect.poll(waiting, { interval: 10, timeout: 5_000 }).toBe(count);
-    },
-    leases: () =>
-      query(
-        `select run_id, step_no, fence, encode(session, 'hex') as session
-         from drover.lease order by run_id, step_no`,
-      ),
-    close: () => client.end(),
   };
 }
 

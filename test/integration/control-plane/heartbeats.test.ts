@@ -8,7 +8,6 @@ import type { TestPlane } from "../../support/control-plane.ts";
 import { moveGrant } from "../../support/pages.ts";
 import {
   chain,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -19,6 +18,7 @@ import {
   through,
   tokenOf,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 let hand: Hand;
 let here: TestPlane;

@@ -6,7 +6,8 @@ import { createInbox } from "../../../server/inbox.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { chain, type Hand, newTask, openHand, openQuietPlane } from "./fixture.ts";
+import { chain, newTask, openQuietPlane } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 let database: TestDatabase;
 let hand: Hand;

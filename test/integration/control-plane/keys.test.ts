@@ -2,16 +2,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { TestPlane } from "../../support/control-plane.ts";
 import type { TestDatabase } from "../../support/postgres.ts";
-import {
-  chain,
-  gatedStore,
-  type Hand,
-  newTask,
-  openHand,
-  openTwoServers,
-  request,
-  type TwoServers,
-} from "./fixture.ts";
+import { chain, gatedStore, newTask, openTwoServers, request, type TwoServers } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

@@ -9,7 +9,6 @@ import { moveTimers } from "../../support/pages.ts";
 import {
   busy,
   chain,
-  type Hand,
   historyOf,
   lose,
   newAgent,
@@ -21,6 +20,7 @@ import {
   type TwoServers,
   through,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 let hand: Hand;
 let here: TestPlane;

@@ -6,14 +6,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import type { Store } from "../../../server/store/store.ts";
 import { watchedStore } from "../../support/watched-store.ts";
-import {
-  type Hand,
-  newAgent,
-  openTwoServers,
-  schedule,
-  success,
-  type TwoServers,
-} from "./fixture.ts";
+import { newAgent, openTwoServers, schedule, success, type TwoServers } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 let servers: TwoServers;
 /** What locking queues failed with. */

@@ -12,11 +12,9 @@ import {
   busy,
   chain,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
   stateOf,
@@ -24,6 +22,7 @@ import {
   tokenOf,
   wide,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const gates = gatedStore();
 let database: TestDatabase;

@@ -12,7 +12,6 @@ import {
   chain,
   digestOf,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -24,6 +23,7 @@ import {
   through,
   wide,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

@@ -11,13 +11,12 @@ import {
   type Agent,
   chain,
   gatedStore,
-  type Hand,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const gates = gatedStore();
 let database: TestDatabase;
@@ -77,14 +76,7 @@ it("finds the row that another claim had locked when the mark was moved, and gav
     .catch(() => "its claim has failed");
   await gate.reached;
   await plane.beat.runOnce();
-  // Its last statements may still be under way.
-  await until("the claim stands before its commit", async () => {
-    const ended = await hand.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and state = 'idle in transaction'`,
-    );
-    return ended.length > 0 || null;
-  });
+  await hand.endIdleTransaction();
   gate.open();
   await polled;
   await until("the row is free", async () => {

@@ -11,14 +11,13 @@ import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts
 import {
   chain,
   gatedStore,
-  type Hand,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
   stateOf,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 const gates = gatedStore();
 let database: TestDatabase;

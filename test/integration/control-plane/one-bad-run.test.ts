@@ -12,16 +12,15 @@ import { createWatches } from "../../../server/supervisor/watches.ts";
 import { openPlane, quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
-  type Hand,
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   request,
   schedule,
   stateOf,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 /** More than one look takes, in all and of a partition. */
 const BAD = 600;

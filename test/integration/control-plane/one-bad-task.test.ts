@@ -7,7 +7,6 @@ import type { Definition } from "../../../server/core/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import {
   chain,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -17,6 +16,7 @@ import {
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const HEALTHY = 5;
 let hand: Hand;

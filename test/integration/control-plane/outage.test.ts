@@ -22,13 +22,13 @@ import {
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   request,
   schedule,
   stateOf,
   success,
 } from "./fixture.ts";
+import { openHand } from "./hand.ts";
 
 const HEARTBEAT_MS = 2_000;
 const migrations = join(import.meta.dirname, "../../../migrations");

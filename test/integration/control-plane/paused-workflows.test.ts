@@ -8,7 +8,6 @@ import type { TestPlane } from "../../support/control-plane.ts";
 import {
   type Agent,
   gatedStore,
-  type Hand,
   newAgent,
   newTask,
   openTwoServers,
@@ -18,6 +17,7 @@ import {
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

@@ -5,16 +5,15 @@ import { moveRunMoment } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
   chain,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
   stateOf,
   success,
 } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 let database: TestDatabase;
 let hand: Hand;

@@ -5,7 +5,6 @@ import { moveTimers } from "../../support/pages.ts";
 import {
   chain,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -14,6 +13,7 @@ import {
   type TwoServers,
   wide,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 const asks = { onPickup: "escalate", timeouts: { pickupMs: 1_000 } } as const;

@@ -11,7 +11,6 @@ import { moveTimers } from "../../support/pages.ts";
 import {
   type Agent,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
@@ -22,6 +21,7 @@ import {
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

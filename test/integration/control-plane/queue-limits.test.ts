@@ -8,13 +8,13 @@ import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import {
   type Agent,
   gatedStore,
-  type Hand,
   newAgent,
   openTwoServers,
   schedule,
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

@@ -9,7 +9,6 @@ import { moveTimers } from "../../support/pages.ts";
 import {
   type Agent,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   openTwoServers,
@@ -19,6 +18,7 @@ import {
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

@@ -4,15 +4,8 @@ import { DroverError } from "../../../server/errors.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import {
-  chain,
-  type Hand,
-  newAgent,
-  newTask,
-  openHand,
-  openQuietPlane,
-  request,
-} from "./fixture.ts";
+import { chain, newAgent, newTask, openQuietPlane, request } from "./fixture.ts";
+import { type Hand, openHand } from "./hand.ts";
 
 let database: TestDatabase;
 let hand: Hand;

@@ -12,13 +12,13 @@ import type { TestPlane } from "../../support/control-plane.ts";
 import {
   chain,
   gatedStore,
-  type Hand,
   newAgent,
   newTask,
   openTwoServers,
   success,
   type TwoServers,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const HOUR = 3_600_000;
 /** Moments are half an hour away from now, before and after: no test comes near to one. */
@@ -188,10 +188,7 @@ describe("a moment that has come", () => {
     const gate = gates.stopNext("fire");
     const first = fire(here, schedule, former.actor).catch((error: Error) => error);
     await gate.reached;
-    await hand.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and state = 'idle in transaction'`,
-    );
+    await hand.endIdleTransaction();
     const next = await ownerOf(schedule);
     expect(await firesOf(schedule)).toEqual([]);
     expect(await fire(there, schedule, next.actor)).toEqual({ kind: "done", fired: 1 });

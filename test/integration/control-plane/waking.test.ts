@@ -8,7 +8,6 @@ import { editPages } from "../../support/pages.ts";
 import {
   chain,
   gatedStore,
-  type Hand,
   lose,
   newAgent,
   newTask,
@@ -18,6 +17,7 @@ import {
   type TwoServers,
   wide,
 } from "./fixture.ts";
+import type { Hand } from "./hand.ts";
 
 const gates = gatedStore();
 let hand: Hand;

@@ -7,7 +7,7 @@ import { quietLog } from "../../support/control-plane.ts";
 import { workflow } from "../../support/core-world.ts";
 import { editPages, NOW } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { type Hand, openHand } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 let database: TestDatabase;
 let store: Store;

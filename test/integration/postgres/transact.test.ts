@@ -11,7 +11,7 @@ import { createPostgresStore } from "../../../server/store/postgres/postgres-sto
 import { type Begun, createTransact } from "../../../server/store/postgres/transaction.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { type Hand, openHand } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 let database: TestDatabase;
 let hand: Hand;
@@ -73,7 +73,8 @@ async function backendOf({ query }: Begun): Promise<number> {
   return row.pid;
 }
 
-const terminate = (pid: number) => hand.query("select pg_terminate_backend($1)", [pid]);
+/** Returns when it has ended. */
+const terminate = (pid: number) => hand.query("select pg_terminate_backend($1, 10000)", [pid]);
 
 /** The next COMMIT is carried out by `commit`, and its answer is lost. */
 function loseAnswerOfCommit(commit: (really: () => Promise<unknown>) => Promise<unknown>): void {

@@ -9,7 +9,7 @@ import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { workflow } from "../../support/core-world.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { type Hand, openHand } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 let database: TestDatabase;
 let db: pg.Client;

@@ -12,7 +12,7 @@ import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { headWith } from "../../support/pages.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { type Hand, openHand } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 const PAGE = 10;
 const STAY = 45;

@@ -10,7 +10,8 @@ import type { Store } from "../../../server/store/store.ts";
 import { randomUuid } from "../../../server/uuid.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import { type Hand, openHand, settledOf } from "../control-plane/fixture.ts";
+import { settledOf } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 let database: TestDatabase;
 let hand: Hand;

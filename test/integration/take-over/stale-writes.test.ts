@@ -17,15 +17,14 @@ import {
   busy,
   chain,
   gatedStore,
-  type Hand,
   historyOf,
   newAgent,
   newTask,
-  openHand,
   openQuietPlane,
   schedule,
   settledOf,
 } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 const LOCK = "for no key update of w";
 const REAL = statement("hold_writer").text;
@@ -141,10 +140,7 @@ describe("a server that wakes after it was relieved", () => {
     const { run, next, epoch, flight, takeOver, wake } = await frozenFlight();
     await hand.untilWaiting("delete from drover.writer");
     // As idle_in_transaction_session_timeout does, after 2 s.
-    await hand.query(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where datname = current_database() and state = 'idle in transaction'`,
-    );
+    await hand.endIdleTransaction();
     expect(await takeOver).toEqual([{ partition: run.partition, epoch: epoch + 1 }]);
     wake();
     // Its transaction has not counted: it was sent again, and found its writer row gone.

@@ -1,7 +1,7 @@
 /** For how long a repeated call of a trigger is known: 24 hours, and until its run has ended. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { textAt } from "../../support/json-call.ts";
-import { type Hand, openHand } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 import { SECRET, triggerServer } from "./fixture.ts";
 
 const drover = triggerServer();

@@ -15,15 +15,8 @@ import { createMappings } from "../../../server/triggers/mappings.ts";
 import { createRunEnds } from "../../../server/triggers/run-ends.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
-import {
-  chain,
-  type Hand,
-  newAgent,
-  newTask,
-  openHand,
-  openQuietPlane,
-  success,
-} from "../control-plane/fixture.ts";
+import { chain, newAgent, newTask, openQuietPlane, success } from "../control-plane/fixture.ts";
+import { type Hand, openHand } from "../control-plane/hand.ts";
 
 const EVERYWHERE = Array.from({ length: 256 }, (_, partition) => ({ partition }));
 

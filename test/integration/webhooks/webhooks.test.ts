@@ -15,7 +15,8 @@ import { createPost } from "../../../server/webhooks/post.ts";
 import { endOf, quietLog, type TestPlane, testAgent } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { type Received, type Receiver, startReceiver } from "../../support/receiver.ts";
-import { historyOf, openHand, request, schedule } from "../control-plane/fixture.ts";
+import { historyOf, request, schedule } from "../control-plane/fixture.ts";
+import { openHand } from "../control-plane/hand.ts";
 
 const SECRET = "a secret of sixteen";
 
