@@ -23,7 +23,7 @@ import { grpcTimeoutMs } from "./deadline.ts";
 import { type Decoded, decodeBinary } from "./decode.ts";
 import { answerOf, type StandardError, statusBytes } from "./errors.ts";
 import type { Call, Log, Mounted } from "./mount.ts";
-import { createResetGuard, type GuardedStream } from "./reset-guard.ts";
+import { type ConnectionEnds, createResetGuard, type GuardedStream } from "./reset-guard.ts";
 
 export interface GrpcTransport {
   accept(socket: Socket): void;
@@ -86,15 +86,13 @@ export function createGrpcTransport(
   });
 }
 
-type Ends = Partial<Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">>;
-
 /**
  * The open connections of this server. Node publishes the streams of all servers in the process,
  * and shows a proxy of their socket: so a connection is known by the addresses of its two ends.
  */
 function createConnections() {
   const open = new Map<string, Socket>();
-  const nameOf = (ends: Ends) =>
+  const nameOf = (ends: ConnectionEnds) =>
     `${ends.remoteAddress} ${ends.remotePort} ${ends.localAddress} ${ends.localPort}`;
   return {
     add(socket: Socket): void {
@@ -104,7 +102,7 @@ function createConnections() {
         if (open.get(name) === socket) open.delete(name);
       });
     },
-    include: (ends: Ends | undefined) => ends !== undefined && open.has(nameOf(ends)),
+    include: (ends: ConnectionEnds | undefined) => ends !== undefined && open.has(nameOf(ends)),
   };
 }
 

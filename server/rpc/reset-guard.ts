@@ -34,11 +34,14 @@ export interface GuardedStream {
   once(name: "close", listener: () => void): unknown;
 }
 
+/** Where a connection begins and ends; unknown once it has gone. */
+export type ConnectionEnds = Partial<
+  Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">
+>;
+
 interface GuardedSession {
   readonly destroyed: boolean;
-  readonly socket: Partial<
-    Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">
-  >;
+  readonly socket: ConnectionEnds;
   destroy(error?: Error, code?: number): void;
 }
 
