@@ -8,7 +8,7 @@ export async function cliPage(): Promise<string> {
   const nouns = program.commands.filter(isTold);
   const names = nouns.map((noun) => `[${noun.name()}](#drover-${noun.name()})`).join(" · ");
   const global = optionTable(program.options);
-  return [HEAD, names, "## Everywhere", global, ...nouns.map((noun) => nounPart(noun))].join(
+  return [HEAD, names, "## Global options", global, ...nouns.map((noun) => nounPart(noun))].join(
     "\n\n",
   );
 }
@@ -17,7 +17,20 @@ const HEAD = `# The command line
 
 <!-- Made by \`node docs/generate.ts\` from cli/: change that, not this page. -->
 
-\`drover NOUN VERB\`. Data goes to standard output, in the form that \`-o\` names; what is said about it to standard error. Exit codes: 0 done, 1 the run failed or the request was refused, 2 usage, 3 cannot connect, 4 not found, 5 the run waits for a person (\`run start --wait\`). An option wins over the environment, that over \`drover.yaml\` or \`--config FILE\`, and that over the default; \`drover config show\` says which one counts. \`drover completion bash|zsh|fish\` prints a script that completes all of this.`;
+This page lists every command with its arguments, options and examples. With it you can look up how to call \`drover\` and what an exit code means.
+
+A command has the form \`drover NOUN VERB\`. It writes data to standard output, in the format that \`-o\` names, and messages to standard error. \`drover completion bash|zsh|fish\` prints a completion script for the shell.
+
+| exit code | meaning |
+| --- | --- |
+| 0 | done |
+| 1 | the run failed, or the request was refused |
+| 2 | wrong usage |
+| 3 | cannot connect |
+| 4 | not found |
+| 5 | the run waits for a person (\`run start --wait\`) |
+
+A setting comes from the first of these that has it: the option, the environment, the file \`drover.yaml\` (or \`--config FILE\`), the default. \`drover config show\` says which one applies.`;
 
 /** What scripts of completion call is no word for people. */
 function isTold(command: Command): boolean {

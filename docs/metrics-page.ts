@@ -14,7 +14,9 @@ const HEAD = `# Metrics and health
 
 <!-- Made by \`node docs/generate.ts\` from server/telemetry/catalogue.ts: change that, not this page. -->
 
-A server tells what it measures in the text form of Prometheus at \`/metrics\` on its one port, beside \`/healthz\` and \`/readyz\`. Counters count what this server did since it started: add up those of all servers. Gauges marked *every server* say the same on each: take the greatest. No label has more values than the control plane has words, whatever is run.
+After reading this page you can monitor a server: what each metric means, from which value on it is wrong, what \`/healthz\` reports, and which queries to put on a dashboard.
+
+A server publishes its metrics in the text format of Prometheus at \`/metrics\`, on its one port, beside \`/healthz\` and \`/readyz\`. A counter counts what this server did since it started: add up the counters of all servers. A gauge that says *every server* has the same value on each server: take the greatest. Labels have few values: no run, step, agent, namespace or queue is a label.
 
 | name | type | unit | labels | what it says | [wrong](RUNBOOKS.md) |
 | --- | --- | --- | --- | --- | --- |`;
@@ -22,20 +24,21 @@ A server tells what it measures in the text form of Prometheus at \`/metrics\` o
 const TAIL = `
 ## Health
 
-\`/healthz\` answers 200 while the process lives, with \`{"status":"ok","reasons":[]}\`, or \`degraded\` and a sentence for each reason:
+\`/healthz\` answers 200 while the process lives. The body is \`{"status":"ok","reasons":[]}\`, or has the status \`degraded\` and a sentence for each reason:
 
-- **work is overdue**: the moment of a lease, a ready task, a timer, an escalation, a run, a message, a schedule or an ended run that a trigger waits for has passed by more than 5 s, and nobody has acted. It is acted on within 1 s (p99) while all is well, 3 s after a supervisor was killed and 5 s after one was frozen or cut off; so 5 s is the goal, and more is a fault. Another is set by \`--overdue\`.
-- **partitions are without owner**: nobody watches a share of the runs since 5 s. Leases, timers and deadlines there pass unseen until a server takes it over; what agents report is still taken.
+- **Work is overdue**: a lease, a ready task, a timer, an escalation, a run, a message, a schedule, or an ended run that a trigger waits for has been due for more than 5 s, and no supervisor has acted. A supervisor acts within 1 s (p99) in normal operation, within 3 s after another supervisor was killed, and within 5 s after one was frozen or cut off. So more than 5 s is a fault. \`--overdue\` sets another limit.
+- **Partitions are without owner**: no supervisor has watched a share of the runs for 5 s. Leases, timers and deadlines of these runs pass unnoticed until a server takes the partitions over; the servers still accept the reports of agents.
+- **The consistency check is late**: the last whole round of this server's check of derived rows began more than an hour ago. \`--consistency-late\` sets another limit.
 
-Each server looks every 3 s at all partitions, with one statement, by the database's clock: also one that watches nothing. So a server that hangs is told of by the others. The beginning and the end are lines in the log, \`health.degraded\` and \`health.ok\`. A probe that restarts what is not 200 does not restart a degraded server, which would help nobody. \`/readyz\` says whether a server may be sent calls, and does not ask for any of this: a degraded one may.
+Every server checks all partitions every 3 s, by the clock of the database, even if it owns none. So the other servers report a server that hangs. A server logs the beginning and the end as \`health.degraded\` and \`health.ok\`. A degraded server still answers 200, so that a liveness probe does not restart it: a restart would not help. \`/readyz\` says whether a server can take calls, and does not depend on this status: a degraded server can.
 
-## What to look at
+## Queries for a dashboard
 
 | question | query |
 | --- | --- |
-| how fast is silence found | \`histogram_quantile(0.99, sum by (le) (rate(drover_detection_seconds_bucket[5m])))\` |
-| how long until a step goes on after that | \`histogram_quantile(0.99, sum by (le) (rate(drover_recovery_seconds_bucket[15m])))\` |
-| is somebody watching | \`max(drover_partitions_unowned) > 0\`, \`max(drover_overdue_seconds) > 5\` |
+| how fast does the supervisor find silence | \`histogram_quantile(0.99, sum by (le) (rate(drover_detection_seconds_bucket[5m])))\` |
+| how long does a step then take to recover | \`histogram_quantile(0.99, sum by (le) (rate(drover_recovery_seconds_bucket[15m])))\` |
+| is a partition without a supervisor, or is work overdue | \`max(drover_partitions_unowned) > 0\`, \`max(drover_overdue_seconds) > 5\` |
 | do tasks wait for agents | \`histogram_quantile(0.9, sum by (le) (rate(drover_task_wait_seconds_bucket[5m])))\`, \`sum(drover_polls_parked)\` |
-| what goes wrong | \`sum by (rule) (rate(drover_interventions_total[15m]))\`, \`sum by (outcome) (rate(drover_attempts_total[5m]))\` |
+| what fails | \`sum by (rule) (rate(drover_interventions_total[15m]))\`, \`sum by (outcome) (rate(drover_attempts_total[5m]))\` |
 `;

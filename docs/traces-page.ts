@@ -60,18 +60,20 @@ const HEAD = `# Traces
 
 <!-- Made by \`node docs/generate.ts\` from server/telemetry/spans.ts and docs/traces-page.ts. -->
 
-A run is one trace in Jaeger, Tempo, or whatever else takes OTLP:
+After reading this page you can send the traces of runs to Jaeger, Tempo or any other receiver of OTLP, read them, and connect them with the traces of your own services. Each run is one trace:
 
     drover server --trace http://127.0.0.1:4318     # OTLP over HTTP
     drover server --trace grpc://127.0.0.1:4317     # OTLP over gRPC
 
-\`drover dev\` and \`drover supervisor\` take the same. Without \`--trace\` (or \`DROVER_TRACE\`), what OpenTelemetry has in the environment counts: \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_PROTOCOL\`, \`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_TRACES_SAMPLER\`, \`OTEL_SERVICE_NAME\`, \`OTEL_RESOURCE_ATTRIBUTES\`. With none of it nothing is traced, and nothing of OpenTelemetry's tracing is even loaded.
+\`drover dev\` and \`drover supervisor\` take the same option. Without \`--trace\` (or \`DROVER_TRACE\`), the environment variables of OpenTelemetry apply: \`OTEL_EXPORTER_OTLP_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT\`, \`OTEL_EXPORTER_OTLP_PROTOCOL\`, \`OTEL_EXPORTER_OTLP_HEADERS\`, \`OTEL_TRACES_SAMPLER\`, \`OTEL_SERVICE_NAME\`, \`OTEL_RESOURCE_ATTRIBUTES\`. Without any of these, the server traces nothing and does not load OpenTelemetry's tracing.
 
-A run of which an agent was lost, and whose hotel was full at first; the server was killed in the middle:
+## Example traces
+
+In this run an agent was lost, and the hotel was full at first. The server was killed in the middle:
 `;
 
 const READING = `
-One of the 25 holidays that \`npm run demo -- --trace http://127.0.0.1:4318\` books, as Jaeger has it: when each began, how long it took, and in brackets who traced it. The flight's service hung; whether it had booked was found out before anything else was done. The agent that booked hotels was killed:
+The command \`npm run demo -- --trace http://127.0.0.1:4318\` books 25 holidays. Below is one of them as Jaeger shows it: the start of each span, its length, and in brackets the service that sent it. The flight service hung, so a verify task first found out whether the flight was booked. The agent that booked hotels was killed:
 
 \`\`\`
   0.00 s  10.19 s  run book-holiday  [drover]
@@ -97,47 +99,47 @@ One of the 25 holidays that \`npm run demo -- --trace http://127.0.0.1:4318\` bo
  10.06 s   0.05 s      perform book-hotel  [hotel-agent]
 \`\`\`
 
-A silent agent's try ends as \`drover.lost\`, and *supervise lease* stands from the moment at which its heartbeat was due to the moment at which somebody acted: how late that was is its length. The next try links to the lost one. What the agents trace themselves stands below their try, since each task brings the \`traceparent\` of its own.
+The task of a silent agent ends as \`drover.lost\`. The span *supervise lease* lasts from the time when the heartbeat was due to the time when the supervisor acted, so its length is the delay of the supervisor. The span of the next try links to the lost one. The agent's own spans are children of the span of their task, because each task carries its own \`traceparent\`.
 
-## Which trace a run is part of
+## Trace of a run
 
-- Whoever schedules a run within a trace of his own (the header \`traceparent\` of the call, or the field of the request) has it in that trace, below his span, and sampled if that is.
-- Any other run is a trace of its own, whose id is the run's id without its dashes. \`--trace-share 0.1\` samples a tenth of them.
-- It is decided once, when the run begins, and stored with it: whichever server goes on with the run, traces it as it began. A run that began while nothing was traced is not traced later, either.
-- A child run and a re-run are traces of their own, with links to where they come from; a child is sampled if its parent is.
+- If the caller starts a run within a trace of its own (the header \`traceparent\` of the call, or the field of the request), the run is part of that trace, below the caller's span. The run is sampled if the caller's trace is sampled.
+- Any other run is a trace of its own, whose id is the run's id without the dashes. \`--trace-share 0.1\` samples a tenth of these runs.
+- The server decides this once, when the run begins, and stores the decision with the run. Every server that continues the run follows it. A run that began while tracing was off is never traced.
+- A child run and a re-run are traces of their own, with links to the run that they come from. A child is sampled if its parent is.
 
-Ids of spans follow from the run, the step and the number of the hand-out. So no server has to remember a span that is open: the one that commits the end of a try sends its span, with the times of the database, and the one that commits the end of the run sends the root. Until then a receiver shows a trace without its root. A server that is killed takes the spans of its last second with it, and nothing else.
+The id of a span is computed from the run, the step and the fence of the task, so no server has to remember open spans. The server that commits the end of a task sends its span, with the times of the database. The server that commits the end of the run sends the root; until then a receiver shows a trace without a root. A server that is killed loses the spans of its last second, and nothing else.
 
-## Agents and callers
+## Spans of agents and callers
 
-The SDKs use OpenTelemetry's API, so a program that registers an SDK of OpenTelemetry has its spans in the trace of the run, and any other notices nothing:
+The SDKs use the API of OpenTelemetry. A program that registers an SDK of OpenTelemetry has its spans in the trace of the run; for any other program nothing changes:
 
-- an agent's handler runs within the span \`perform TASK\` (or verify, compensate), below that of its try: whatever it traces itself stands below. Lines of its log have the ids of the trace and of that span, as \`trace\` and \`span\`; in Python \`span\` is whichever is current, so one of its own within that;
-- \`schedule\` within a span of the caller begins a run in the caller's trace.
+- The handler of an agent runs within the span \`perform TASK\` (or \`verify TASK\`, \`compensate TASK\`), below the server's span of the task. The handler's own spans are its children. The lines of the agent's log have the ids of the trace and of this span as \`trace\` and \`span\`. In Python, \`span\` is the current span, which can be one of the handler's own.
+- \`schedule\` within a span of the caller starts a run in the caller's trace.
 
-Without the Drover SDK, a task's fields \`traceparent\` and \`tracestate\` are what W3C Trace Context has in headers: hand them on.
+An agent without a Drover SDK passes on the fields \`traceparent\` and \`tracestate\` of the task: they have the values of the headers of W3C Trace Context.
 
-A run over agents in TypeScript, Go and Python, each with an SDK of OpenTelemetry and a span of its own, and in brackets who sent it:
+This run used agents in TypeScript, Go and Python, each with an SDK of OpenTelemetry and a span of its own. The service that sent a span is in brackets:
 `;
 
 const SPANS_HEAD = `
-## The spans
+## Spans of a run
 
-Each has \`drover.run.id\`. No span has a payload, nor a text that an agent wrote: of a failure its code is told.
+Each span has \`drover.run.id\`. No span contains a payload or a text that an agent wrote; of a failure it contains the code only.
 `;
 
 const SERVER_SPANS_HEAD = `
-## The server's own work
+## Spans of the server
 
-A transaction carries what many callers and many runs want at once, so it belongs to none of their traces: it has its own, which lead to them by links. They are sent as the service \`drover-server\`, so that a list of the traces of \`drover\` is one of runs. Search there for the operation \`flight advance\` to see how long commits take, and whose they were.
+A transaction does the work of many callers and many runs at once, so it is part of none of their traces. It has a trace of its own, with links to theirs. The server sends these spans as the service \`drover-server\`, so that the traces of the service \`drover\` are runs only. Search in \`drover-server\` for the operation \`flight advance\` to see how long commits take and which runs they were for.
 `;
 
 const TAIL = `
-## The same as lines of a log
+## Spans as log lines
 
-With \`--log info\` (or \`DROVER_LOG=info\`) a server says each span of a run as a line when it is over, of every run, whether it is traced or not: pretty on a terminal, else one JSON object, with the span's name as \`event\`, its length as \`ms\`, its attributes by their short names (\`run\`, \`step\`, \`attempt\`, \`agent\`, \`outcome\`), and \`trace\` and \`span\` where the run is part of a trace. By default only what is wrong is said.
+With \`--log info\` (or \`DROVER_LOG=info\`) a server writes a log line at the end of each span of every run, traced or not. On a terminal the line is formatted for people; otherwise it is a JSON object. It has the name of the span as \`event\`, its length as \`ms\`, its attributes by their short names (\`run\`, \`step\`, \`attempt\`, \`agent\`, \`outcome\`), and \`trace\` and \`span\` if the run is part of a trace. By default the server logs only what is wrong.
 
-## When the receiver is away
+## Unreachable receivers
 
-A receiver that is away costs nothing but its spans: up to 20,000 wait, then they are dropped and counted (\`drover_spans_lost_total\`), and the log says \`traces.sent\` when it begins and when it ends.
+While the receiver cannot be reached, only spans are lost. Up to 20,000 spans wait; the server drops and counts the others (\`drover_spans_lost_total\`). The log says \`traces.sent\` when this begins and when it ends.
 `;
