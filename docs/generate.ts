@@ -43,23 +43,24 @@ export function statesPage(): string {
   return [
     "# States",
     "<!-- Made by `node docs/generate.ts` from server/core: change the rules, not this page. -->",
-    "Every state, every way from one to another, what each outcome leads to, and the defaults. A step has a forward state and, beside it, an undo state; at most one of the two moves, that is READY, LEASED, BACKOFF, WAITING or HELD (ready while its run is paused). A row from a state to itself, left out of the pictures, changes what belongs to the state, such as its next moment.",
+    "After reading this page you can look up every state of a run and of a step, every change from one state to another, what each event and each outcome leads to, and all defaults.",
+    "A step has a forward state and, beside it, an undo state. At most one of the two moves, which means that it is READY, LEASED, BACKOFF, WAITING or HELD (ready while its run is paused). A row from a state to itself changes a property of the state, such as its next due time; the pictures leave these rows out.",
     "## Run",
-    "Begins RUNNING, or PENDING if it is to start later. `start`: what it waited for has come; `counters`: at the end of any event, when its counters ask for it; `verdict`: a step has failed for good; `thaw`: somebody speaks to a run that stood still; `leave`: a person ends it as things are.",
+    "A run begins RUNNING, or PENDING if it is to start later. The column *on* names the cause of a change. `start`: what the run waited for has come. `counters`: the counters of the run ask for the change, at the end of any event. `verdict`: a step has failed for good. `thaw`: an answer, a report or a command resumes an escalated run. `leave`: a person ends the run as things are.",
     ...pictureAndTable(RUN_EDGES, "PENDING", "RUNNING"),
     "## Step, forward",
-    "Begins BLOCKED. On an effect of a decision; `claim` and `beat` happen to a task outside of one.",
+    "The forward state begins BLOCKED. The column *on* names the effect of a decision that changes the state. `claim` and `beat` happen to a task outside a decision: an agent takes the task, or hears in a heartbeat that it should stop.",
     ...pictureAndTable(FORWARD_EDGES, "BLOCKED"),
     "## Step, undo",
-    "Begins NONE. Undoing begins when the forward side can move no more.",
+    "The undo state begins NONE. Undoing begins when the forward state can move no more.",
     ...pictureAndTable(UNDO_EDGES, "NONE"),
     "## Events",
-    "What each event does to a run in each of its states. *Same*: it stays there; what may follow from it by the run's counters is above.",
+    "The table lists what each event does to a run in each of its states. *Same*: the run stays in its state; the changes that may follow by `counters` are listed [above](#run).",
     eventTable(),
     "## Outcomes",
-    "What becomes of a leased step, as the rules answer for a step with defaults and a `compensate`, at its first attempt, by its `effects`; and of a verify and an undo. *Counted* tries are charged to a retry policy; *unsettled* means that an effect may exist and is undone if the run is; *made* means that it exists.",
+    "The table lists the state of a leased step after each outcome, as the rules answer: for a step with the defaults and a `compensate`, at its first attempt, by its `effects`, and for a verify and an undo. *Counted*: the try counts against a retry policy. *Unsettled*: an effect may exist, and is undone if the run is undone. *Made*: the effect exists.",
     outcomeTable(),
-    "An outcome that the supervisor finds is an intervention as well. A failure that no policy answers, or for the last time, is for good: the step is FAILED and the run gets its verdict.",
+    "An outcome that the supervisor finds is recorded as an intervention as well. A step has failed for good when no retry policy matches its failure, or when the policy allows no further try: the step is FAILED, and the run gets its stop reason (`verdict` above), unless `on_failure` says otherwise.",
     "## Defaults",
     ...defaultTables(),
     "",
@@ -154,7 +155,7 @@ const OUTCOMES: readonly (readonly [
   ["released", "agent", said({ kind: "released" })],
   [
     "never delivered",
-    "agent, of its poll",
+    "agent, for a lost poll",
     ({ fence, secret }) => ({ kind: "undelivered", step: 0, fence, secret }),
   ],
   ["lost: silent for `heartbeat`", "supervisor", silence],
@@ -213,7 +214,7 @@ function outcomeTable(): string {
     by,
     ...all.map((situation) => whatFollows(situation, eventOf)),
   ]);
-  return table(["outcome", "said by", ...all.map(({ name }) => name)], rows);
+  return table(["outcome", "source", ...all.map(({ name }) => name)], rows);
 }
 
 const MARKS = {
@@ -339,40 +340,44 @@ function defaultTables(): string[] {
     table(
       ["time", "default", "what it bounds"],
       [
-        ["`pickup`", words(timeouts.pickupMs), "READY without a taker: then it is looked at"],
-        ["`attempt`", words(timeouts.attemptMs), "one attempt from its grant"],
+        [
+          "`pickup`",
+          words(timeouts.pickupMs),
+          "a ready task that no agent takes; then the supervisor checks it",
+        ],
+        ["`attempt`", words(timeouts.attemptMs), "one attempt, from when an agent gets it"],
         [
           "`heartbeat`",
           words(timeouts.heartbeatMs),
-          `silence that ends a lease; at least ${words(HEARTBEAT_MS_MIN)}`,
+          `the silence of an agent that ends its lease; at least ${words(HEARTBEAT_MS_MIN)}`,
         ],
         [
           "`cancel`",
           words(timeouts.cancelMs),
-          "from the beat that said stop to the end of the lease",
+          "from the heartbeat that told the agent to stop to the end of the lease",
         ],
         [
           "`settle`",
           words(timeouts.settleMs),
-          "from the end of a lost lease to what could meet it: `heartbeat`, and at least 5 s",
+          "from the end of a lost lease to the next task that could meet its late effect; the default is `heartbeat`, and at least 5 s",
         ],
         [
           "`total`",
           words(timeouts.totalMs),
-          "all tries of a step from its first READY; longer where `pickup`, `attempt` and `callback` of the step are",
+          "all tries of a step, from its first READY; the default is longer where the step's `pickup`, `attempt` or `callback` is",
         ],
-        ["`stall`", "off", "progress that stands still while the agent beats"],
+        ["`stall`", "off", "progress that does not change while the agent sends heartbeats"],
         ["`callback`", words(timeouts.callbackMs), "from *deferred* to the callback"],
         [
           "`within`",
           words(WAIT_FOR_PEOPLE_MS),
-          "a signal or an approval that does not come; then `on_expiry`: escalate",
+          "the wait for a signal or an approval; then `on_expiry` applies, by default escalate",
         ],
-        ["the run's `timeout`", words(RUN_TIMEOUT_MS), "the run, until it gets a verdict"],
+        ["the run's `timeout`", words(RUN_TIMEOUT_MS), "the run, until it gets its stop reason"],
       ],
     ),
-    `A task that was lost ${LOSSES_IN_A_ROW_MAX} times in a row is poison, and a person is asked. A lost or released task is kept from the session that had it for ${words(AVOID_SESSION_MS)}, then anyone may take it.`,
-    `A task that was handed out and never arrived (its poll was lost) is ready again at once, ${UNDELIVERED_AT_ONCE_MAX} times in a row; after that it rests, from 1 s to 1 min, and after ${UNDELIVERED_IN_A_ROW_MAX} times in a row a person is asked (\`drover.undelivered\`). An input, details and an output have 2 MiB each at most when they are stored, and what expressions make 256 KiB, so a task fits into a receive limit of 8 MiB.`,
+    `A task that was lost ${LOSSES_IN_A_ROW_MAX} times in a row is poison: the server asks a person. The session that lost or released a task does not get it again for ${words(AVOID_SESSION_MS)}; then any session can take it.`,
+    `A task that was handed out and never arrived, because its poll was lost, is ready again at once, ${UNDELIVERED_AT_ONCE_MAX} times in a row. After that it waits before each hand-out, from 1 s to 1 min. After ${UNDELIVERED_IN_A_ROW_MAX} times in a row the server asks a person (\`drover.undelivered\`). A stored input, the details and an output have at most 2 MiB each, and a value that an expression makes at most 256 KiB, so a task fits into a receive limit of 8 MiB.`,
   ];
 }
 
