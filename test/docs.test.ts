@@ -1,11 +1,12 @@
-// What the README shows is what works: its workflow is checked, its agent is compiled, its links
-// lead somewhere, its commands are commands.
+// What the pages show works: workflows are checked, agents are compiled, links lead somewhere,
+// commands and functions exist.
 import { execFileSync } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   writeFileSync,
@@ -61,6 +62,11 @@ describe("the README", () => {
       expect(existsSync(join(ROOT, path)), path).toBe(true);
   });
 
+  test("leads to every page of docs", () => {
+    const pages = readdirSync(join(ROOT, "docs")).filter((name) => name.endsWith(".md"));
+    expect(pages.filter((name) => !readme.includes(`(docs/${name})`))).toEqual([]);
+  });
+
   test("names commands that the command line has", async () => {
     const lines = blocks("sh").flatMap((text) => text.split("\n"));
     const verbs = lines.flatMap((line) => {
@@ -73,6 +79,41 @@ describe("the README", () => {
       const { code } = await callDrover([...known, "--help"]);
       expect(code, verb.join(" ")).toBe(0);
     }
+  });
+});
+
+describe("the README of the server", () => {
+  const page = readFileSync(join(ROOT, "server/README.md"), "utf8");
+  const section = (heading: string) =>
+    page.split(/^## /m).find((text) => text.startsWith(`${heading}\n`)) ?? "";
+
+  test("explains fifteen terms at most", () => {
+    const lines = section("Terms").split("\n");
+    const rows = lines.filter((line) => line.startsWith("| "));
+    // Two of them are the head of the table.
+    expect(rows.length).toBeGreaterThan(2);
+    expect(rows.length - 2).toBeLessThanOrEqual(15);
+  });
+
+  test("follows a run through ten files", () => {
+    const steps = [...section("Follow a run").matchAll(/^(\d+)\. `([^`]+\.ts)`/gm)];
+    expect(steps.map(([, no]) => Number(no))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
+    expect(new Set(steps.map(([, , path]) => path)).size).toBe(10);
+  });
+
+  test("names functions that the file named before them exports", () => {
+    const names = section("Follow a run").matchAll(/`([\w/.-]+\.ts|\w+\(\))`/g);
+    let [file, text, functions] = ["", "", 0];
+    for (const [, name = ""] of names) {
+      if (name.endsWith(".ts")) {
+        [file, text] = [name, readFileSync(join(ROOT, "server", name), "utf8")];
+        continue;
+      }
+      const exported = new RegExp(`^export (?:async )?function ${name.replace("()", "")}\\b`, "m");
+      expect(exported.test(text), `${file} exports ${name}`).toBe(true);
+      functions++;
+    }
+    expect(functions).toBeGreaterThan(10);
   });
 });
 
