@@ -131,7 +131,7 @@ Each span has \`drover.run.id\`. No span contains a payload or a text that an ag
 const SERVER_SPANS_HEAD = `
 ## Spans of the server
 
-A transaction does the work of many callers and many runs at once, so it is part of none of their traces. It has a trace of its own, with links to theirs. The server sends these spans as the service \`drover-server\`, so that the traces of the service \`drover\` are runs only. Search in \`drover-server\` for the operation \`flight advance\` to see how long commits take and which runs they were for.
+A transaction does the work of many callers and many runs at once, so it is part of none of their traces. It has a trace of its own, with links to theirs. The server sends these spans as the service \`drover-server\`, so that the traces of the service \`drover\` are runs only. Search in \`drover-server\` for the operation \`batch advance\` to see how long commits take and which runs they were for.
 `;
 
 const TAIL = `

@@ -155,11 +155,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const handOver = handOverBy(() => claims);
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
-  const { onFlown, outdated: onOutdated } = measures ?? {};
+  const { onFlushed, outdated: onOutdated } = measures ?? {};
   const intake = intakeOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError, waitingMax },
-    ...{ onFlown, onOutdated, stood: { ...versions, ...gate }, traces: options.spans && traces },
+    ...{ onFlushed, onOutdated, stood: { ...versions, ...gate }, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
@@ -177,7 +177,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   // Should it fail, the next beat of the session says the same.
   const onForgotten = (lease: SessionLease) =>
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
-  const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlown });
+  const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
   const ownership = createOwnership({
     ...{ ...looking, settings },
     ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
@@ -211,7 +211,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const beat = beatOf(looking, { marks, ...parked, circuits });
   const loops = [beat, intake, triggers, housekeeping, learning, consistency];
   forgetWith(store, [plans, lanes, claims, parked.roster], waiters);
-  const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlown });
+  const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
   const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
   const dispatcher = createDispatch(onCalls);
 
@@ -238,8 +238,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       for (const one of loops) await one.stop();
       await watches.stop();
       await inbox?.stop();
-      const flown = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
-      await Promise.all([...flown, fired()]);
+      const idle = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
+      await Promise.all([...idle, fired()]);
       await learning.runOnce();
       await ownership.stop();
       await traces?.stop();
@@ -332,7 +332,9 @@ function schedulerOf(
   };
 }
 
-/** Flights hand over by claims, which need the flights to give tasks back: they are made later. */
+/**
+ * Batches hand over by claims, which need the batches to give tasks back: claims are made later.
+ */
 function handOverBy(claims: () => HandOver): HandOver {
   return {
     claim: (...a) => claims().claim(...a),

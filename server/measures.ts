@@ -1,13 +1,13 @@
 // What the control plane does, as numbers. It is told after the commit, so nothing is measured that
 // did not happen, and asked by nobody: the rules know nothing of it.
 import { BACKGROUND_PARTS, type BackgroundPart } from "./background.ts";
+import type { OnFlushed } from "./batcher.ts";
 import type { Clock } from "./clock.ts";
 import type { ControlPlane } from "./control-plane.ts";
 import type { Effect } from "./core/effect.ts";
 import { isEnded } from "./core/model.ts";
 import { plannedOf } from "./core/strategy.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
-import type { OnFlown } from "./flights.ts";
 import type { Worked } from "./scheduler/told.ts";
 import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
 import type { PassRecord } from "./store/pass-record.ts";
@@ -18,7 +18,7 @@ import type { Metrics } from "./telemetry/metrics.ts";
 const SESSION_SEEN_MS = 60_000;
 
 export interface Measures {
-  readonly onFlown: OnFlown;
+  readonly onFlushed: OnFlushed;
   worked(worked: Worked): void;
   granted(leases: readonly Granted[]): void;
   /** Work that no caller waits for has failed; it is tried again by itself. */
@@ -43,9 +43,9 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   metrics.count("drover_outdated_transactions_total", 0, {});
 
   return Object.freeze({
-    onFlown(flight, items, ms) {
-      metrics.record("drover_flights_items", items, { flight });
-      metrics.record("drover_flights_seconds", ms / 1_000, { flight });
+    onFlushed(batch, items, ms) {
+      metrics.record("drover_batch_items", items, { batch });
+      metrics.record("drover_batch_seconds", ms / 1_000, { batch });
     },
     worked({ records, begun }) {
       if (begun.length > 0) metrics.count("drover_runs_started_total", begun.length, {});
@@ -94,7 +94,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   } satisfies Measures);
 }
 
-/** Once for a flight of hundreds that ended alike. */
+/** Once for a batch of hundreds that ended alike. */
 function countAttempts(metrics: Metrics, records: readonly PassRecord[]): void {
   const ended = records.flatMap(({ effects }) =>
     effects.flatMap((effect) => (effect.kind === "task-ended" ? [effect.attempt] : [])),

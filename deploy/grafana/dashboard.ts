@@ -192,7 +192,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         unit: "ops",
         queries: [
           {
-            expr: `sum(${rate('drover_flights_items_sum{flight="beat"}')})`,
+            expr: `sum(${rate('drover_batch_items_sum{batch="beat"}')})`,
             legend: "beats",
           },
         ],
@@ -240,20 +240,20 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         unit: "s",
         queries: [
           {
-            expr: `histogram_quantile(0.99, sum by (le, flight) (${rate("drover_flights_seconds_bucket")}))`,
-            legend: "{{flight}}",
+            expr: `histogram_quantile(0.99, sum by (le, batch) (${rate("drover_batch_seconds_bucket")}))`,
+            legend: "{{batch}}",
           },
         ],
       },
       {
-        title: "Calls on board",
+        title: "Calls in a batch",
         about:
           "How many calls one transaction carries: it grows with the load, and spares the disk.",
         unit: "short",
         queries: [
           {
-            expr: `sum by (flight) (${rate("drover_flights_items_sum")}) / sum by (flight) (${rate("drover_flights_items_count")})`,
-            legend: "{{flight}}",
+            expr: `sum by (batch) (${rate("drover_batch_items_sum")}) / sum by (batch) (${rate("drover_batch_items_count")})`,
+            legend: "{{batch}}",
           },
         ],
       },

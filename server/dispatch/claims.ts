@@ -1,6 +1,6 @@
 // Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
 // somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
-// is announced, and at the end of each flight that has made something ready ("hand-over"), in its
+// is announced, and at the end of each batch that has made something ready ("hand-over"), in its
 // transaction. Namespaces share a claim evenly (shares.ts); what that cuts off has its next turn at
 // once. A queue that has given what its rate allows is looked at when it may give more; one whose
 // tasks are all with agents, when one of them ends.
@@ -11,11 +11,12 @@
 //
 // A task that was claimed for an agent which is gone by then is given back at once, uncounted. Each
 // task is made by itself: one that cannot be made ends alone, and a person is asked.
+
+import { FLUSH_BUCKET } from "../batcher.ts";
 import type { Clock, Random, Timer } from "../clock.ts";
 import { payloadBytes } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
-import { FLUSH_BUCKET } from "../flights.ts";
-import type { Claim, FlightNo, HandOver, LanesToServe } from "../scheduler/advance.ts";
+import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";
 import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
 import { createTokenBucket } from "../token-bucket.ts";
@@ -80,17 +81,17 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
   const opening = new Map<string, { readonly timer: Timer; readonly lanes: ReadonlySet<number> }>();
 
   /**
-   * Claims within the transaction; reserves first, so that no other flight serves the same waiters.
+   * Claims within the transaction; reserves first, so that no other batch serves the same waiters.
    */
   async function claim(
     tx: Tx,
     lanes: ReadonlySet<number>,
-    flight: FlightNo | null,
+    batch: BatchNo | null,
     freed: LanesToServe["freed"] = nothingFreed,
   ): Promise<Claim | null> {
     const reserved = new Set<Waiter>();
     const askersOf = (of: ReadonlySet<number>): readonly Asker[] => {
-      const askers = waiters.waitingFor(flight, of, gate.admit, ASKED_MAX);
+      const askers = waiters.waitingFor(batch, of, gate.admit, ASKED_MAX);
       waiters.reserve(askers.map(({ waiter }) => waiter));
       for (const { waiter } of askers) reserved.add(waiter);
       return askers;
@@ -253,12 +254,12 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     async claim(
       tx: Tx,
       { filled, freed }: LanesToServe,
-      flight: FlightNo | null,
+      batch: BatchNo | null,
     ): Promise<Claim | null> {
       const lanes = new Set(filled);
-      const riders = flight === null ? [] : waiters.ridersOf(flight);
-      for (const { lanes: of } of riders) for (const { lane } of of) lanes.add(lane);
-      return claim(tx, lanes, flight, freed);
+      const carried = batch === null ? [] : waiters.carriedBy(batch);
+      for (const { lanes: of } of carried) for (const { lane } of of) lanes.add(lane);
+      return claim(tx, lanes, batch, freed);
     },
     begun: runs.begun,
     ended: runs.ended,

@@ -3,7 +3,7 @@
 // granted (lost-polls.ts): a poll waits for that, a heartbeat does not.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import type { Advance, Advanced, FlightNo } from "../scheduler/advance.ts";
+import type { Advance, Advanced, BatchNo } from "../scheduler/advance.ts";
 import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { Namespace } from "../store/store.ts";
@@ -38,13 +38,13 @@ export interface DispatchOptions {
 export function createDispatch(options: DispatchOptions): Dispatcher {
   const { clock, roster, lostPolls } = options;
 
-  async function park(request: Ask, rider: boolean): Promise<Parked> {
+  async function park(request: Ask, isCarried: boolean): Promise<Parked> {
     const { agent, pollSeq, namespace, maxTasks, queues, tasks } = request;
     const asks = { namespaceId: namespace.id, queues, tasks, agentVersion: agent.version };
     return options.waiters.park({
       agent,
       pollSeq,
-      rider,
+      isCarried,
       namespace: namespace.name,
       namespaceId: namespace.id,
       places: maxTasks,
@@ -103,31 +103,31 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const arrivedAtMs = clock.monotonicMs();
       const { next, namespace, agent } = request;
       roster.called(agent, namespace.id, next && pollOf(next));
-      const rider = next ? await park({ ...next, namespace, agent }, true) : null;
+      const nextPoll = next ? await park({ ...next, namespace, agent }, true) : null;
       // It may fail while the reports are still under way, and is heard only after them.
-      rider?.served.catch(() => undefined);
-      let ashore = request.results.length;
-      const onBoard = (flight: FlightNo): void => {
-        if (--ashore <= 0 && rider) rider.waiter.flight = flight;
+      nextPoll?.served.catch(() => undefined);
+      let unbatched = request.results.length;
+      const onBatched = (batch: BatchNo): void => {
+        if (--unbatched <= 0 && nextPoll) nextPoll.waiter.batch = batch;
       };
       try {
         // All results have room or none has: a call that is refused has changed nothing.
         const answers = await options.advance.admit(request.results.length, () =>
-          Promise.all(request.results.map((result) => report(options, request, result, onBoard))),
+          Promise.all(request.results.map((result) => report(options, request, result, onBatched))),
         );
         if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
           roster.succeeded(agent);
-        rider?.end();
-        const served = rider ? await rider.served : NOTHING;
+        nextPoll?.end();
+        const served = nextPoll ? await nextPoll.served : NOTHING;
         const isGone = signal.aborted;
         return {
           answers,
           ...(isGone ? giveBack(options, namespace, served) : answerOf(served, arrivedAtMs)),
         };
       } catch (error) {
-        rider?.end();
-        // What the rider was granted meanwhile goes back: its answer will not be this call's.
-        void rider?.served.then(
+        nextPoll?.end();
+        // What the next poll was granted meanwhile goes back: this call does not answer it.
+        void nextPoll?.served.then(
           (served) => giveBack(options, namespace, served),
           () => undefined,
         );
@@ -176,7 +176,7 @@ async function report(
   options: DispatchOptions,
   { namespace, agent }: CompleteRequest,
   { token, outcome, digest }: CompleteRequest["results"][number],
-  onBoard: (flight: FlightNo) => void,
+  onBatched: (batch: BatchNo) => void,
 ): Promise<ResultAnswer> {
   const run = { runId: token.runId, partition: partitionOf(namespace.region, token.runId) };
   const { step, task, fence, secret } = token;
@@ -185,7 +185,7 @@ async function report(
     const answer = await options.advance.ask(
       run,
       { kind: "report", step, task, fence, secret, outcome, digest, ...by },
-      { namespaceId: namespace.id, onBoard },
+      { namespaceId: namespace.id, onBatched },
     );
     return resultAnswer(answer, token);
   } catch (error) {

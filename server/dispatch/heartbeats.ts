@@ -7,13 +7,14 @@
 // all agents beat together after an outage, each statement stays far below its limit of 2 s. Two
 // are under way at a time, never with the same session, so that no beat waits for all the others.
 // They lock rows of sessions in one order, and pages without waiting.
+
+import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { BeatAnswer, EngineStore, SessionBeat, SessionLease } from "../store/store.ts";
 import type { BeatVerdict } from "./dispatcher.ts";
 
-/** A lonely beat flies at once; of thousands each hears so much later, which no lease feels. */
+/** A single beat is flushed at once; one of thousands is answered so much later at most. */
 const SPACING_MS = 250;
 const FULL_AT = 500;
 const BEATS_MAX = 1_000;
@@ -35,7 +36,7 @@ export interface HeartbeatsOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Told of each lease that its session does not hold any more. */
   readonly onForgotten: (lease: SessionLease) => void;
-  readonly onFlown?: OnFlown | undefined;
+  readonly onFlushed?: OnFlushed | undefined;
 }
 
 export function createHeartbeats({
@@ -43,10 +44,10 @@ export function createHeartbeats({
   clock,
   isRetryable,
   onForgotten,
-  onFlown = () => undefined,
+  onFlushed = () => undefined,
 }: HeartbeatsOptions): Heartbeats {
   type Answers = readonly BeatAnswer[];
-  const flights = createFlights<SessionBeat, Answers>({
+  const batcher = createBatcher<SessionBeat, Answers>({
     name: "beat",
     clock,
     bucket: { everyMs: SPACING_MS, capacity: 1 },
@@ -58,12 +59,12 @@ export function createHeartbeats({
     outMax: OUT_MAX,
     waitingMax: WAITING_MAX,
     isRetryable,
-    onFlown,
-    async fly(beats) {
+    onFlushed,
+    async flush(beats) {
       const { answers, forgotten, foreign } = await store.beat(beats);
       forgotten.forEach(onForgotten);
       return beats.map(
-        (beat, place): Landing<Answers> =>
+        (beat, place): ItemResult<Answers> =>
           foreign.has(beat)
             ? { kind: "failed", error: ofAnotherNamespace() }
             : { kind: "done", result: answers[place] ?? [] },
@@ -78,7 +79,7 @@ export function createHeartbeats({
       for (let tries = 0; tries < BUSY_MAX; tries++) {
         const reports = open.map(({ report }) => report);
         // What is asked again lists only a part.
-        const answers = await flights.submit(
+        const answers = await batcher.submit(
           tries === 0 ? beat : { ...beat, reports, listsAllTo: 0 },
         );
         for (const [index, { place }] of open.entries()) {
@@ -94,7 +95,7 @@ export function createHeartbeats({
         { retryAfterMs: 500 },
       );
     },
-    idle: () => flights.idle(),
+    idle: () => batcher.idle(),
   });
 }
 

@@ -3,8 +3,9 @@
 //
 // An agent names a lost poll in each of its calls for half a minute, and after an outage all agents
 // do. So the questions of many sessions are gathered into one statement.
+
+import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
-import { createFlights, type Landing, type OnFlown } from "../flights.ts";
 import type { Advance } from "../scheduler/advance.ts";
 import type { LostPolls } from "../store/beats.ts";
 import type { EngineStore } from "../store/store.ts";
@@ -24,7 +25,7 @@ export interface LostPollsOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** A lease could not be given back: its agent names the poll again. */
   readonly onError: (error: unknown) => void;
-  readonly onFlown?: OnFlown | undefined;
+  readonly onFlushed?: OnFlushed | undefined;
 }
 
 export interface LostPollsCare {
@@ -34,20 +35,22 @@ export interface LostPollsCare {
 }
 
 export function createLostPolls(options: LostPollsOptions): LostPollsCare {
-  const { store, clock, advance, isRetryable, onError, onFlown } = options;
-  const questions = createFlights<LostPolls, readonly Promise<unknown>[]>({
-    ...{ name: "undelivered", clock, isRetryable, onFlown },
+  const { store, clock, advance, isRetryable, onError, onFlushed } = options;
+  const questions = createBatcher<LostPolls, readonly Promise<unknown>[]>({
+    ...{ name: "undelivered", clock, isRetryable, onFlushed },
     ...{ fullAt: FULL_AT, waitingMax: WAITING_MAX, outMax: 1 },
     bucket: { everyMs: SPACING_MS, capacity: 1 },
     itemsMax: SESSIONS_MAX,
     sizeMax: POLLS_MAX,
     sizeOf: ({ polls }) => polls.length,
-    async fly(lost) {
+    async flush(lost) {
       const leases = await store.undelivered(lost);
       const back = leases.map((lease) =>
         advance.submit(lease, { kind: "undelivered", ...lease }).catch(onError),
       );
-      return lost.map((): Landing<readonly Promise<unknown>[]> => ({ kind: "done", result: back }));
+      return lost.map(
+        (): ItemResult<readonly Promise<unknown>[]> => ({ kind: "done", result: back }),
+      );
     },
   });
 

@@ -1,13 +1,13 @@
-// Agents that wait for tasks: one waiter for each parked poll, and one rider for each Complete that
-// asks for next tasks.
+// Agents that wait for tasks: one waiter for each parked poll, and one for each poll that a
+// Complete carries (it asks for next tasks).
 //
-//   waiter: parked → (reserved by a flight → parked again) → settled: served, empty, or gone
+//   waiter: parked → (reserved by a batch → parked again) → settled: served, empty, or gone
 //
 // Places are reserved in memory while a claim looks, and returned when it has nothing for them, or
 // with the end of its transaction, so no waiter is served twice. A waiter that is reserved is not
 // settled before its claim is known, and hears at its return which of its lanes got work meanwhile.
 
-import type { FlightNo } from "../scheduler/advance.ts";
+import type { BatchNo } from "../scheduler/advance.ts";
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
 import type { Asks } from "./lanes.ts";
 import type { DueLane, Taker } from "./matching.ts";
@@ -18,14 +18,14 @@ export interface Waiter {
   readonly pollSeq: number;
   readonly namespace: string;
   readonly namespaceId: number;
-  /** Rides on a Complete: served only by the flight of its reports, never looked for. */
-  readonly rider: boolean;
+  /** A Complete carries it: only the batch of its reports may serve it. */
+  readonly isCarried: boolean;
   /**
-   * Of a rider: what the last of its reports is on board of; null: they wait still. Served by
-   * another, it would go with what is there, and what follows its reports would have nobody to go
-   * to.
+   * For a poll carried by Complete: the batch that holds its last report; null while reports are
+   * still pending. Served by another batch it would take unrelated tasks, and the successors of its
+   * reports would find no agent.
    */
-  flight: FlightNo | null;
+  batch: BatchNo | null;
   readonly places: number;
   readonly asks: Asks;
   lanes: readonly DueLane[];
@@ -48,15 +48,15 @@ export interface Parked {
 }
 
 export interface Waiters {
-  park(waiter: Omit<Waiter, "id" | "flight" | "reserved" | "over">): Parked;
+  park(waiter: Omit<Waiter, "id" | "batch" | "reserved" | "over">): Parked;
   /**
    * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first; of
-   * one session first the riders of this flight, and no others: their calls are answered anyway.
-   * All lanes of riders count. Of a lane where thousands wait no more than take `placesMax` of it,
-   * of two sessions at least: what one may not have is for another.
+   * one session first the polls that this batch carries, and no other carried ones: their calls are
+   * answered anyway. All lanes of carried polls count. Of a lane where thousands wait no more than
+   * take `placesMax` of it, of two sessions at least: what one may not have is for another.
    */
   waitingFor<T extends Taker>(
-    flight: FlightNo | null,
+    batch: BatchNo | null,
     lanes: ReadonlySet<number>,
     admit: (waiter: Waiter) => T | null,
     placesMax: number,
@@ -73,15 +73,15 @@ export interface Waiters {
   release(waiters: readonly Waiter[]): ReadonlySet<number>;
   /** Answers all of them with nothing, as soon as no claim for them is under way. */
   endAll(): void;
-  /** Polls and riders that wait. */
+  /** Parked and carried polls. */
   count(): number;
   /** Lanes that parked polls ask for. */
   lanes(): readonly number[];
   /** Those, and all that were asked for since the last call: a poll may be served at once. */
   lanesAskedFor(): readonly number[];
-  /** Those whose reports this flight has on board. */
-  ridersOf(flight: FlightNo): readonly Waiter[];
-  /** Polls and riders that wait. */
+  /** The polls whose last reports are in this batch. */
+  carriedBy(batch: BatchNo): readonly Waiter[];
+  /** Parked and carried polls. */
   all(): readonly Waiter[];
   setLanes(waiter: Waiter, lanes: readonly DueLane[]): void;
 }
@@ -97,7 +97,7 @@ export function createWaiters(): Waiters {
   const parked = new Map<Waiter, Settling>();
   const byLane = new Map<number, Set<Waiter>>();
   let askedFor = new Set<number>();
-  const riders = new Set<Waiter>();
+  const carried = new Set<Waiter>();
   const reminded = new Map<Waiter, Set<number>>();
   let nextId = 1;
 
@@ -119,7 +119,7 @@ export function createWaiters(): Waiters {
   function leave(waiter: Waiter): Settling | undefined {
     const settling = parked.get(waiter);
     parked.delete(waiter);
-    riders.delete(waiter);
+    carried.delete(waiter);
     reminded.delete(waiter);
     exit(waiter);
     return settling;
@@ -131,18 +131,18 @@ export function createWaiters(): Waiters {
   }
 
   return Object.freeze({
-    park(wanted: Omit<Waiter, "id" | "flight" | "reserved" | "over">): Parked {
+    park(wanted: Omit<Waiter, "id" | "batch" | "reserved" | "over">): Parked {
       const waiter: Waiter = {
         ...wanted,
         id: nextId++,
-        flight: null,
+        batch: null,
         reserved: false,
         over: false,
       };
       const served = new Promise<ServedTasks>((resolve, reject) => {
         parked.set(waiter, { resolve, reject });
       });
-      if (waiter.rider) riders.add(waiter);
+      if (waiter.isCarried) carried.add(waiter);
       enter(waiter);
       return {
         waiter,
@@ -151,7 +151,7 @@ export function createWaiters(): Waiters {
       };
     },
     waitingFor<T extends Taker>(
-      flight: FlightNo | null,
+      batch: BatchNo | null,
       lanes: ReadonlySet<number>,
       admit: (waiter: Waiter) => T | null,
       placesMax: number,
@@ -162,7 +162,7 @@ export function createWaiters(): Waiters {
         let places = 0;
         for (const waiter of byLane.get(lane) ?? []) {
           if (waiter.reserved || waiter.over) continue;
-          if (waiter.rider && (flight === null || waiter.flight !== flight)) continue;
+          if (waiter.isCarried && (batch === null || waiter.batch !== batch)) continue;
           const taker = found.get(waiter) ?? admit(waiter);
           if (!taker) continue;
           found.set(waiter, taker);
@@ -172,7 +172,7 @@ export function createWaiters(): Waiters {
           if (places >= placesMax && sessions.size > 1) break;
         }
       }
-      return ridersFirst([...found.keys()]).flatMap((waiter) => found.get(waiter) ?? []);
+      return carriedFirst([...found.keys()]).flatMap((waiter) => found.get(waiter) ?? []);
     },
     reserve(waiters: readonly Waiter[]) {
       for (const waiter of waiters) waiter.reserved = true;
@@ -208,7 +208,7 @@ export function createWaiters(): Waiters {
       askedFor = new Set();
       return [...asked.union(new Set(byLane.keys()))];
     },
-    ridersOf: (flight: FlightNo) => [...riders].filter((rider) => rider.flight === flight),
+    carriedBy: (batch: BatchNo) => [...carried].filter((waiter) => waiter.batch === batch),
     all: () => [...parked.keys()],
     setLanes(waiter: Waiter, lanes: readonly DueLane[]) {
       if (!parked.has(waiter)) return;
@@ -219,12 +219,15 @@ export function createWaiters(): Waiters {
   });
 }
 
-/** By age; where a session's turn has come, the next of its riders has it before its polls. */
-function ridersFirst(waiters: readonly Waiter[]): readonly Waiter[] {
+/** By age; when a session's turn comes, its carried polls are served before its parked ones. */
+function carriedFirst(waiters: readonly Waiter[]): readonly Waiter[] {
   const byAge = waiters.toSorted((a, b) => a.id - b.id);
-  if (!byAge.some(({ rider }) => rider)) return byAge;
+  if (!byAge.some(({ isCarried }) => isCarried)) return byAge;
   const own = Map.groupBy(byAge, ({ agent }) => agent.session);
   for (const [session, of] of own)
-    own.set(session, [...of.filter(({ rider }) => rider), ...of.filter(({ rider }) => !rider)]);
+    own.set(session, [
+      ...of.filter(({ isCarried }) => isCarried),
+      ...of.filter(({ isCarried }) => !isCarried),
+    ]);
   return byAge.flatMap(({ agent }) => own.get(agent.session)?.shift() ?? []);
 }

@@ -2,7 +2,7 @@
 //
 // Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls
 // that are still in flight, so connections are closed by our drain alone, when nothing is in
-// flight. A peer that stands still holds a call for no longer than the wait of a poll.
+// batch. A peer that stands still holds a call for no longer than the wait of a poll.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { type Message, toBinary } from "@bufbuild/protobuf";

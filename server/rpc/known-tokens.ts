@@ -6,8 +6,9 @@
 // Promise: what was revoked or has expired is refused on every server within TRUSTED_MS, and at
 // once on the one that revoked it. Digests that nobody knows are remembered for a moment, and asked
 // for in batches, one at a time: whoever guesses costs a statement every READ_EVERY_MS.
+
+import { createBatcher, type ItemResult } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
-import { createFlights, type Landing } from "../flights.ts";
 import type { KnownToken, Tokens } from "../store/tokens.ts";
 
 /** Read again after so long. */
@@ -47,14 +48,16 @@ export function createKnownTokens(
   const reading = new Map<string, Promise<HeldToken | null>>();
   let incarnation = 0;
 
-  const reads = createFlights<string, HeldToken | null>({
+  const reads = createBatcher<string, HeldToken | null>({
     ...{ name: "tokens", clock, fullAt: READ_MAX, itemsMax: READ_MAX },
     bucket: { everyMs: READ_EVERY_MS, capacity: 1 },
     ...{ outMax: 1, waitingMax: WAITING_MAX, isRetryable: () => false },
-    fly: (digests) => read(digests).catch((error: unknown) => digests.map(() => failed(error))),
+    flush: (digests) => read(digests).catch((error: unknown) => digests.map(() => failed(error))),
   });
 
-  async function read(digests: readonly string[]): Promise<readonly Landing<HeldToken | null>[]> {
+  async function read(
+    digests: readonly string[],
+  ): Promise<readonly ItemResult<HeldToken | null>[]> {
     // Taken before the question: what changes meanwhile counts as read too early, never too late.
     const [readAt, asked] = [clock.monotonicMs(), incarnation];
     const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
@@ -113,6 +116,6 @@ export function createKnownTokens(
   } satisfies KnownTokens);
 }
 
-function failed(error: unknown): Landing<never> {
+function failed(error: unknown): ItemResult<never> {
   return { kind: "failed", error };
 }

@@ -1,11 +1,12 @@
 // The one door. Every change of a run passes here: lock the runs, load what the events name, decide
 // (pure), write what changed, hand over to whoever waits, commit, then tell. All events share
-// flights; a supervisor's count only while it owns the run's partition (fence.ts).
+// batches; a supervisor's count only while it owns the run's partition (fence.ts).
+
+import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
 import { isEnded } from "../core/model.ts";
-import { createFlights, FLUSH_BUCKET, type Landing, type OnFlown } from "../flights.ts";
 import type { Actor, PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
 import type {
@@ -18,9 +19,9 @@ import type {
   Tx,
 } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
+import { batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
 import { fencedOf } from "./fence.ts";
-import { flightSize } from "./flight-size.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type Loaded, loadViews, type Submitted } from "./load.ts";
@@ -33,7 +34,7 @@ import type { UsualDurations } from "./usual-durations.ts";
 const FULL_AT = 500;
 const ITEMS_MAX = 500;
 /** With reports of one namespace; of all together twice as many. */
-const FLIGHTS_OUT_MAX = 2;
+const BATCHES_OUT_MAX = 2;
 const WAITING_MAX = 20_000;
 const LOCK_WAIT_MS = 1_000;
 
@@ -42,16 +43,16 @@ export type SupervisorActor = Actor;
 
 export type Advanced = Answer | { readonly kind: "fenced" } | { readonly kind: "no-such-run" };
 
-/** Number of a flight with events on board; each try has its own. */
-export type FlightNo = number;
+/** Number of a batch of events; each try has its own. */
+export type BatchNo = number;
 
-/** Serves waiting agents within a flight, from the lanes that it has filled. */
+/** Serves waiting agents within a batch, from the lanes that it has filled. */
 export interface HandOver {
   /**
    * One claim for all lanes that the transaction has filled or freed: it locks their queues with
-   * limits in one statement. `flight`: with events on board; null: it begins runs.
+   * limits in one statement. `batch`: of events; null: it begins runs.
    */
-  claim(tx: Tx, lanes: LanesToServe, flight: FlightNo | null): Promise<Claim | null>;
+  claim(tx: Tx, lanes: LanesToServe, batch: BatchNo | null): Promise<Claim | null>;
   /** Hears of runs whose first tasks may be among those that are delivered next. */
   begun(runs: readonly NewRun[]): void;
   /** Hears of runs that hand out no more tasks. */
@@ -92,7 +93,7 @@ export interface AdvanceOptions {
   /** Hears of what went wrong after a commit. */
   readonly onError: (error: unknown) => void;
   readonly stood: Stood;
-  readonly onFlown?: OnFlown | undefined;
+  readonly onFlushed?: OnFlushed | undefined;
   /** Hears of each transaction that was decided by what is no longer so. */
   readonly onOutdated?: (() => void) | undefined;
   /** Left out: children are part of no trace. */
@@ -103,16 +104,16 @@ export interface AdvanceOptions {
 
 /** Who reports. */
 export interface Caller {
-  /** What one namespace reports holds up no other (boarding.ts). */
+  /** What one namespace reports holds up no other (batch-queue.ts). */
   readonly namespaceId: number;
-  /** Hears each time a flight leaves with the event: its hand-over comes after that. */
-  readonly onBoard: (flight: FlightNo) => void;
+  /** Called each time a batch with the event is flushed: its hand-over comes after that. */
+  readonly onBatched: (batch: BatchNo) => void;
 }
 
 export interface Advance {
   /**
    * What one call asks for goes in one batch; throws OVERLOADED where so many more events have no
-   * room. See Flights.
+   * room. See Batcher.
    */
   admit<T>(count: number, submit: () => T): T;
   /** What the server does of its own accord: never refused, as its queue is bounded for callers. */
@@ -128,24 +129,24 @@ interface Item extends Submitted {
 
 export function createAdvance(options: AdvanceOptions): Advance {
   const { clock, random } = options;
-  const slots = Array.from({ length: FLIGHTS_OUT_MAX }, (_, slot) => slot);
-  let flown: FlightNo = 0;
+  const slots = Array.from({ length: BATCHES_OUT_MAX }, (_, slot) => slot);
+  let last: BatchNo = 0;
 
-  const flights = createFlights<Item, Advanced>({
+  const batcher = createBatcher<Item, Advanced>({
     name: "advance",
     clock,
     bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
     itemsMax: ITEMS_MAX,
-    outMax: FLIGHTS_OUT_MAX,
+    outMax: BATCHES_OUT_MAX,
     waitingMax: options.waitingMax ?? WAITING_MAX,
     keyOf: (item) => item.run.runId,
     shareOf: ({ caller }) => caller?.namespaceId ?? null,
     isRetryable: options.isRetryable,
-    onFlown: options.onFlown,
-    async fly(items, wait) {
-      const flight = ++flown;
-      for (const { caller } of items) caller?.onBoard(flight);
+    onFlushed: options.onFlushed,
+    async flush(items, wait) {
+      const batch = ++last;
+      for (const { caller } of items) caller?.onBatched(batch);
       // What supervisors do is of one share.
       const slot = items.some(({ actor }) => actor) ? (slots.pop() ?? 0) : null;
       const use = {
@@ -157,7 +158,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
       };
       try {
         const work = (tx: Tx) => pass(options, tx, items, { wait, slot: slot ?? 0 });
-        return (await commitAndTell(options, use, work, flight)).landings;
+        return (await commitAndTell(options, use, work, batch)).results;
       } finally {
         if (slot !== null) slots.push(slot);
       }
@@ -165,17 +166,17 @@ export function createAdvance(options: AdvanceOptions): Advance {
   });
 
   return Object.freeze({
-    admit: flights.admit,
+    admit: batcher.admit,
     submit: (run: RunRef, event: RunEvent, actor: SupervisorActor | null = null) =>
-      flights.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),
+      batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),
     ask: (run: RunRef, event: RunEvent, caller: Caller | null = null) =>
-      flights.submit({ run, event, actor: null, draw: random.fraction(), caller }),
-    idle: () => flights.idle(),
+      batcher.submit({ run, event, actor: null, draw: random.fraction(), caller }),
+    idle: () => batcher.idle(),
   });
 }
 
-interface Flown extends Worked {
-  readonly landings: readonly Landing<Advanced>[];
+interface Flushed extends Worked {
+  readonly results: readonly ItemResult<Advanced>[];
 }
 
 async function pass(
@@ -183,7 +184,7 @@ async function pass(
   tx: Tx,
   items: readonly Item[],
   { wait, slot }: { wait: boolean; slot: number },
-): Promise<Flown> {
+): Promise<Flushed> {
   const fenced = await fencedOf(tx, items, slot, ({ run }) => run.partition);
   const live = items.filter((item) => !fenced.has(item));
   const heads = await findRuns(tx, live, wait);
@@ -193,7 +194,7 @@ async function pass(
   const answers = new Map<Submitted, Advanced>();
   const postponed = new Set<Submitted>();
   const records: PassRecord[] = [];
-  const size = flightSize();
+  const size = batchSize();
   for (const { head, view, laned, events } of views) {
     if (size.isFull()) {
       for (const { item } of events) postponed.add(item);
@@ -219,11 +220,11 @@ async function pass(
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {
     ...{ ...written, records: children.records, begun: children.runs },
-    landings: items.map((item) => landing(item, { answers, fenced, failed, postponed, wait })),
+    results: items.map((item) => resultOf(item, { answers, fenced, failed, postponed, wait })),
   };
 }
 
-/** An event that always throws fails alone; of several, the flight is split to find it. */
+/** An event that always throws fails alone; of several, the batch is split to find it. */
 function decided<D>(
   failed: Map<Submitted, unknown>,
   decideNow: () => D,
@@ -247,19 +248,19 @@ export function slowAfterOf(
   return (step) => usual.of(definitionId, step)?.slowAfterMs ?? null;
 }
 
-interface Landed {
+interface BatchOutcome {
   readonly answers: ReadonlyMap<Submitted, Advanced>;
   readonly fenced: ReadonlySet<Item>;
   readonly failed: ReadonlyMap<Submitted, unknown>;
-  /** Those that this flight did not try. */
+  /** Those that this batch did not try. */
   readonly postponed: ReadonlySet<Submitted>;
   readonly wait: boolean;
 }
 
-function landing(
+function resultOf(
   item: Item,
-  { answers, fenced, failed, postponed, wait }: Landed,
-): Landing<Advanced> {
+  { answers, fenced, failed, postponed, wait }: BatchOutcome,
+): ItemResult<Advanced> {
   if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
   const answer = answers.get(item);
   if (answer) return { kind: "done", result: answer };
@@ -287,14 +288,14 @@ type CommitOptions = Pick<
 >;
 
 /**
- * A flight that changes runs: its work, the hand-over to agents that wait for what it made ready,
+ * A batch that changes runs: its work, the hand-over to agents that wait for what it made ready,
  * the commit; then the tasks are delivered and the others told.
  */
 export async function commitAndTell<T extends Worked>(
   options: CommitOptions,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
-  flight: FlightNo | null = null,
+  batch: BatchNo | null = null,
 ): Promise<T> {
   const { store, handOver, clock } = options;
   const leftAtMs = clock.monotonicMs();
@@ -307,7 +308,7 @@ export async function commitAndTell<T extends Worked>(
       claim = null;
       const worked = await work(tx);
       const freed = async () => (worked.freesNothing ? [] : (await worked.ended).freed);
-      claim = await handOver.claim(tx, { filled: worked.filled, freed }, flight);
+      claim = await handOver.claim(tx, { filled: worked.filled, freed }, batch);
       return { worked, claim, left: tx.placeReady(), now: tx.now };
     })
     .catch((error: unknown) => {
@@ -332,7 +333,7 @@ interface Committed extends Pick<Told, "now"> {
 async function publish(
   options: CommitOptions,
   { worked, claim, left, now }: Committed,
-  out: Told["flight"],
+  out: Told["batch"],
 ): Promise<void> {
   const { handOver, tell, usual } = options;
   const reported = (part: () => void): void => {

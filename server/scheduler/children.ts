@@ -1,4 +1,4 @@
-// Child runs within a flight. A pass that wants one has it inserted by its own transaction, as a
+// Child runs within a batch. A pass that wants one has it inserted by its own transaction, as a
 // run that is PENDING and begins with a pass of its own: no transaction begins what it has not
 // locked, and none grows with the depth of what it starts. How a child has ended is read when its
 // parent, told by a message, is locked: what has ended changes no more.
@@ -73,7 +73,7 @@ interface FoundWorkflow {
   readonly version: number;
 }
 
-/** Children of one flight that name a workflow alike are of one version, and ask for it once. */
+/** Children of one batch that name a workflow alike are of one version, and ask for it once. */
 function findOnce({ store, plans }: ChildDeps) {
   const known = new Map<string, Promise<FoundWorkflow | null>>();
   return (namespaceId: number, { workflow, version }: Began): Promise<FoundWorkflow | null> => {

@@ -1,4 +1,4 @@
-// Whose word counts no more. A flight that acts for supervisors locks the writer row of each first,
+// Whose word counts no more. A batch that acts for supervisors locks the writer row of each first,
 // and asks in the same statement what its node owns still (docs/ARCHITECTURE.md, "Three layers").
 
 import type { TakenPartition } from "../store/partition-session.ts";
@@ -11,7 +11,7 @@ interface Acting {
 
 /**
  * Items whose supervisor does not own their partition in the epoch in which it acts; an agent's own
- * are never among them. Of flights that are out at the same time each has a `slot` of its own.
+ * are never among them. Of batches that are out at the same time each has a `slot` of its own.
  */
 export async function fencedOf<Item extends Acting>(
   tx: Pick<Tx, "holdWriter">,

@@ -8,11 +8,12 @@
 //
 // A supervisor's word counts only while it owns the partition (fence.ts); its epoch stands in the
 // fire.
+
+import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../batcher.ts";
 import type { Moment } from "../core/attempt.ts";
 import { type DueMoments, dueMoments } from "../core/calendar.ts";
 import type { Concurrency } from "../core/slots.ts";
 import { DroverError } from "../errors.ts";
-import { createFlights, FLUSH_BUCKET, type Landing } from "../flights.ts";
 import {
   type FireCause,
   type FireKey,
@@ -25,8 +26,8 @@ import {
 import type { Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type SupervisorActor } from "./advance.ts";
+import { ANY_SIZE } from "./batch-size.ts";
 import { fencedOf } from "./fence.ts";
-import { ANY_SIZE } from "./flight-size.ts";
 import { momentsOf, momentText } from "./moments.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
@@ -62,7 +63,7 @@ export interface FireOptions extends ScheduleOptions {
 }
 
 export function createFire(options: FireOptions): Fire {
-  const flights = createFlights<Item, FireAnswer>({
+  const batcher = createBatcher<Item, FireAnswer>({
     name: "fire",
     clock: options.clock,
     bucket: FLUSH_BUCKET,
@@ -71,20 +72,20 @@ export function createFire(options: FireOptions): Fire {
     outMax: 1,
     keyOf: ({ schedule }) => schedule.id,
     isRetryable: options.isRetryable,
-    async fly(items, wait) {
+    async flush(items, wait) {
       const ids = items.map(({ schedule }) => schedule.id);
       const templates = await templatesOf(options, await options.store.schedules.byId(ids));
       const use = { name: "fire", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
-      const flown = await commitAndTell(options, use, (tx) =>
+      const committed = await commitAndTell(options, use, (tx) =>
         fireDue({ options, templates, wait }, tx, items),
       );
-      if (flown.nextAt !== null) options.announce(flown.nextAt);
-      return flown.landings;
+      if (committed.nextAt !== null) options.announce(committed.nextAt);
+      return committed.results;
     },
   });
   return Object.freeze({
-    fire: (schedule: ScheduleRef, actor: SupervisorActor) => flights.submitOwn({ schedule, actor }),
-    idle: () => flights.idle(),
+    fire: (schedule: ScheduleRef, actor: SupervisorActor) => batcher.submitOwn({ schedule, actor }),
+    idle: () => batcher.idle(),
   });
 }
 
@@ -123,23 +124,23 @@ export async function templateOf(
   }
 }
 
-interface Flight {
+interface Batch {
   readonly options: ScheduleOptions;
   readonly templates: ReadonlyMap<string, Template>;
   readonly wait: boolean;
 }
 
-interface Flown extends Worked {
-  readonly landings: readonly Landing<FireAnswer>[];
+interface Flushed extends Worked {
+  readonly results: readonly ItemResult<FireAnswer>[];
   /** The earliest of the next moments. */
   readonly nextAt: Moment | null;
 }
 
 async function fireDue(
-  { options, templates, wait }: Flight,
+  { options, templates, wait }: Batch,
   tx: Tx,
   items: readonly Item[],
-): Promise<Flown> {
+): Promise<Flushed> {
   const fenced = await fencedOf(tx, items, WRITER_SLOT, ({ schedule }) => schedule.partition);
   const live = items.filter((item) => !fenced.has(item));
   const ids = live.map(({ schedule }) => schedule.id);
@@ -158,7 +159,7 @@ async function fireDue(
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
-    landings: items.map((item): Landing<FireAnswer> => {
+    results: items.map((item): ItemResult<FireAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
       const count = fired.get(item.schedule.id);
       // After the wait it is not held by anybody: it is gone.
@@ -240,30 +241,30 @@ export async function beginFires(
   const runOf = new Map(known.map((fire) => [nameOf(fire), fire.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
   const items = open.flatMap((one) => itemOf(one) ?? []);
-  const { landings, ...flown } = await acceptAny(options, tx, items);
-  const landed = new Map(items.map(({ of }, place) => [of, landings[place]]));
-  const results = wanted.map((one): Begun => {
+  const { results, ...accepted } = await acceptAny(options, tx, items);
+  const resultsOf = new Map(items.map(({ of }, place) => [of, results[place]]));
+  const begun = wanted.map((one): Begun => {
     const runId = runOf.get(nameOf(one.key));
     if (runId) return { run: { runId, created: false }, error: null };
     if (one.template.begins instanceof DroverError)
       return { run: null, error: one.template.begins };
-    const landing = landed.get(one);
-    if (landing?.kind === "done") return { run: landing.result, error: null };
-    if (landing?.kind === "failed" && landing.error instanceof DroverError)
-      return { run: null, error: landing.error };
+    const result = resultsOf.get(one);
+    if (result?.kind === "done") return { run: result.result, error: null };
+    if (result?.kind === "failed" && result.error instanceof DroverError)
+      return { run: null, error: result.error };
     throw new Error(`the moment ${one.text} of ${one.record.name} came back without an answer`);
   });
   const fires = wanted.flatMap((one, place): FireRow[] => {
-    const result = results[place];
+    const result = begun[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
     // The run of a repeated request has its fire already.
     if (result.run && !result.run.created) return [];
     return [fireOf(one, result)];
   });
   return {
-    ...{ ...flown, fires },
-    runs: results.map(({ run }) => run),
-    errors: results.map(({ error }) => error),
+    ...{ ...accepted, fires },
+    runs: begun.map(({ run }) => run),
+    errors: begun.map(({ error }) => error),
   };
 }
 
@@ -295,7 +296,7 @@ function itemOf(wanted: Wanted): WantedItem | null {
 const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
-  if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], begun: [], landings: [] };
+  if (items.length === 0) return { ...NOTHING_WRITTEN, records: [], begun: [], results: [] };
   return accept(options, tx, items, ANY_SIZE);
 }
 

@@ -1,6 +1,6 @@
 // One question for each lane that nobody polls, however many tasks wait there. Of passes that might
 // ask, the one that has locked the lane sees whether a person has been asked already; the first of
-// a flight may ask, and speaks for the others.
+// a batch may ask, and speaks for the others.
 import type { RunEvent } from "../core/event.ts";
 import { movingSide, type View } from "../core/model.ts";
 import { plannedTask, planStepAt } from "../core/plan-at.ts";

@@ -1,5 +1,5 @@
 // What the events of a pass ask about: the steps that they name, and what stands beside those; of
-// all runs of a flight together, each kind in one statement, and only where an event asks for it.
+// all runs of a batch together, each kind in one statement, and only where an event asks for it.
 import { type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
@@ -26,7 +26,7 @@ export interface LoadOptions {
   readonly usual: UsualDurations;
 }
 
-/** A run of the flight, with what its events ask about. */
+/** A run of the batch, with what its events ask about. */
 export interface Loaded {
   readonly head: RunHead;
   readonly view: View;

@@ -10,7 +10,7 @@ import { type AdvanceOptions, commitAndTell, type SupervisorActor } from "./adva
 import { fencedOf } from "./fence.ts";
 import type { Worked } from "./told.ts";
 
-/** Flights of events use the writer rows 0 and 1, and schedules 2. */
+/** Batches of events use the writer rows 0 and 1, and schedules 2. */
 const WRITER_SLOT = 3;
 const LOCK_WAIT_MS = 1_000;
 /** The number of an intervention: tells apart what is found at different times. */

@@ -285,24 +285,28 @@ async function trigger(
   const record = await find(options, of);
   const { id, name } = record;
   const template = await templateOf(createFinder(options), record);
-  const flown = await commitAndTell(options, { name: "trigger-schedule", ...WAITS }, async (tx) => {
-    await lockAsRead(tx, of, record);
-    const moment = await freeMoment(tx, id);
-    const wanted: Wanted = {
-      ...{ record, template, at: tx.now, cause: "trigger", actor: null },
-      key: { scheduleId: id, series: TRIGGER_SERIES, moment },
-      text: momentText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
-      concurrency: concurrencyOf(record),
-      // Not a name that a caller could give to a run: those have no control characters.
-      reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
-    };
-    const begun = await beginFires(options, tx, [wanted]);
-    const [run, error] = [begun.runs[0], begun.errors[0]];
-    if (error) throw error;
-    if (begun.fires.length > 0) await tx.writeFires(begun.fires);
-    return { ...begun, run };
-  });
-  if (flown.run) return flown.run;
+  const committed = await commitAndTell(
+    options,
+    { name: "trigger-schedule", ...WAITS },
+    async (tx) => {
+      await lockAsRead(tx, of, record);
+      const moment = await freeMoment(tx, id);
+      const wanted: Wanted = {
+        ...{ record, template, at: tx.now, cause: "trigger", actor: null },
+        key: { scheduleId: id, series: TRIGGER_SERIES, moment },
+        text: momentText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
+        concurrency: concurrencyOf(record),
+        // Not a name that a caller could give to a run: those have no control characters.
+        reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
+      };
+      const begun = await beginFires(options, tx, [wanted]);
+      const [run, error] = [begun.runs[0], begun.errors[0]];
+      if (error) throw error;
+      if (begun.fires.length > 0) await tx.writeFires(begun.fires);
+      return { ...begun, run };
+    },
+  );
+  if (committed.run) return committed.run;
   throw new Error(`the schedule ${name} was triggered and has no run`);
 }
 
@@ -329,7 +333,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
-  const flown = await commitAndTell(options, { name: "backfill", ...WAITS }, async (tx) => {
+  const committed = await commitAndTell(options, { name: "backfill", ...WAITS }, async (tx) => {
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
     if (dryRun)
@@ -343,7 +347,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
     });
     return { ...worked, moments };
   });
-  return { moments: flown.moments, next, count };
+  return { moments: committed.moments, next, count };
 }
 
 /** What a backfill would find. */

@@ -1,17 +1,18 @@
 // Accepts runs: reserves the key, stores the run with its first ready steps, and hands those over
 // to waiting agents in the same transaction. Many calls share one; a batch has one of its own.
+
+import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import { DroverError, failedOver, type Reason } from "../errors.ts";
-import { createFlights, FLUSH_BUCKET, type Landing, type OnFlown } from "../flights.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";
 import type { EngineStore, KeyHolder, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
+import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
-import { type FlightSize, flightSize } from "./flight-size.ts";
 import type { Enter } from "./intake.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
@@ -41,7 +42,7 @@ export interface ScheduleOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of what went wrong after a commit. */
   readonly onError: (error: unknown) => void;
-  readonly onFlown?: OnFlown | undefined;
+  readonly onFlushed?: OnFlushed | undefined;
   /** Left out: whatever is asked for may begin. */
   readonly enter?: Enter;
   /** Left out: runs are part of the trace that their caller names, and of no other. */
@@ -59,7 +60,7 @@ type Item = ScheduleItem;
 
 export function createSchedule(options: ScheduleOptions) {
   const { clock } = options;
-  const flights = createFlights<Item, Scheduled>({
+  const batcher = createBatcher<Item, Scheduled>({
     name: "schedule",
     clock,
     bucket: FLUSH_BUCKET,
@@ -69,16 +70,16 @@ export function createSchedule(options: ScheduleOptions) {
     waitingMax: options.waitingMax ?? WAITING_MAX,
     shareOf: ({ request }) => request.namespace.id,
     isRetryable: options.isRetryable,
-    onFlown: options.onFlown,
-    async fly(items) {
+    onFlushed: options.onFlushed,
+    async flush(items) {
       const use = { name: "schedule" };
-      const flown = await commitAndTell(options, use, (tx) => accept(options, tx, items));
-      return flown.landings;
+      const committed = await commitAndTell(options, use, (tx) => accept(options, tx, items));
+      return committed.results;
     },
   });
 
   // A batch is one item, so it is one transaction, or none; or several, where it begins so much.
-  const batches = createFlights<readonly Item[], readonly Landing<Scheduled>[]>({
+  const whole = createBatcher<readonly Item[], readonly ItemResult<Scheduled>[]>({
     name: "schedule-batch",
     clock,
     bucket: { everyMs: 0, capacity: 1 },
@@ -88,26 +89,26 @@ export function createSchedule(options: ScheduleOptions) {
     waitingMax: BATCHES_WAITING_MAX,
     shareOf: ([item]) => item?.request.namespace.id ?? null,
     isRetryable: options.isRetryable,
-    onFlown: options.onFlown,
-    async fly([items = []]) {
+    onFlushed: options.onFlushed,
+    async flush([items = []]) {
       const use = { name: "schedule-batch" };
-      const flown = await commitAndTell(options, use, (tx) => accept(options, tx, items));
-      return [{ kind: "done", result: flown.landings }];
+      const committed = await commitAndTell(options, use, (tx) => accept(options, tx, items));
+      return [{ kind: "done", result: committed.results }];
     },
   });
 
-  /** What has to fly again flies with the next one: of each key the first call has landed. */
-  async function flyBatch(items: readonly Item[]): Promise<readonly Landing<Scheduled>[]> {
+  /** Items to be tried again are flushed once more: the first call of each key is settled then. */
+  async function flushAll(items: readonly Item[]): Promise<readonly ItemResult<Scheduled>[]> {
     if (items.length === 0) return [];
-    const landings = await batches.submit(items);
-    const left = items.filter((_, place) => landings[place]?.kind === "again");
-    const more = [...(await flyBatch(left).catch(partly))];
-    return landings.map((landing) => (landing.kind === "again" ? more.shift() : null) ?? landing);
+    const results = await whole.submit(items);
+    const left = items.filter((_, place) => results[place]?.kind === "again");
+    const more = [...(await flushAll(left).catch(partly))];
+    return results.map((result) => (result.kind === "again" ? more.shift() : null) ?? result);
   }
 
   return Object.freeze({
     async schedule(request: ScheduleRequest): Promise<Scheduled> {
-      return flights.submit(await createFinder(options)(request));
+      return batcher.submit(await createFinder(options)(request));
     },
     async scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]> {
       const find = createFinder(options);
@@ -122,16 +123,16 @@ export function createSchedule(options: ScheduleOptions) {
         }),
       );
       const items = found.filter((one): one is Item => !(one instanceof DroverError));
-      const landings = await flyBatch(items);
+      const results = await flushAll(items);
       let at = 0;
       return found.map((one) => {
         if (one instanceof DroverError) return { kind: "refused", error: one };
-        return batchAnswer(landings[at++]);
+        return batchAnswer(results[at++]);
       });
     },
     /** A run whose definition was found. */
-    submit: (item: ScheduleItem): Promise<Scheduled> => flights.submit(item),
-    idle: async () => void (await Promise.all([flights.idle(), batches.idle()])),
+    submit: (item: ScheduleItem): Promise<Scheduled> => batcher.submit(item),
+    idle: async () => void (await Promise.all([batcher.idle(), whole.idle()])),
   });
 }
 
@@ -148,10 +149,10 @@ function partly(cause: unknown): never {
 /** What is wrong with one run of a batch; anything else is about the store, and so about all. */
 const OF_ONE: ReadonlySet<Reason> = new Set(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND"]);
 
-function batchAnswer(landing: Landing<Scheduled> | undefined): BatchAnswer {
-  if (landing?.kind === "done") return { kind: "scheduled", ...landing.result };
-  if (landing?.kind === "failed" && landing.error instanceof DroverError)
-    return { kind: "refused", error: landing.error };
+function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
+  if (result?.kind === "done") return { kind: "scheduled", ...result.result };
+  if (result?.kind === "failed" && result.error instanceof DroverError)
+    return { kind: "refused", error: result.error };
   throw new Error("a run of a batch came back without an answer");
 }
 
@@ -235,8 +236,8 @@ export async function accept(
   options: ScheduleOptions,
   tx: Tx,
   items: readonly Item[],
-  size: FlightSize = flightSize(),
-): Promise<Worked & { landings: readonly Landing<Scheduled>[] }> {
+  size: BatchSize = batchSize(),
+): Promise<Worked & { results: readonly ItemResult<Scheduled>[] }> {
   expectCurrent(options, items);
   const ids = items.map(() => newRunId(tx.now, options.random)).sort();
   const holders = await reserve(tx, items, ids);
@@ -254,7 +255,7 @@ export async function accept(
   const begun: Begun[] = [];
   const refused = new Map<string, DroverError>();
   const putOff = new Set<string>();
-  const landings = items.map((item, place): Landing<Scheduled> => {
+  const results = items.map((item, place): ItemResult<Scheduled> => {
     const runId = ids[place] ?? "";
     const { reserved, request } = item;
     if (size.isFull()) {
@@ -264,7 +265,7 @@ export async function accept(
     const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
     if (reserved && holder && holder.runId !== runId)
       return known(holder, request.digest, reserved.name, refused);
-    const refuse = (error: DroverError): Landing<Scheduled> => {
+    const refuse = (error: DroverError): ItemResult<Scheduled> => {
       refused.set(runId, error);
       return { kind: "failed", error };
     };
@@ -299,7 +300,7 @@ export async function accept(
   // A call that was refused or put off stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId) || putOff.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
-  return { ...written, records, begun: runs, landings };
+  return { ...written, records, begun: runs, results };
 }
 
 /**
@@ -318,7 +319,7 @@ function keyedNow(tx: Tx, { request }: Item, runId: string): KeyedRun | null {
   return { runId, namespaceId: namespace.id, priority, concurrency };
 }
 
-/** One reservation for each key of the flight: the first call that names it. */
+/** One reservation for each key of the batch: the first call that names it. */
 async function reserve(
   tx: Tx,
   items: readonly Item[],
@@ -345,13 +346,13 @@ function keyOf({ namespace }: ScheduleRequest, key: string): string {
   return `${namespace.id}/${key}`;
 }
 
-/** `refused`: calls of this flight that may not begin, by the run that they would have begun. */
+/** `refused`: calls of this batch that may not begin, by the run that they would have begun. */
 function known(
   holder: KeyHolder,
   digest: string,
   name: string,
   refused: ReadonlyMap<string, DroverError>,
-): Landing<Scheduled> {
+): ItemResult<Scheduled> {
   const { runId } = holder;
   const error = refused.get(runId);
   if (holder.digest === digest)

@@ -1,4 +1,4 @@
-// Slots of concurrency keys within a flight: the keys are locked, the rules say who gets one
+// Slots of concurrency keys within a batch: the keys are locked, the rules say who gets one
 // (core/slots.ts), and what has changed is written with the passes that caused it.
 
 import type { Moment } from "../core/attempt.ts";
@@ -16,7 +16,7 @@ import { DroverError } from "../errors.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { ConcurrencyKey, RunHead, RunId, SlotChange, Tx } from "../store/store.ts";
 
-/** The slots of the keys of a flight, while their locks are held. */
+/** The slots of the keys of a batch, while their locks are held. */
 export interface SlotBook {
   join(of: KeyedRun, since: number): Joined;
   /** The runs that get a slot now. */

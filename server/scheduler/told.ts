@@ -1,4 +1,4 @@
-// What a flight has done, as it is told after its commit: lanes to look at, runs that have changed,
+// What a batch has done, as it is told after its commit: lanes to look at, runs that have changed,
 // moments that were set.
 import type { Moment } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
@@ -24,20 +24,20 @@ export interface Told {
   readonly silent: readonly SilentSession[];
   /** The earliest moment that was set. */
   readonly wakeAt: Moment | null;
-  /** What the flight has written, for who measures it. */
+  /** What the batch has written, for who measures it. */
   readonly worked: Worked;
-  /** The flight's time. */
+  /** The batch's time. */
   readonly now: Moment;
-  readonly flight: FlightTold;
+  readonly batch: BatchTiming;
 }
 
 /** The transaction by name, and how long it took until its commit was known. */
-export interface FlightTold {
+export interface BatchTiming {
   readonly name: string;
   readonly ms: number;
 }
 
-/** What a flight has written. */
+/** What a batch has written. */
 export interface Worked extends Written {
   readonly records: readonly PassRecord[];
   /** Runs that have begun. */
@@ -45,7 +45,7 @@ export interface Worked extends Written {
 }
 
 /**
- * `filled`: lanes with ready rows that are left; `drained`: what the claim of the flight says of
+ * `filled`: lanes with ready rows that are left; `drained`: what the claim of the batch says of
  * lanes, see `Claim.drained`.
  */
 export function told(
@@ -54,7 +54,7 @@ export function told(
   ended: Ended,
   drained: ReadonlySet<number>,
   now: Moment,
-  flight: FlightTold,
+  batch: BatchTiming,
 ): Told {
   const { records } = worked;
   const lanes = new Set([...filled, ...ended.freed]);
@@ -84,7 +84,7 @@ export function told(
     wakeAt: moments.length === 0 ? null : Math.min(...moments),
     worked,
     now,
-    flight,
+    batch,
   };
 }
 

@@ -23,7 +23,7 @@ export const HAND_OVERS_KEPT = 20;
 export const HAND_OVER_WHYS = ["first", "given-back", "lost"] as const;
 export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];
 
-/** A row that a flight of the node locks: one of each that can be out at a time. */
+/** A row that a batch of the node locks: one of each that can be out at a time. */
 export interface Writer {
   readonly node: string;
   readonly slot: number;
@@ -49,7 +49,7 @@ export interface Partitions {
 
 /**
  * One direct session. Its advisory locks elect and never protect: what protects is the writer row
- * of each flight and the guard of each row. The session is gone 3 s after its last call.
+ * of each batch and the guard of each row. The session is gone 3 s after its last call.
  */
 export interface PartitionSession {
   readonly node: string;
@@ -59,7 +59,7 @@ export interface PartitionSession {
   tryLock(partitions: readonly number[]): Promise<readonly number[]>;
   /**
    * Fences the former owners of locked partitions: deletes their writer rows (waits for their
-   * flights) and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be
+   * batches) and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be
    * fenced then. Of each partition the last `HAND_OVERS_KEPT` are kept for people.
    */
   takeOver(partitions: readonly number[]): Promise<readonly TakenPartition[]>;

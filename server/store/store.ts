@@ -4,7 +4,7 @@
 //   EngineStore     what scheduler, dispatch, supervisor, triggers and webhooks need, and reads of
 //                   one run. PostgreSQL and memory keep it, see test/contract
 //   OperatorStore   what people list and administer (operator-store.ts): PostgreSQL alone
-//   Tx              one transaction of a flight. Phase 1 may wait, in this order: writer,
+//   Tx              one transaction of a batch. Phase 1 may wait, in this order: writer,
 //                   schedules, keys, first pages of runs, then their further pages, sessions whose
 //                   silence is judged, concurrency keys. Phase 2 (write, lockReady, grant) waits
 //                   for nothing of phase 1 again, and for queues by one call alone
@@ -161,7 +161,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   /** The transaction's time. */
   readonly now: Moment;
   /**
-   * Locks the writer row of a supervisor for this flight. Gives what its node owns of `taken`, in
+   * Locks the writer row of a supervisor for this batch. Gives what its node owns of `taken`, in
    * these epochs; nothing, where a take-over has deleted the row.
    */
   holdWriter(writer: Writer, taken: readonly TakenPartition[]): Promise<readonly TakenPartition[]>;
@@ -244,7 +244,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
 }
 
 export interface TransactOptions {
-  /** Names the flight in errors and logs. */
+  /** Names the batch in errors and logs. */
   readonly name: string;
   /**
    * Whether the fate of a COMMIT without an answer is found out. A claim does not ask: a poll that

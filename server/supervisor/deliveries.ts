@@ -17,7 +17,7 @@ import { bodyOf } from "./delivery-body.ts";
 import type { Owned } from "./ownership.ts";
 
 const ROUND_MS = 1_000;
-/** In flight at a time: of this process, and of one hook, so that a dead one holds up no other. */
+/** In batch at a time: of this process, and of one hook, so that a dead one holds up no other. */
 const OUT_MAX = 64;
 const OUT_OF_HOOK_MAX = 8;
 const BACKOFF_MS = 5_000;

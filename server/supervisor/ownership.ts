@@ -43,7 +43,7 @@ export interface Ownership {
   owned(): readonly Owned[];
   /** Other nodes that have been seen alive. */
   hasPeers(): boolean;
-  /** A flight found its writer row gone. */
+  /** A batch found its writer row gone. */
   fenced(node: string): void;
   /** All that there are, of every region. */
   partitions(): readonly number[];

@@ -225,14 +225,14 @@ export function createWatches(options: WatchesOptions): Watches {
     act: () => Promise<{ readonly kind: string }>,
   ): void {
     if (pending.has(due.key) || resting.rests(due.ref, clock.monotonicMs())) return;
-    const landed = act()
+    const settled = act()
       .then((answer) => {
         resting.succeeded(due.ref);
         if (answer.kind === "fenced") options.onFenced(actor.node);
       })
       .catch((error: unknown) => failed(due, actor, error))
       .finally(() => pending.delete(due.key));
-    pending.set(due.key, landed);
+    pending.set(due.key, settled);
   }
 
   function failed({ ref, run, wakeAt, about }: Due, actor: SupervisorActor, error: unknown): void {

@@ -147,19 +147,19 @@ export const CATALOGUE = Object.freeze({
     help: "Work that no caller waits for has failed, by the part of the server. It is tried again by itself.",
     wrong: "growing for 10 minutes",
   },
-  drover_flights_seconds: {
+  drover_batch_seconds: {
     type: "histogram",
     unit: "seconds",
-    labels: ["flight"],
+    labels: ["batch"],
     help: "Transactions that carry many calls: how long one was out.",
     wrong: "the 99th percentile above 1",
     bounds: COMMITS,
   },
-  drover_flights_items: {
+  drover_batch_items: {
     type: "histogram",
     unit: "items",
-    labels: ["flight"],
-    help: "Transactions that carry many calls: how many were on board.",
+    labels: ["batch"],
+    help: "Transactions that carry many calls: how many calls were in each.",
     bounds: SIZES,
   },
   drover_polls_parked: {

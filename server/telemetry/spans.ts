@@ -120,10 +120,10 @@ export const SERVER_SPANS = Object.freeze({
     attributes: ["rpc.method", "error.type"],
     help: "A call that came within a sampled trace of its caller (the header `traceparent`), from its arrival to its answer, by the server's clock. A child of the caller's span.",
   },
-  flight: {
+  batch: {
     named: "work",
     role: "internal",
-    attributes: ["drover.flight.items"],
+    attributes: ["drover.batch.items"],
     help: "A transaction that was committed: `advance` moves runs, `schedule` begins them, `claim` hands tasks out, `fire` begins the runs of schedules. A trace of its own, with links to what it moved of sampled runs, up to 128: to the runs, or to the tries that it handed out. With nothing sampled on board there is none.",
   },
 } as const satisfies Readonly<Record<string, SpanSpec>>);

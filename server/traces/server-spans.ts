@@ -5,11 +5,11 @@ import type { Moment } from "../core/attempt.ts";
 import type { Trace } from "../store/trace.ts";
 import { SERVER_SPANS, type SpanData, type SpanLink } from "../telemetry/spans.ts";
 
-/** A flight has some hundred runs on board; receivers keep 128 links of a span. */
+/** A batch contains some hundred runs; receivers keep 128 links of a span. */
 const LINKS_MAX = 128;
 
 export interface Committed {
-  /** What flew: advance, schedule, claim, fire … */
+  /** The kind of batch: advance, schedule, claim, fire … */
   readonly name: string;
   /** The time of the transaction, by the database's clock. */
   readonly now: Moment;
@@ -17,21 +17,21 @@ export interface Committed {
   readonly ms: number;
   /** Runs or tasks that it moved. */
   readonly items: number;
-  /** No two flights have the same. */
+  /** No two batches have the same. */
   readonly id: string;
   /** The sampled ones of what it moved. */
   readonly links: readonly SpanLink[];
 }
 
 /** null: it moved nothing that is sampled. */
-export function flightSpan({ name, now, ms, items, id, links }: Committed): SpanData | null {
+export function batchSpan({ name, now, ms, items, id, links }: Committed): SpanData | null {
   if (links.length === 0) return null;
-  const hash = createHash("sha256").update(`flight ${name} ${id}`).digest("hex");
+  const hash = createHash("sha256").update(`batch ${name} ${id}`).digest("hex");
   return {
-    ...{ of: "flight", name: `flight ${name}`, role: SERVER_SPANS.flight.role },
+    ...{ of: "batch", name: `batch ${name}`, role: SERVER_SPANS.batch.role },
     ...{ traceId: hash.slice(0, 32), spanId: hash.slice(32, 48), parentId: null, state: "" },
     ...{ startMs: now, endMs: now + ms, error: null },
-    attributes: { "drover.flight.items": items },
+    attributes: { "drover.batch.items": items },
     links: links.slice(0, LINKS_MAX),
   };
 }

@@ -19,12 +19,12 @@ import {
 import type { SpanData, SpanLink, SpanSink } from "../telemetry/spans.ts";
 import { attemptIdOf, isSampled, rootIdOf, traceIdOf } from "./ids.ts";
 import { asksForEscalations, endsRun, queueSpan, spansOfPass } from "./pass-spans.ts";
-import { type Committed, flightSpan } from "./server-spans.ts";
+import { batchSpan, type Committed } from "./server-spans.ts";
 import { rootLink, type Traced, tryLink } from "./span-of.ts";
 
 /** Runs of which a process remembers what stands with them. */
 const KNOWN_MAX = 10_000;
-/** Flights whose spans are still to be made; past that they are dropped. */
+/** Batches whose spans are still to be made; past that they are dropped. */
 const WAITING_MAX = 1_000;
 
 export interface TracingOptions {
@@ -42,7 +42,7 @@ export interface TracingOptions {
 export interface Tracing extends RunTraces {
   /** What an agent gets with a task: the span of the try. */
   readonly task: TaskTrace;
-  told(told: Pick<Told, "worked" | "now" | "flight">): void;
+  told(told: Pick<Told, "worked" | "now" | "batch">): void;
   /** `ms`: how long the claim took. */
   granted(leases: readonly Granted[], ms: number): void;
   /** Makes the spans of what it was told, and lets the sink send them. */
@@ -73,7 +73,7 @@ export function createTracing(options: TracingOptions): Tracing {
     if (trace.sampled) sink?.take(spans);
   }
 
-  /** A run that begins in this flight says so itself: nobody else can see it yet. */
+  /** A run that begins in this batch says so itself: nobody else can see it yet. */
   async function isParentSampled(head: RunHead & { readonly trace?: TraceContext }) {
     if (head.trace) return readTrace(head.trace)?.sampled ?? false;
     return (await known.of([head.runId])).get(head.runId)?.trace.sampled ?? false;
@@ -109,7 +109,7 @@ export function createTracing(options: TracingOptions): Tracing {
   }
 
   function committed(of: Committed): void {
-    const span = sink && flightSpan(of);
+    const span = sink && batchSpan(of);
     if (span) sink.take([span]);
   }
 
@@ -127,7 +127,7 @@ export function createTracing(options: TracingOptions): Tracing {
       const trace = readTrace(context);
       return trace && writeTrace(trace, attemptIdOf(runId, step, fence, n));
     },
-    told({ worked: { records, begun }, now, flight }) {
+    told({ worked: { records, begun }, now, batch }) {
       const ids = new Set(begun.map(({ runId }) => runId));
       later(async () => {
         for (const run of begun) await known.learn(tracedRun(run));
@@ -139,7 +139,7 @@ export function createTracing(options: TracingOptions): Tracing {
         const [first] = records;
         const id = first ? `${first.head.runId} ${first.after.run.version}` : "";
         committed({
-          ...{ ...flight, now, items: records.length, id },
+          ...{ ...batch, now, items: records.length, id },
           links: [...traced.values()].flatMap((one) => (one?.trace.sampled ? [rootLink(one)] : [])),
         });
       });

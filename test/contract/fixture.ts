@@ -1,9 +1,9 @@
 /**
- * What the tests of the contract share: a store to test, runs in it, and the flights of a server in
+ * What the tests of the contract share: a store to test, runs in it, and the batches of a server in
  * their shortest form (schedule, claim, pass, look). Each run has a namespace of its own, so lanes
  * are never shared by chance, and a partition that the test may choose.
  *
- * A flight may pretend to have happened `agoMs` ago: that is how moments come to be due without
+ * A batch may pretend to have happened `agoMs` ago: that is how moments come to be due without
  * waiting.
  */
 
@@ -229,7 +229,7 @@ export interface Passed extends Decision<PassItem> {
   readonly answer: Answer;
 }
 
-/** A flight of the one door: lock, load, decide, write. */
+/** A batch of the one door: lock, load, decide, write. */
 export function pass(
   store: EngineStore,
   run: Scheduled,

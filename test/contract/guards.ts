@@ -1,6 +1,6 @@
 /**
  * Row guards: a pass that was decided about rows which have moved since writes nothing. The locks
- * of a flight make this impossible; if a bug or a fenced process gets there all the same, it fails
+ * of a batch make this impossible; if a bug or a fenced process gets there all the same, it fails
  * here.
  */
 import { expect, test } from "vitest";

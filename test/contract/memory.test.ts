@@ -96,17 +96,17 @@ test("a session is lost by the time that passes, and not by a jump of the databa
   expect(await other.look()).toMatchObject({ held: [], liveNodes: [{ node: other.node }] });
 });
 
-test("a flight that locks against the order is refused, though nothing could deadlock here", async () => {
+test("a batch that locks against the order is refused, though nothing could deadlock here", async () => {
   const { store } = await openMemory();
   const run = await schedule(store, workflow({ a: {} }));
   const wrong = store.transact({ name: "wrong" }, async (tx) => {
     await prepare(tx, run, [{ kind: "run-moment" }]);
     await tx.lockRuns([run.ref], true);
   });
-  await expect(wrong).rejects.toThrow('flight "wrong" locks runs after steps');
+  await expect(wrong).rejects.toThrow('batch "wrong" locks runs after steps');
 });
 
-test("a flight that locks queues with limits by two calls is refused", async () => {
+test("a batch that locks queues with limits by two calls is refused", async () => {
   const { store } = await openMemory();
   const { namespaceId } = await schedule(store, workflow({ a: {} }));
   const queues = ["one", "two"].map((queue) => ({ namespaceId, queue }));
@@ -116,7 +116,7 @@ test("a flight that locks queues with limits by two calls is refused", async () 
   const wrong = store.transact({ name: "wrong" }, async (tx) => {
     for (const of of queues) await tx.lockQueues([of]);
   });
-  await expect(wrong).rejects.toThrow('flight "wrong" locks queues twice');
+  await expect(wrong).rejects.toThrow('batch "wrong" locks queues twice');
 });
 
 test("a run must be locked before its steps are loaded", async () => {
@@ -130,7 +130,7 @@ test("a run must be locked before its steps are loaded", async () => {
 test("a transaction that is over cannot be used", async () => {
   const { store } = await openMemory();
   const tx = await store.transact({ name: "first" }, async (open) => open);
-  await expect(tx.lockReady([])).rejects.toThrow('flight "first" is over');
+  await expect(tx.lockReady([])).rejects.toThrow('batch "first" is over');
 });
 
 test("all rows of a namespace are there to be looked at, and none of another", async () => {

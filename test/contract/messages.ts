@@ -93,7 +93,7 @@ export function describeMessages(opened: Opened): void {
     expect(await messagesTo(parent)).toEqual([]);
   });
 
-  test("a flight that fails has told nobody anything", async () => {
+  test("a batch that fails has told nobody anything", async () => {
     const { store } = opened();
     const [parent, child] = [await beginAs(store, []), await beginAs(store, [])];
     const failed = store.transact({ name: "failing" }, async (tx) => {

@@ -1,5 +1,5 @@
 /**
- * Partitions: a lock elects who watches, and a take-over fences the flights of who watched before.
+ * Partitions: a lock elects who watches, and a take-over fences the batches of who watched before.
  * Sessions are lost by silence alone, so these tests wait for a store without a clock to turn.
  */
 import { expect, test, vi } from "vitest";
@@ -12,14 +12,14 @@ import { cancel, newUuid, type Opened, pass, schedule } from "./fixture.ts";
 const join = (store: EngineStore): Promise<PartitionSession> =>
   store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
 
-/** What a flight of the session's node may act on, of what it believes to own. */
+/** What a batch of the session's node may act on, of what it believes to own. */
 function ownedOf(
   store: EngineStore,
   { node }: Pick<PartitionSession, "node">,
   taken: readonly TakenPartition[],
   slot = 0,
 ): Promise<readonly TakenPartition[]> {
-  return store.transact({ name: "flight" }, (tx) => tx.holdWriter({ node, slot }, taken));
+  return store.transact({ name: "batch" }, (tx) => tx.holdWriter({ node, slot }, taken));
 }
 
 let partitions = 0;
@@ -154,7 +154,7 @@ export function describePartitions(opened: Opened): void {
     await session.leave();
   });
 
-  test("a flight acts on what its node owns in that epoch, and on nothing else", async () => {
+  test("a batch acts on what its node owns in that epoch, and on nothing else", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const [a, b, c] = [nextPartition(), nextPartition(), nextPartition()];
@@ -201,7 +201,7 @@ export function describePartitions(opened: Opened): void {
     await Promise.all([one.leave(), two.leave()]);
   });
 
-  test("a session that leaves gives back its locks and its flights are refused", async () => {
+  test("a session that leaves gives back its locks and its batches are refused", async () => {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const partition = nextPartition();
@@ -235,7 +235,7 @@ export function describePartitions(opened: Opened): void {
     await session.leave();
   });
 
-  test("a session that falls silent is lost; a take-over fences its flights, and waits for one", async () => {
+  test("a session that falls silent is lost; a take-over fences its batches, and waits for one", async () => {
     const { store } = opened();
     const [frozen, watcher] = await Promise.all([join(store), join(store)]);
     const partition = nextPartition();
@@ -250,10 +250,10 @@ export function describePartitions(opened: Opened): void {
     const events: string[] = [];
     const landed = Promise.withResolvers<void>();
     const holds = Promise.withResolvers<readonly TakenPartition[]>();
-    const flight = store.transact({ name: "last flight" }, async (tx) => {
+    const batch = store.transact({ name: "last batch" }, async (tx) => {
       holds.resolve(await tx.holdWriter({ node: frozen.node, slot: 0 }, before));
       await landed.promise;
-      events.push("flight ends");
+      events.push("batch ends");
     });
     expect(await holds.promise).toEqual(before);
     const takeOver = watcher.takeOver([partition]).then((taken) => {
@@ -261,9 +261,9 @@ export function describePartitions(opened: Opened): void {
       return taken;
     });
     landed.resolve();
-    const [[taken]] = await Promise.all([takeOver, flight]);
+    const [[taken]] = await Promise.all([takeOver, batch]);
 
-    expect(events).toEqual(["flight ends", "taken over"]);
+    expect(events).toEqual(["batch ends", "taken over"]);
     const [former] = before;
     const now = { partition, epoch: (former?.epoch ?? 0) + 1 };
     expect(taken).toEqual(now);

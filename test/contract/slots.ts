@@ -62,7 +62,7 @@ export function describeSlots(opened: Opened): void {
     await expect(write(of, gone(of, a))).rejects.toThrow();
   });
 
-  test("a flight that fails leaves the slots as they were", async () => {
+  test("a batch that fails leaves the slots as they were", async () => {
     const of = await newKey(opened().store);
     const failing = opened().store.transact({ name: "failing" }, async (tx) => {
       await tx.lockSlots([of]);

@@ -219,33 +219,33 @@ describe("the trace of a run", () => {
   });
 
   it("is linked to by the transactions that began it, handed out its task and ended it", async () => {
-    const definition = { workflow: "flown", steps: [{ id: "a", task: task("flown") }] };
+    const definition = { workflow: "batched", steps: [{ id: "a", task: task("batched") }] };
     const runId = await start(definition);
-    const agent = jsonAgent("flown");
-    await report(agent, (await take(agent, "flown")).token, { success: {} });
+    const agent = jsonAgent("batched");
+    await report(agent, (await take(agent, "batched")).token, { success: {} });
     const spans = await traced(runId);
     const idOf = (named: string) => spans.find(({ name }) => name.startsWith(named))?.spanId;
-    const flights = await until("the flights of the run", async () => {
+    const batches = await until("the batches of the run", async () => {
       const own = new Set(spans.map(({ spanId }) => spanId));
       const found = receiver.spans.filter(
         ({ name, links }) =>
-          name.startsWith("flight ") && links.some(({ spanId }) => own.has(spanId)),
+          name.startsWith("batch ") && links.some(({ spanId }) => own.has(spanId)),
       );
       return found.length >= 3 ? found : null;
     });
-    const linked = flights.map(({ name, links }) => [name, links.map(({ spanId }) => spanId)]);
+    const linked = batches.map(({ name, links }) => [name, links.map(({ spanId }) => spanId)]);
     expect(linked.sort()).toEqual([
-      ["flight advance", [idOf("run ")]],
-      ["flight claim", [idOf("perform ")]],
-      ["flight schedule", [idOf("run ")]],
+      ["batch advance", [idOf("run ")]],
+      ["batch claim", [idOf("perform ")]],
+      ["batch schedule", [idOf("run ")]],
     ]);
-    for (const { service, parentId, kind } of flights)
+    for (const { service, parentId, kind } of batches)
       expect({ service, parentId, kind }).toEqual({
         service: "drover-server",
         parentId: "",
         kind: 1,
       });
-    expect(new Set(flights.map(({ traceId }) => traceId)).size).toBe(3);
+    expect(new Set(batches.map(({ traceId }) => traceId)).size).toBe(3);
   });
 
   it("has the calls of whoever is traced himself, and how they ended", async () => {

@@ -14,7 +14,7 @@ export const FAULT_KINDS = [
   "server cut off",
   "server crashed",
   "server paused",
-  "server paused in a flight",
+  "server paused in a batch",
   "server relieved at a write",
   "server stopped cleanly",
   "server stopped in a claim",
@@ -40,7 +40,7 @@ export const FAULT_KINDS = [
   "store lost its tail",
   "database clock jumped ahead",
   "database clock jumped back",
-  "flight failed and may be repeated",
+  "batch failed and may be repeated",
   "row held by another",
   "notification lost",
   "run always fails",
@@ -179,9 +179,9 @@ const WORST: Partial<Record<FaultKind, number>> = {
   "store slow": 0.08,
   "store failed before commit": 0.03,
   "store failed after commit": 0.03,
-  "flight failed and may be repeated": 0.04,
+  "batch failed and may be repeated": 0.04,
   "row held by another": 0.06,
-  "server paused in a flight": 0.004,
+  "server paused in a batch": 0.004,
   "server relieved at a write": 1,
   "server stopped in a claim": 0.01,
   "notification lost": 1,
@@ -237,7 +237,7 @@ export function createFaults(chance: Chance, recorder: Recorder): Faults {
       recorder.fault({ kind: "store", did: "after-commit", of }, "store", false);
       return chance.happens(0.7) ? "after-commit, found-out" : "after-commit";
     }
-    if (!writes || !strikes("flight failed and may be repeated")) return "fine";
+    if (!writes || !strikes("batch failed and may be repeated")) return "fine";
     recorder.fault({ kind: "store", did: "before-commit", of }, "store", false);
     return "repeatable";
   }

@@ -32,7 +32,7 @@ export function transact<T>(
     const { fate, toMs, backMs } = faults.store(call);
     const begun = store.begin();
     wire.witness.after(TRANSACTION_MS_MAX, begun.end);
-    if (options.name === "advance" && faults.strikes("server paused in a flight")) wire.freeze();
+    if (options.name === "advance" && faults.strikes("server paused in a batch")) wire.freeze();
     const isRelieved = options.name === "fire" && faults.strikes("server relieved at a write");
     const isAfter = isRelieved && process.chance.happens(RELIEVED_AFTER_SHARE);
     if (isRelieved && !isAfter) wire.freezeUntilRelieved();

@@ -73,11 +73,11 @@ it("a run whose definition cannot be read fails alone, and no other run of its b
   const { store, run, advanceWith } = await world();
   const bad = await schedule(store, workflow({ odd: {} }));
   const other = await schedule(store, workflow({ a: {} }));
-  let flights = 0;
+  let batches = 0;
   const counting: EngineStore = {
     ...store,
     transact: (use, work) => {
-      flights++;
+      batches++;
       return store.transact(use, work);
     },
   };
@@ -95,7 +95,7 @@ it("a run whose definition cannot be read fails alone, and no other run of its b
   expect(first).toMatchObject({ value: { kind: "done" } });
   expect(refused).toMatchObject({ reason: { message: "it cannot be read" } });
   expect(done).toMatchObject({ value: { kind: "done" } });
-  expect(flights).toBe(1);
+  expect(batches).toBe(1);
 });
 
 it("work that was decided by what is no longer so is told of once, and hands over once", async () => {

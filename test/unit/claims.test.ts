@@ -34,7 +34,7 @@ async function world() {
   for (const session of ["first", "second"]) {
     const parked = waiters.park({
       agent: { id: session, session: Buffer.from(session).toString("hex"), version: "1" },
-      ...{ pollSeq: 1, namespace: "default", namespaceId, rider: false, places: 1 },
+      ...{ pollSeq: 1, namespace: "default", namespaceId, isCarried: false, places: 1 },
       asks: { namespaceId, queues: [{ name: "q", weight: 1 }], tasks: [], agentVersion: "1" },
       lanes: [{ lane, weight: 1 }],
     });

@@ -20,7 +20,7 @@ function unheardRejections(): readonly unknown[] {
   return unheard;
 }
 
-it("a rider that fails while its reports are under way ends nothing, and is heard after them", async () => {
+it("a carried poll that fails while its reports are under way ends nothing, and is heard after them", async () => {
   const unheard = unheardRejections();
   const landing = Promise.withResolvers<Advanced>();
   const waiters = createWaiters();
@@ -62,9 +62,9 @@ it("a rider that fails while its reports are under way ends nothing, and is hear
     new AbortController().signal,
   );
   await new Promise((go) => setImmediate(go));
-  const [rider] = waiters.all();
-  if (!rider) throw new Error("nobody rides on the reports");
-  waiters.fail(rider, new Error("what it was granted cannot be read"));
+  const [carried] = waiters.all();
+  if (!carried) throw new Error("no poll is carried");
+  waiters.fail(carried, new Error("what it was granted cannot be read"));
   await new Promise((go) => setImmediate(go));
   expect(unheard).toEqual([]);
   landing.resolve({ kind: "done" });

@@ -22,7 +22,7 @@ const look = (over: Partial<CircuitLook>): CircuitLook => ({
 });
 const waiter = (id: string, version = "1"): Waiter => ({
   ...{ id: 1, agent: { id, session: id, version }, pollSeq: 1, namespace: "d", namespaceId: 1 },
-  ...{ rider: false, flight: null, places: 5, reserved: false, over: false },
+  ...{ isCarried: false, batch: null, places: 5, reserved: false, over: false },
   asks: { namespaceId: 1, queues: [], tasks: [], agentVersion: version },
   lanes: [
     { lane: 1, weight: 1 },

@@ -51,7 +51,12 @@ describe("a poll", () => {
     const { versions, lanes, asks } = await known();
     const waiters = createWaiters();
     const { waiter } = waiters.park({
-      ...{ agent: { id: "x", session: "x", version: "2" }, pollSeq: 1, rider: false, places: 1 },
+      ...{
+        agent: { id: "x", session: "x", version: "2" },
+        pollSeq: 1,
+        isCarried: false,
+        places: 1,
+      },
       ...{ namespace: "d", namespaceId: 1, asks: asks("2", ["b"]), lanes: [] },
     });
     expect(lanes.mayGrow(waiter.asks)).toBe(false);

@@ -16,10 +16,10 @@ function park(
   session: string,
   lanes: readonly number[],
   places = 1,
-  rider = false,
+  isCarried = false,
 ): Waiter {
   const agent = { id: session, session, version: "1" };
-  const where = { namespace: "d", namespaceId: 1, rider, asks: asks() };
+  const where = { namespace: "d", namespaceId: 1, isCarried, asks: asks() };
   const due = lanes.map((lane) => ({ lane, weight: 1 }));
   return waiters.park({ agent, pollSeq: 1, places, lanes: due, ...where }).waiter;
 }
@@ -67,25 +67,25 @@ it("one session alone is not all that is asked: what it lost is for another", ()
   expect(sessions(waiters.waitingFor(null, new Set([LANE]), gate.admit, 3))).toContain("another");
 });
 
-it("a session takes by its riders first, in the places that its age gives it", () => {
+it("a session takes by its carried polls first, in the places that its age gives it", () => {
   const waiters = createWaiters();
   const poll = park(waiters, "busy", [LANE]);
   const other = park(waiters, "other", [LANE]);
-  const rider = park(waiters, "busy", [LANE], 1, true);
-  rider.flight = 1;
+  const carried = park(waiters, "busy", [LANE], 1, true);
+  carried.batch = 1;
   const found = waiters.waitingFor(1, new Set([LANE]), gate.admit, 501);
-  expect(found.map(({ waiter }) => waiter)).toEqual([rider, other, poll]);
+  expect(found.map(({ waiter }) => waiter)).toEqual([carried, other, poll]);
 });
 
-it("a rider is asked by the flight of its reports, and by no other", () => {
+it("a carried poll is asked by the batch of its reports, and by no other", () => {
   const waiters = createWaiters();
-  const rider = park(waiters, "busy", [LANE], 1, true);
-  const asked = (flight: number | null) =>
-    waiters.waitingFor(flight, new Set([LANE]), gate.admit, 501).length;
-  expect([asked(1), asked(null), waiters.ridersOf(1)]).toEqual([0, 0, []]);
-  rider.flight = 1;
-  expect([asked(1), waiters.ridersOf(1)]).toEqual([1, [rider]]);
-  expect([asked(2), asked(null), waiters.ridersOf(2)]).toEqual([0, 0, []]);
+  const carried = park(waiters, "busy", [LANE], 1, true);
+  const asked = (batch: number | null) =>
+    waiters.waitingFor(batch, new Set([LANE]), gate.admit, 501).length;
+  expect([asked(1), asked(null), waiters.carriedBy(1)]).toEqual([0, 0, []]);
+  carried.batch = 1;
+  expect([asked(1), waiters.carriedBy(1)]).toEqual([1, [carried]]);
+  expect([asked(2), asked(null), waiters.carriedBy(2)]).toEqual([0, 0, []]);
 });
 
 it("lanes were asked for, though nobody waits there any more when they are looked at", () => {

@@ -4,7 +4,7 @@
 //   live → left    it gave everything back
 //
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
-// that the flights of that process are refused, and bumps the epoch. Nothing here has a timer: that
+// that the batches of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
 import type { Moment } from "../../core/attempt.ts";
 import type {

@@ -121,7 +121,7 @@ export function freedLanes(world: QueueWorld, ended: readonly number[]): readonl
 
 export function queueLocksOf(
   { tables, lanes }: QueueWorld,
-  flight: string,
+  batch: string,
   enter: () => void,
 ): Pick<Tx, "lockQueues" | "writeBuckets"> {
   let locked = false;
@@ -130,7 +130,7 @@ export function queueLocksOf(
       enter();
       if (locked)
         throw new Error(
-          `flight "${flight}" locks queues twice, and two such deadlock: lock all in one call`,
+          `batch "${batch}" locks queues twice, and two such deadlock: lock all in one call`,
         );
       locked = true;
       return queues.flatMap((of): readonly LockedQueue[] => {

@@ -85,10 +85,10 @@ export function openTransaction(
   let reached = 0;
   let number = 0;
   const enter = (place: Place): void => {
-    if (over) throw new Error(`flight "${name}" is over and still used`);
+    if (over) throw new Error(`batch "${name}" is over and still used`);
     const at = ORDER.indexOf(place);
     if (at < reached)
-      throw new Error(`flight "${name}" locks ${place} after ${ORDER[reached]}: mind the order`);
+      throw new Error(`batch "${name}" locks ${place} after ${ORDER[reached]}: mind the order`);
     reached = at;
   };
   const open: Open = {

@@ -33,7 +33,7 @@ export function writeRows<Row>(
 
 /**
  * The guard of each row: a statement that found fewer rows than the pass was decided by has met a
- * broken invariant, and the flight changes nothing.
+ * broken invariant, and the batch changes nothing.
  */
 export function writeEach<Row>(
   send: Send,

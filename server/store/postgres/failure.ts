@@ -1,4 +1,4 @@
-// What a database error means for the caller: try the flight again, the store is away, or a bug.
+// What a database error means for the caller: try the batch again, the store is away, or a bug.
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
@@ -26,7 +26,7 @@ function codeOf(error: unknown): string | null {
   return null;
 }
 
-/** The flight changed nothing and may be sent again as it is. */
+/** The batch changed nothing and may be sent again as it is. */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof DroverError) return error.metadata.fate === ROLLED_BACK;
   return error instanceof pg.DatabaseError && RETRYABLE.has(error.code ?? "");

@@ -24,7 +24,7 @@ import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 
-/** Flights of one process that can hold a writer row at a time. */
+/** Batches of one process that can hold a writer row at a time. */
 export const WRITER_SLOTS = 4;
 const LEAVE_MS_MAX = 1_000;
 /** The first word of what is said on the channel, which has the name of the schema. */
@@ -148,7 +148,7 @@ function createPartitionSession(
 }
 
 /**
- * Waiting for a flight of the former owner is the point: it ends by its own commit, or after 2 s by
+ * Waiting for a batch of the former owner is the point: it ends by its own commit, or after 2 s by
  * the timeouts of its session.
  */
 async function takeOver(

@@ -1,7 +1,7 @@
 // Connections. The hot pool's sessions are set so that a plan made while a table was empty cannot
 // survive as a sequential scan, and so that no statement or idle transaction outlives 2 s, whatever
 // happens to the process. Composed lists have a pool of their own with the planner's defaults; what
-// operators look at has a small one that is set like the hot pool, apart from its flights.
+// operators look at has a small one that is set like the hot pool, apart from its batches.
 import pg from "pg";
 import type { Logger } from "pino";
 
@@ -60,7 +60,7 @@ export function createPool(
       onConnected(rows[0]?.incarnation ?? "");
     },
   });
-  // A connection that dies while a flight has it fails that flight's next statement. An error event
+  // A connection that dies while a batch has it fails that batch's next statement. An error event
   // that nobody hears would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("error", (error) => {

@@ -1,5 +1,5 @@
 // The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
-// are composed in lists.ts. Three pools: flights and beats, reads, and what operators look at.
+// are composed in lists.ts. Three pools: batches and beats, reads, and what operators look at.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";

@@ -7,7 +7,7 @@ import { policies } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Begun, Query, Send } from "./transaction.ts";
 
-/** More than one flight can free. */
+/** More than one batch can free. */
 const WAITERS_MAX = 501;
 
 export function slotsOf({

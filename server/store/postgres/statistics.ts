@@ -1,7 +1,7 @@
 // Plans that were made while a table was empty are made anew soon after it is not. A vacuum of a
 // table whose rows have gone tells the planner that there are none, and where an open snapshot kept
 // it from giving the pages back, the planner goes on believing so as the table fills: it reads all
-// leases for each report of a flight (a hundred milliseconds where it takes three), on every
+// leases for each report of a batch (a hundred milliseconds where it takes three), on every
 // connection, until the next round of autovacuum, a minute later. An ANALYZE puts it right, and
 // makes every session plan anew.
 import type pg from "pg";

@@ -1,4 +1,4 @@
-// One transaction of a flight, and what became of it.
+// One transaction of a batch, and what became of it.
 //
 // Statements that nobody waits for leave together: BEGIN with the first lock, the writes with the
 // read that follows them, the last of them with COMMIT. PostgreSQL works them off in their order,
@@ -7,7 +7,7 @@
 //
 // A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for
 // at its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status),
-// so one rule serves every kind of flight: one that did not count is sent again by its caller, and
+// so one rule serves every kind of batch: one that did not count is sent again by its caller, and
 // only if the question stays unanswered is "not known" said. A database that crashed, or the
 // standby that follows it, may have lost the id with its tail and given it to somebody else: an
 // answer counts only of the incarnation in which the transaction began.

@@ -276,7 +276,7 @@ describe("the policy refuse", () => {
       request(here, definition, { key, digest: "b".repeat(64) }),
     ];
     const batch = await here.scheduler.scheduleBatch(asked(`batch-${concurrency.key}`));
-    // The first one is on its way at once, and the others fly together behind it.
+    // The first one is on its way at once, and the others are in one batch behind it.
     const gate = gates.stopNext("schedule");
     const before = schedule(here, definition);
     await gate.reached;

@@ -1,6 +1,6 @@
 /**
- * Take-over. Each flight of a supervisor holds its own writer row, so whoever takes over waits for
- * the flight that is in the air, and whatever the former owner sends after that changes nothing.
+ * Take-over. Each batch of a supervisor holds its own writer row, so whoever takes over waits for
+ * the batch that is in the air, and whatever the former owner sends after that changes nothing.
  * Nor does an owner's word about what its node does not own, by the lease row.
  */
 import { randomUUID } from "node:crypto";
@@ -54,7 +54,7 @@ async function join(): Promise<PartitionSession> {
   return session;
 }
 
-/** An owner of the run's partition, and the actor that its flights name. */
+/** An owner of the run's partition, and the actor that its batches name. */
 async function ownerOf({ partition }: RunRef) {
   const session = await join();
   const [taken] = await session.takeOver([partition]);
@@ -89,24 +89,24 @@ const rulesOf = async (run: RunRef) =>
   }));
 
 describe("a take-over", () => {
-  it("waits for the flight that the former owner has in the air, which lands", async () => {
+  it("waits for the batch that the former owner has in the air, which lands", async () => {
     const run = await overdue();
     const { session, actor } = await ownerOf(run);
     const gate = gates.stopNext("advance");
-    const flight = plane.advance.submit(run, backoff, actor);
+    const batch = plane.advance.submit(run, backoff, actor);
     await gate.reached;
     const next = await join();
     const taking = next.takeOver([run.partition]);
     await hand.untilWaiting("delete from drover.writer");
     gate.open();
-    expect(await flight).toEqual({ kind: "done" });
+    expect(await batch).toEqual({ kind: "done" });
     expect(await taking).toEqual([{ partition: run.partition, epoch: actor.epoch + 1 }]);
     expect(await rulesOf(run)).toEqual([
       { rule: "backoff", node: session.node, epoch: actor.epoch },
     ]);
   });
 
-  it("fences every later flight of the former owner: it changes nothing and is told so", async () => {
+  it("fences every later batch of the former owner: it changes nothing and is told so", async () => {
     const run = await overdue();
     const { actor } = await ownerOf(run);
     const next = await join();
@@ -118,14 +118,14 @@ describe("a take-over", () => {
     expect(await rulesOf(run)).toEqual([{ rule: "backoff", ...successor }]);
   });
 
-  it("leaves no gap: a flight that waits for a run when it begins lands before it, never after", async () => {
+  it("leaves no gap: a batch that waits for a run when it begins lands before it, never after", async () => {
     const run = await overdue();
     const { actor } = await ownerOf(run);
     await holder.query("begin");
     await holder.query("select from drover.run_page where run_id = $1 and no = 0 for update", [
       run.runId,
     ]);
-    const flight = plane.advance.submit(run, backoff, actor);
+    const batch = plane.advance.submit(run, backoff, actor);
     await hand.untilWaiting("for no key update of p");
     const next = await join();
     let isTaken = false;
@@ -135,27 +135,27 @@ describe("a take-over", () => {
     await hand.untilWaiting("delete from drover.writer");
     expect(isTaken).toBe(false);
     await holder.query("rollback");
-    expect(await flight).toEqual({ kind: "done" });
+    expect(await batch).toEqual({ kind: "done" });
     await taking;
     expect(await plane.advance.submit(run, backoff, actor)).toEqual({ kind: "fenced" });
   });
 
-  it("leaves no gap: a flight that comes while it waits finds its writer row gone", async () => {
+  it("leaves no gap: a batch that comes while it waits finds its writer row gone", async () => {
     const run = await overdue();
     const other = await overdue();
     const { actor } = await ownerOf(run);
     // The fence stands, its transaction is still open: somebody else's commit is slow.
     await holder.query("begin");
     await holder.query("delete from drover.writer where node = $1", [actor.node]);
-    const flight = plane.advance.submit(run, backoff, actor);
+    const batch = plane.advance.submit(run, backoff, actor);
     await hand.untilWaiting("join drover.writer");
     await holder.query("commit");
-    expect(await flight).toEqual({ kind: "fenced" });
+    expect(await batch).toEqual({ kind: "fenced" });
     expect(await plane.advance.submit(other, backoff, actor)).toEqual({ kind: "fenced" });
     expect([await rulesOf(run), await rulesOf(other)]).toEqual([[], []]);
   });
 
-  it("of one supervisor leaves the flights of another alone, and all reports of agents", async () => {
+  it("of one supervisor leaves the batches of another alone, and all reports of agents", async () => {
     const run = await overdue();
     const other = await overdueBeside(run);
     const mine = await ownerOf(run);

@@ -11,7 +11,7 @@ let here: TestPlane;
 let there: TestPlane;
 let close: TwoServers["close"];
 let database: TestDatabase;
-/** Calls whose definition was found: they stand at the flight. */
+/** Calls whose definition was found: they stand at the batch. */
 let resolved = 0;
 
 beforeAll(async () => {
@@ -68,17 +68,17 @@ describe("the same key", () => {
     expect(await runsOf("k-2")).toBe(1);
   });
 
-  it("twice in one flight is one run, and another request of that flight is refused", async () => {
+  it("twice in one batch is one run, and another request of that batch is refused", async () => {
     const gate = gates.stopNext("schedule");
     const first = call(here, "k-3");
     await gate.reached;
     const before = resolved;
-    const flight = ["k-4", "k-4", "k-4", "k-5"].map((key) => call(here, key));
+    const batch = ["k-4", "k-4", "k-4", "k-5"].map((key) => call(here, key));
     const other = call(here, "k-4", two);
     await expect.poll(() => resolved - before, { interval: 5 }).toBe(5);
     gate.open();
     await first;
-    const { done, reasons } = await settled([...flight, other]);
+    const { done, reasons } = await settled([...batch, other]);
     expect(new Set(reasons)).toEqual(new Set(["KEY_REUSED"]));
     expect(done.filter(({ created }) => created)).toHaveLength(2);
     expect(new Set(done.map(({ runId }) => runId)).size).toBe(2);
@@ -114,7 +114,7 @@ describe("the same key", () => {
 });
 
 describe("keys in two orders on two servers", () => {
-  it("do not deadlock: each flight reserves in key order", async () => {
+  it("do not deadlock: each batch reserves in key order", async () => {
     const keys = Array.from({ length: 30 }, (_, at) => `order-${at}`);
     const calls = [
       ...keys.map((key) => call(here, key)),

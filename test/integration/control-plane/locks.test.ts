@@ -112,7 +112,7 @@ describe("a claim and a pass over the same run", () => {
 });
 
 describe("a run that another transaction holds", () => {
-  it("delays only its own reports; the rest of the flight lands", async () => {
+  it("delays only its own reports; the rest of the batch lands", async () => {
     const name = newTask();
     const runs = [];
     for (let run = 0; run < 4; run++) runs.push(await schedule(plane, chain(name, 1)));
@@ -131,7 +131,7 @@ describe("a run that another transaction holds", () => {
     expect([...landed.values()]).toEqual(["accepted", "accepted", "accepted", "accepted"]);
   });
 
-  it("is waited for by a flight of its own after three misses, and others fly beside it", async () => {
+  it("is waited for by a batch of its own after three misses, and others are flushed beside it", async () => {
     const name = newTask();
     const run = await schedule(plane, wide(name, 2));
     const free = await schedule(plane, chain(name, 3));
@@ -211,7 +211,7 @@ describe("a supervisor", () => {
   });
 });
 
-describe("a flight with one bad item", () => {
+describe("a batch with one bad item", () => {
   it("lands the others; the bad one fails alone and changed nothing", async () => {
     const name = newTask();
     await schedule(plane, wide(name, 4));

@@ -170,7 +170,7 @@ describe("connections that are cut again and again", () => {
 });
 
 describe("a COMMIT whose answer is lost", () => {
-  /** The COMMIT of the flight that has just written `text` is carried out, its answer is lost. */
+  /** The COMMIT of the batch that has just written `text` is carried out, its answer is lost. */
   function loseCommitAfter(text: string, carriedOut: boolean): { readonly lost: () => number } {
     const query = pg.Client.prototype.query;
     const wrote = new WeakSet<pg.Client>();

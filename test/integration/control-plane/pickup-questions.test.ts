@@ -49,7 +49,7 @@ const questions = async (...runs: readonly Run[]) => {
 };
 
 describe("a lane that nobody polls", () => {
-  it("is asked about once, though many of its tasks are due in one flight", async () => {
+  it("is asked about once, though many of its tasks are due in one batch", async () => {
     const run = await schedule(here, wide(newTask(), 20, asks));
     await due(run);
     await Promise.all(Array.from({ length: 20 }, (_, step) => unpolled(here, run, step)));

@@ -79,7 +79,7 @@ async function recordOf(name: string): Promise<ScheduleRecord> {
   return found;
 }
 
-/** An owner of its partition, and the actor that its flights name. */
+/** An owner of its partition, and the actor that its batches name. */
 async function ownerOf({ name }: Made): Promise<{ session: PartitionSession; actor: Actor }> {
   const { partition } = await recordOf(name);
   const session = await here.store.partitions.join({ node: randomUUID(), address: "test" });
@@ -143,7 +143,7 @@ describe("a moment that has come", () => {
     expect((await taken).labels).toMatchObject({ "drover.schedule": schedule.name });
   });
 
-  it("fires once when a take-over comes in the middle: it waits for the flight", async () => {
+  it("fires once when a take-over comes in the middle: it waits for the batch", async () => {
     const schedule = await make(1);
     const former = await ownerOf(schedule);
     const gate = gates.stopNext("fire");

@@ -131,8 +131,8 @@ describe("a task that was lost", () => {
   });
 });
 
-describe("an agent that a flight had reserved", () => {
-  it("is looked for again when the flight has nothing for it", async () => {
+describe("an agent that a batch had reserved", () => {
+  it("is looked for again when the batch has nothing for it", async () => {
     const [first, second] = [newTask(), newTask()];
     const agent = newAgent(here);
     await schedule(here, chain(first, 2));

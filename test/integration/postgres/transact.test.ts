@@ -1,6 +1,6 @@
 /**
  * What became of a transaction: a COMMIT whose answer is lost is asked about, a connection that
- * dies takes its flight with it and nothing else, and every end that is not known says so.
+ * dies takes its batch with it and nothing else, and every end that is not known says so.
  */
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -93,14 +93,14 @@ function loseAnswerOfCommit(commit: (really: () => Promise<unknown>) => Promise<
 }
 
 describe("a COMMIT whose answer is lost", () => {
-  it("is found out to have counted, and the flight lands", async () => {
+  it("is found out to have counted, and the batch lands", async () => {
     loseAnswerOfCommit((really) => really());
     await expect(transact({}, insert("committed"))).resolves.toEqual([]);
     expect(await isStored("committed")).toBe(true);
     expect(pool.totalCount).toBe(1);
   });
 
-  it("and that did not count is told apart: the flight may be sent again as it is", async () => {
+  it("and that did not count is told apart: the batch may be sent again as it is", async () => {
     const backend = Promise.withResolvers<number>();
     loseAnswerOfCommit(async () => terminate(await backend.promise));
     const failed = transact({}, async (begun) => {
@@ -137,7 +137,7 @@ describe("a COMMIT whose answer is lost", () => {
     expect(slept.reduce((sum, ms) => sum + ms, 0)).toBeGreaterThanOrEqual(2_000);
   });
 
-  it("of a flight that does not ask is not known at once", async () => {
+  it("of a batch that does not ask is not known at once", async () => {
     loseAnswerOfCommit((really) => really());
     const error = await transact({ fate: "unasked" }, insert("unasked")).catch(
       (reason: unknown) => reason,
@@ -148,9 +148,9 @@ describe("a COMMIT whose answer is lost", () => {
   });
 });
 
-describe("a connection that dies in the middle of a flight", () => {
-  it("while the flight thinks fails the flight and not the process", async () => {
-    const flight = transact({}, async (begun) => {
+describe("a connection that dies in the middle of a batch", () => {
+  it("while the batch thinks fails the batch and not the process", async () => {
+    const batch = transact({}, async (begun) => {
       await insert("dies-idle")(begun);
       const pid = await backendOf(begun);
       await terminate(pid);
@@ -160,12 +160,12 @@ describe("a connection that dies in the middle of a flight", () => {
       await new Promise(setImmediate);
       return begun.query("find_namespace", ["default"]);
     });
-    await expect(flight).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
+    await expect(batch).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(await isStored("dies-idle")).toBe(false);
     await expect(transact({}, insert("after-idle"))).resolves.toEqual([]);
   });
 
-  it("while a statement waits fails the flight and not the process", async () => {
+  it("while a statement waits fails the batch and not the process", async () => {
     await hand.query("begin");
     await hand.query("insert into drover.namespace (name) values ('dies-waiting')");
     const failing = expect(transact({}, insert("dies-waiting"))).rejects.toMatchObject({
@@ -183,7 +183,7 @@ describe("a connection that dies in the middle of a flight", () => {
     expect(await isStored("dies-waiting")).toBe(false);
   });
 
-  it("between two flights costs neither of them", async () => {
+  it("between two batches costs neither of them", async () => {
     await transact({}, insert("before"));
     await hand.query(
       `select pg_terminate_backend(pid) from pg_stat_activity
@@ -194,7 +194,7 @@ describe("a connection that dies in the middle of a flight", () => {
   });
 });
 
-describe("a flight that fails by itself", () => {
+describe("a batch that fails by itself", () => {
   it("is rolled back, and its connection serves the next", async () => {
     const failed = transact({}, async (begun) => {
       await insert("rolled-back")(begun);
@@ -267,7 +267,7 @@ describe("statements that nobody waits for", () => {
     expect(seen).toMatchObject([{ name: "sent-before" }]);
   });
 
-  it("fail the flight with what went wrong first, COMMIT or not", async () => {
+  it("fail the batch with what went wrong first, COMMIT or not", async () => {
     const failing = (begun: Begun) => {
       sendInsert(begun, "half-done");
       void begun.send("find_version", ["not a number", "x", 0]);
@@ -285,12 +285,12 @@ describe("statements that nobody waits for", () => {
 
   it("keep COMMIT back while a check may still say no", async () => {
     const wire = watchTheWire();
-    const flight = transact({}, async ({ send }) => {
+    const batch = transact({}, async ({ send }) => {
       void send("create_namespace", ["checked", "default"], (rows) => {
         throw new Error(`met ${rows.length} rows`);
       });
     });
-    await expect(flight).rejects.toThrow("met 0 rows");
+    await expect(batch).rejects.toThrow("met 0 rows");
     expect(wire).not.toContain("commit");
     expect(await isStored("checked")).toBe(false);
     await expect(transact({}, insert("after-check"))).resolves.toEqual([]);
@@ -352,8 +352,8 @@ describe("a transaction that leads with a lock", () => {
       if (String(asked[0]).startsWith("begin")) return Promise.reject(new Error("no transaction"));
       return Reflect.apply(query, this, asked);
     });
-    const flight = transact(leads, ({ query: ask }) => ask("find_namespace", ["default"]));
-    await expect(flight).rejects.toThrow("no transaction");
+    const batch = transact(leads, ({ query: ask }) => ask("find_namespace", ["default"]));
+    await expect(batch).rejects.toThrow("no transaction");
   });
 });
 
@@ -439,13 +439,13 @@ describe("an optimistic transaction", () => {
       const isBegin = String(asked[0]).startsWith("begin");
       return Reflect.apply(query, this, isBegin ? ["select 1 / 0"] : asked);
     });
-    const flight = transact(optimistic, async (begun) => {
+    const batch = transact(optimistic, async (begun) => {
       expect(begun.assumeNow()).toBe(true);
       hold(begun);
       void begun.send("create_namespace", ["alone", "default"]);
     });
     // Which of the two it hears first, the error or the end of its session, is chance.
-    await expect(flight).rejects.toThrow(/division by zero|does not answer/);
+    await expect(batch).rejects.toThrow(/division by zero|does not answer/);
     vi.restoreAllMocks();
     await expect.poll(() => hand.query(OPEN_SESSIONS)).toEqual([]);
     expect(await isStored("alone")).toBe(false);

@@ -1,6 +1,6 @@
 /**
  * Who is fenced when locks fail: two take-overs of one partition at once, and a hand-back with a
- * flight of which nobody knows whether it has committed. Found by spec/partition.pml.
+ * batch of which nobody knows whether it has committed. Found by spec/partition.pml.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { systemRandom } from "../../../server/clock.ts";
@@ -47,8 +47,8 @@ async function ownerOf(partition: number): Promise<string | null> {
   return row?.node ?? null;
 }
 
-/** A flight of the session's that stands before its COMMIT until it may land. */
-async function flightOf({ node }: PartitionSession, taken: readonly TakenPartition[]) {
+/** A batch of the session's that stands before its COMMIT until it may land. */
+async function batchOf({ node }: PartitionSession, taken: readonly TakenPartition[]) {
   const landing = Promise.withResolvers<void>();
   const holds = Promise.withResolvers<readonly TakenPartition[]>();
   const over = store.transact({ name: "advance" }, async (tx) => {
@@ -62,32 +62,32 @@ async function flightOf({ node }: PartitionSession, taken: readonly TakenPartiti
 test("of two take-overs at once the second fences the first", async () => {
   const [former, one, two] = await Promise.all([join(), join(), join()]);
   const partition = 7;
-  const flight = await flightOf(former, await former.takeOver([partition]));
+  const batch = await batchOf(former, await former.takeOver([partition]));
   // Both have held the lock: the session of the first has ended, which it has not heard.
   const first = one.takeOver([partition]);
   await hand.untilWaiting("delete from drover.writer");
   const second = two.takeOver([partition]);
   await hand.untilWaiting("partition_lease", 2);
-  flight.land();
+  batch.land();
   const epochs = (await Promise.all([first, second])).flat().map(({ epoch }) => epoch);
-  await flight.over;
+  await batch.over;
   expect(epochs).toEqual([2, 3]);
   expect(await ownerOf(partition)).toBe(two.node);
   expect(await writersLeft(former, one, two)).toEqual([two.node]);
   await Promise.all([former.leave(), one.leave(), two.leave()]);
 });
 
-test("a hand-back waits for a flight that may still commit", async () => {
+test("a hand-back waits for a batch that may still commit", async () => {
   const session = await join();
   const partition = 8;
-  const flight = await flightOf(session, await session.takeOver([partition]));
+  const batch = await batchOf(session, await session.takeOver([partition]));
   const handBack = session.unlock([partition]);
   const isHandedBack = settledOf(handBack);
   await hand.untilWaiting("for no key update");
   expect(isHandedBack()).toBe(false);
   expect(await ownerOf(partition)).toBe(session.node);
-  flight.land();
-  await Promise.all([flight.over, handBack]);
+  batch.land();
+  await Promise.all([batch.over, handBack]);
   expect(await ownerOf(partition)).toBeNull();
   await session.leave();
 });

@@ -1,8 +1,8 @@
 /**
- * Why a flight locks a row of its own. The same interleaving is played twice on PostgreSQL: with
+ * Why a batch locks a row of its own. The same interleaving is played twice on PostgreSQL: with
  * the statement as it is, and with a twin of its text in which one rule is another. By a plain read
  * of the epoch a server that was frozen writes after the take-over; by a shared lock on the lease
- * row the take-over starves for as long as flights overlap.
+ * row the take-over starves for as long as batches overlap.
  */
 import { randomUUID } from "node:crypto";
 import pg from "pg";
@@ -29,7 +29,7 @@ import { type Hand, openHand } from "../control-plane/hand.ts";
 const LOCK = "for no key update of w";
 const REAL = statement("hold_writer").text;
 const PLAIN_READ = REAL.replace(LOCK, "");
-/** The lease row is what flights share and a take-over changes. */
+/** The lease row is what batches share and a take-over changes. */
 const SHARED = REAL.replace(LOCK, "for share of l");
 
 const gates = gatedStore();
@@ -53,7 +53,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** From now on flights send this text for the statement; all else is as it is. */
+/** From now on batches send this text for the statement; all else is as it is. */
 function holdWriterBy(text: string): void {
   const query = pg.Client.prototype.query;
   vi.spyOn(pg.Client.prototype, "query").mockImplementation(function (
@@ -98,13 +98,13 @@ async function leaseOf({ partition }: RunRef): Promise<string | null> {
 const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
 
 /** The owner is frozen once it has asked and written, before its COMMIT; somebody takes over. */
-async function frozenFlight() {
+async function frozenBatch() {
   const { run, former, next, epoch } = await twoOwners();
   const gate = gates.stopNext("advance");
-  const flight = plane.advance.submit(run, backoff, { node: former.node, epoch });
+  const batch = plane.advance.submit(run, backoff, { node: former.node, epoch });
   await gate.reached;
   const takeOver = next.takeOver([run.partition]);
-  return { run, former, next, epoch, flight, takeOver, wake: gate.open };
+  return { run, former, next, epoch, batch, takeOver, wake: gate.open };
 }
 
 async function writersOf(run: RunRef) {
@@ -114,10 +114,10 @@ async function writersOf(run: RunRef) {
 describe("a server that wakes after it was relieved", () => {
   it("by a plain read of the epoch writes in the epoch of before", async () => {
     holdWriterBy(PLAIN_READ);
-    const { run, former, next, epoch, flight, takeOver, wake } = await frozenFlight();
+    const { run, former, next, epoch, batch, takeOver, wake } = await frozenBatch();
     expect(await takeOver).toEqual([{ partition: run.partition, epoch: epoch + 1 }]);
     wake();
-    expect(await flight).toEqual({ kind: "done" });
+    expect(await batch).toEqual({ kind: "done" });
     // The stale write: by its lease row the partition was somebody else's before it was committed.
     expect(await leaseOf(run)).toBe(next.node);
     expect(await writersOf(run)).toEqual([{ node: former.node, epoch }]);
@@ -125,41 +125,41 @@ describe("a server that wakes after it was relieved", () => {
 
   it("by the lock on its writer row holds the take-over until it has landed", async () => {
     holdWriterBy(REAL);
-    const { run, former, epoch, flight, takeOver, wake } = await frozenFlight();
+    const { run, former, epoch, batch, takeOver, wake } = await frozenBatch();
     const isTaken = settledOf(takeOver);
     await hand.untilWaiting("delete from drover.writer");
     expect([isTaken(), await leaseOf(run)]).toEqual([false, former.node]);
     wake();
-    expect(await flight).toEqual({ kind: "done" });
+    expect(await batch).toEqual({ kind: "done" });
     await takeOver;
     expect(await writersOf(run)).toEqual([{ node: former.node, epoch }]);
   });
 
-  it("by that lock has lost its flight, where it sleeps for longer than a session may", async () => {
+  it("by that lock has lost its batch, where it sleeps for longer than a session may", async () => {
     holdWriterBy(REAL);
-    const { run, next, epoch, flight, takeOver, wake } = await frozenFlight();
+    const { run, next, epoch, batch, takeOver, wake } = await frozenBatch();
     await hand.untilWaiting("delete from drover.writer");
     // As idle_in_transaction_session_timeout does, after 2 s.
     await hand.endIdleTransaction();
     expect(await takeOver).toEqual([{ partition: run.partition, epoch: epoch + 1 }]);
     wake();
     // Its transaction has not counted: it was sent again, and found its writer row gone.
-    expect(await flight).toEqual({ kind: "fenced" });
+    expect(await batch).toEqual({ kind: "fenced" });
     expect(await leaseOf(run)).toBe(next.node);
     expect(await writersOf(run)).toEqual([]);
   });
 });
 
-describe("a take-over while flights overlap without a gap", () => {
-  /** A flight that has asked, and stands until it may land. */
-  async function flightOf(
+describe("a take-over while batches overlap without a gap", () => {
+  /** A batch that has asked, and stands until it may land. */
+  async function batchOf(
     { node }: PartitionSession,
     taken: readonly TakenPartition[],
     slot: number,
   ) {
     const held = Promise.withResolvers<readonly TakenPartition[]>();
     const landing = Promise.withResolvers<void>();
-    const over = plane.store.transact({ name: "flight" }, async (tx) => {
+    const over = plane.store.transact({ name: "batch" }, async (tx) => {
       held.resolve(await tx.holdWriter({ node, slot }, taken));
       await landing.promise;
     });
@@ -175,19 +175,19 @@ describe("a take-over while flights overlap without a gap", () => {
   it("by a shared lock on the lease row starves for as long as they come", async () => {
     holdWriterBy(SHARED);
     const { run, former, next, taken } = await twoOwners();
-    let flight = await flightOf(former, taken, 0);
-    expect(await flight.held).toEqual(taken);
+    let batch = await batchOf(former, taken, 0);
+    expect(await batch.held).toEqual(taken);
     const takeOver = next.takeOver([run.partition]);
     const isTaken = settledOf(takeOver);
     await hand.untilWaiting("partition_lease");
     for (let nth = 1; nth <= 5; nth++) {
-      const after = await flightOf(former, taken, nth % 2);
+      const after = await batchOf(former, taken, nth % 2);
       expect(await after.held).toEqual(taken);
-      await flight.land();
-      flight = after;
+      await batch.land();
+      batch = after;
       expect([isTaken(), await leaseOf(run)]).toEqual([false, former.node]);
     }
-    await flight.land();
+    await batch.land();
     await takeOver;
     expect(await leaseOf(run)).toBe(next.node);
   });
@@ -195,13 +195,13 @@ describe("a take-over while flights overlap without a gap", () => {
   it("by their own rows waits for those that are out, and the next one is refused", async () => {
     holdWriterBy(REAL);
     const { run, former, next, taken } = await twoOwners();
-    const flight = await flightOf(former, taken, 0);
-    expect(await flight.held).toEqual(taken);
+    const batch = await batchOf(former, taken, 0);
+    expect(await batch.held).toEqual(taken);
     const takeOver = next.takeOver([run.partition]);
     await hand.untilWaiting("delete from drover.writer");
-    const after = await flightOf(former, taken, 0);
+    const after = await batchOf(former, taken, 0);
     await hand.untilWaiting("join drover.writer");
-    await flight.land();
+    await batch.land();
     await takeOver;
     expect(await after.held).toEqual([]);
     await after.land();

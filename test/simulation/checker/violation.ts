@@ -62,7 +62,7 @@ export interface Bounds {
 
 /**
  * Processes: as promised, the p99 by its share. Simulation: one seed has too few due moments for a
- * share, so every one must keep the look of a second and its flight; and a crash closes no
+ * share, so every one must keep the look of a second and its batch; and a crash closes no
  * connection there, so the session of the dead ends 3 s after its last call and is then looked for.
  */
 export function boundsFor(source: "simulation" | "processes"): Bounds {

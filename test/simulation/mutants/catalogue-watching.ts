@@ -35,8 +35,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "supervisor refused as a caller is",
     file: "scheduler/advance.ts",
-    find: "flights.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),",
-    replace: "flights.submit({ run, event, actor, draw: random.fraction(), caller: null }),",
+    find: "batcher.submitOwn({ run, event, actor, draw: random.fraction(), caller: null }),",
+    replace: "batcher.submit({ run, event, actor, draw: random.fraction(), caller: null }),",
     why: "what is due waits for another look each time that callers have filled the queue",
   },
   {
@@ -167,11 +167,11 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "whoever knows the address of a trigger sets it off",
   },
   {
-    name: "a bad event takes its flight with it",
-    file: "flights.ts",
+    name: "a bad event takes its batch with it",
+    file: "batcher.ts",
     find: "if (batch.length === 1 || isAway(error)) {",
     replace: "if (batch.length >= 1) {",
-    why: "one run whose passes always throw fails the events of all runs that fly with it",
+    why: "one run whose passes always throw fails the events of all runs in one batch with it",
   },
   {
     name: "a task that cannot be made takes its claim with it",

@@ -39,7 +39,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "acknowledged before the commit",
-    file: "flights.ts",
+    file: "batcher.ts",
     find: "for (const pending of batch) pending.reject(told);",
     replace: 'for (const pending of batch) pending.resolve({ kind: "done" } as never);',
     why: "a report is acknowledged whose transaction has failed",

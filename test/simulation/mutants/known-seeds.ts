@@ -52,7 +52,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "strategy undone before its attempt has settled": 16,
   "caches kept over a change of incarnation": 75,
   "failure recorded by a former owner": 33,
-  "a bad event takes its flight with it": 7,
+  "a bad event takes its batch with it": 7,
   "a row that failed does not rest": 9,
   "a row that failed rests for ever": 2,
   "supervisor refused as a caller is": 3,

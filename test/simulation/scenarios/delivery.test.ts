@@ -271,7 +271,7 @@ test("26: a lost task is kept for another session for 2 s, and then anyone may h
     ]);
   }));
 
-test("40: a waiter with one place gets one task, however many flights find one for it", () =>
+test("40: a waiter with one place gets one task, however many batches find one for it", () =>
   play(async ({ agent, client, schedule, look, pass, faults }) => {
     const one = agent("one", { tasks: ["x"] });
     const chain = await schedule(flow({ w: {}, x: { needs: ["w"] } }));
@@ -292,7 +292,7 @@ test("40: a waiter with one place gets one task, however many flights find one f
     expect(scheduled.kind).toBe("scheduled");
   }));
 
-test("40: a waiter that a failed flight had reserved is looked for again, before the next beat", () =>
+test("40: a waiter that a failed batch had reserved is looked for again, before the next beat", () =>
   play(async ({ agent, watching, other, client, faults, schedule, look, at, now }) => {
     const [here, there] = [watching(), other()];
     const one = agent("one", { tasks: ["x"] });
@@ -301,7 +301,7 @@ test("40: a waiter that a failed flight had reserved is looked for again, before
     await one.end(await one.take({ at: here }), success(), { at: here });
     const parked = one.poll({ at: here, waitMs: 5_000 });
     await at(2_100);
-    // This flight holds the waiter until 2,500; meanwhile its lane gets a row from elsewhere.
+    // This batch holds the waiter until 2,500; meanwhile its lane gets a row from elsewhere.
     faults.scriptStore({ name: "schedule", at: here, fate: "repeatable", backMs: 400 });
     faults.scriptStore({ name: "schedule", at: here, fate: "repeatable", toMs: 200 });
     const failed = client.schedule(x, { at: here, key: "k" });

@@ -115,7 +115,7 @@ test("19: a callback that comes after its deadline ends the verify which that be
     expect((await one.report(verify, nothingThere)).answers).toEqual(["LEASE_LOST"]);
   }));
 
-test("22: a poll that rides on a report, and fails before that has landed, costs a repetition", () =>
+test("22: a poll that is carried by a report, and fails before that has landed, costs a repetition", () =>
   play(async ({ agent, schedule, faults, look, watching, pass }) => {
     const at = watching();
     const run = await schedule(flow({ a: {} }), { at });
@@ -126,7 +126,7 @@ test("22: a poll that rides on a report, and fails before that has landed, costs
     faults.scriptStore({ name: "advance", at, toMs: 400 });
     const told = one.report(task, success(), { at, next: 1 });
     await pass(20);
-    // What the rider is granted meanwhile cannot be handed out: what it says cannot be read.
+    // What the carried poll is granted meanwhile cannot be handed out: what it says cannot be read.
     faults.scriptStore({ name: "taskFacts", at, fate: "before-commit" });
     await two.end(begun, released, { at });
     await pass(100);

@@ -19,7 +19,7 @@ test("20: what a killed server watched is watched again 4 s later, and a silent 
     worker("worker");
   }));
 
-test("20: a server that was frozen within a flight changes nothing when it wakes", () =>
+test("20: a server that was frozen within a batch changes nothing when it wakes", () =>
   play(async ({ agent, watching, other, faults, freeze, thaw, schedule, look, at }) => {
     const [here, there] = [watching(), other()];
     const run = await schedule(ONE, { at: there });
@@ -123,7 +123,7 @@ test("30: a moment that is nearer than the next look is met when it comes", () =
     await one.end(again, success());
   }));
 
-test("37: a flight that lost a deadlock flies once more, and all in it land", () =>
+test("37: a batch that lost a deadlock is tried once more, and all in it succeed", () =>
   play(async ({ agent, faults, schedule, look }) => {
     const run = await schedule(flow({ a: {}, b: {}, c: {} }));
     const one = agent("one");
@@ -133,7 +133,7 @@ test("37: a flight that lost a deadlock flies once more, and all in it land", ()
     expect((await look(run)).attempts).toHaveLength(3);
   }));
 
-test("37: a flight that lost twice changed nothing, and its callers are told to repeat", () =>
+test("37: a batch that lost twice changed nothing, and its callers are told to repeat", () =>
   play(async ({ agent, faults, schedule, look }) => {
     const run = await schedule(ONE);
     const one = agent("one");
@@ -206,7 +206,7 @@ test("43: a clean stop finishes what is in flight before it ends", () =>
     expect((await look(run)).run).toBe("COMPLETED DONE");
   }));
 
-test("45: with a store that is slow to commit, batches grow and flights do not", () =>
+test("45: with a store that is slow to commit, batches grow and batches do not", () =>
   play(async ({ client, faults, watching, at, now, worker, pass }) => {
     const here = watching();
     faults.scriptStore({ name: "schedule", times: 100, backMs: 300 });
@@ -215,7 +215,8 @@ test("45: with a store that is slow to commit, batches grow and flights do not",
     const runs = Array.from({ length: 600 }, () => client.schedule(ONE, { at: here }));
     const answers = await Promise.all(runs);
     expect(answers.every(({ kind }) => kind === "scheduled")).toBe(true);
-    // The first call flies alone, the next flight is as full as one may be, the last has the rest.
+    // The first call has a batch to itself, the next batch is as full as one may be, the last has
+    // the rest.
     expect(faults.sent("schedule") - before).toBeLessThanOrEqual(4);
     expect(now()).toBeLessThan(2_500);
     worker("worker");

@@ -110,7 +110,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     trap: "Moments of schedules that come twice or never",
     tests: {
       "integration/control-plane/schedules.test.ts": [
-        "fires once when a take-over comes in the middle: it waits for the flight",
+        "fires once when a take-over comes in the middle: it waits for the batch",
         "fires once though another believes that it owns it: its word counts for nothing",
         "fires after a restart if the server died before its commit, and once",
       ],
@@ -135,13 +135,13 @@ export const LATER: Readonly<Record<number, Race>> = {
     waitsFor: ["cells: several primaries behind one address"],
   },
   37: {
-    trap: "One bad call that fails a whole flight",
+    trap: "One bad call that fails a whole batch",
     scenarios: 2,
     tests: {
       "integration/control-plane/locks.test.ts": [
         "lands the others; the bad one fails alone and changed nothing",
       ],
-      "unit/flights.test.ts": ["is split until the bad items fail alone, whichever they are"],
+      "unit/batcher.test.ts": ["is split until the bad items fail alone, whichever they are"],
     },
     waitsFor: ["the rate budget of a caller"],
   },
@@ -169,7 +169,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     scenarios: 2,
     tests: {
       "integration/control-plane/waking.test.ts": [
-        "is looked for again when the flight has nothing for it",
+        "is looked for again when the batch has nothing for it",
       ],
     },
   },
@@ -211,7 +211,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     waitsFor: ["retention of definitions"],
   },
   45: {
-    trap: "Flights that bound what a slow store takes",
+    trap: "Batches that bound what a slow store takes",
     scenarios: 1,
     waitsFor: ["batches that grow beyond 500, tried with a slow disk"],
   },

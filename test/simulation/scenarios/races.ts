@@ -56,7 +56,7 @@ export const RACES: Readonly<Record<number, Race>> = {
         "hand over to each other crosswise without a deadlock",
       ],
       "integration/control-plane/keys.test.ts": [
-        "do not deadlock: each flight reserves in key order",
+        "do not deadlock: each batch reserves in key order",
       ],
     },
   },
@@ -130,8 +130,8 @@ export const RACES: Readonly<Record<number, Race>> = {
     trap: "Loads that grow with the run, and one hot run that stops a server",
     tests: {
       "integration/control-plane/locks.test.ts": [
-        "delays only its own reports; the rest of the flight lands",
-        "is waited for by a flight of its own after three misses, and others fly beside it",
+        "delays only its own reports; the rest of the batch lands",
+        "is waited for by a batch of its own after three misses, and others are flushed beside it",
       ],
       "integration/control-plane/cost.test.ts": [
         "costs a batch of runs hardly more commits than one run",
@@ -158,7 +158,7 @@ export const RACES: Readonly<Record<number, Race>> = {
       "contract/due.ts": ["a ready row knows whether its lane is polled"],
       "contract/queues.ts": ["what waits in a paused queue is held: nobody is said to be missing"],
       "integration/control-plane/pickup-questions.test.ts": [
-        "is asked about once, though many of its tasks are due in one flight",
+        "is asked about once, though many of its tasks are due in one batch",
         "is asked about once, though two servers find its tasks at the same time",
       ],
     },
@@ -209,16 +209,16 @@ export const RACES: Readonly<Record<number, Race>> = {
     scenarios: 3,
     tests: {
       "integration/control-plane/fencing.test.ts": [
-        "waits for the flight that the former owner has in the air, which lands",
-        "fences every later flight of the former owner: it changes nothing and is told so",
-        "leaves no gap: a flight that waits for a run when it begins lands before it, never after",
+        "waits for the batch that the former owner has in the air, which lands",
+        "fences every later batch of the former owner: it changes nothing and is told so",
+        "leaves no gap: a batch that waits for a run when it begins lands before it, never after",
       ],
       "integration/take-over/take-over.test.ts": [
         "a frozen server is relieved, and does nothing more under its old name when it wakes",
       ],
       "integration/take-over/fencing-order.test.ts": [
         "of two take-overs at once the second fences the first",
-        "a hand-back waits for a flight that may still commit",
+        "a hand-back waits for a batch that may still commit",
       ],
     },
   },

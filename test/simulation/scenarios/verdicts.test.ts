@@ -69,11 +69,11 @@ test("27: final is final: a cancel of a run that has ended is refused and change
   }));
 
 /**
- * What is done to runs within the next 300 ms, and not reported by agents, shares one flight; and a
+ * What is done to runs within the next 300 ms, and not reported by agents, shares one batch; and a
  * report of such a run goes with it.
  */
-async function fillFlights(stage: Stage, at: ServerProcess): Promise<void> {
-  // Two runs, since one run is in one flight at a time.
+async function fillBatches(stage: Stage, at: ServerProcess): Promise<void> {
+  // Two runs, since one run is in one batch at a time.
   const idle = flow({ idle: { task: "nobodys" } });
   const runs = [await stage.schedule(idle, { at }), await stage.schedule(idle, { at })];
   stage.faults.scriptStore({ name: "advance", at, times: 2, backMs: 400 });
@@ -90,7 +90,7 @@ test("31: of a cancel and a report in one batch the report counts first, whichev
     const run = await schedule(ONE, { at });
     const one = agent("one");
     const task = await one.take({ at });
-    await fillFlights(stage, at);
+    await fillBatches(stage, at);
     const answer = client.cancel(run, "undo", { at });
     await pass(50);
     const report = one.report(task, success(), { at });
@@ -158,7 +158,7 @@ test("31: a deadline and a report in one batch: the report counts, and its succe
     const one = agent("one", { tasks: ["a", "undo"] });
     const task = await one.take({ at: here });
     await at(2_850);
-    await fillFlights(stage, here);
+    await fillBatches(stage, here);
     await at(3_100);
     await one.end(task, success(), { at: here });
     expect(await look(run)).toMatchObject({

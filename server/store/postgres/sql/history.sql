@@ -2,7 +2,7 @@
 
 -- name: insert_intervention
 -- One outside of a pass, of the run $1, by whoever owns its partition still: the writer row is held as
--- in a flight (hold_writer), so a take-over waits for this statement, or it inserts nothing. Plan: run,
+-- in a batch (hold_writer), so a take-over waits for this statement, or it inserts nothing. Plan: run,
 -- partition_lease and writer by key.
 with held as (
   select r.id, r.partition, r.namespace_id

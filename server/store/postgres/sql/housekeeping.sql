@@ -99,7 +99,7 @@ from page;
 
 -- name: forget_writers
 -- Writer rows of processes that are long gone and own no partition. Those of an owner stay: a take-over
--- deletes them, and waits for the flight that holds one.
+-- deletes them, and waits for the batch that holds one.
 delete from drover.writer as w
 where not exists (select from drover.node as n where n.id = w.node)
   and not exists (select from drover.partition_lease as l where l.node = w.node);

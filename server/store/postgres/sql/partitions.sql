@@ -15,7 +15,7 @@ select pg_advisory_lock('drover.node'::regclass::oid::integer, $1::integer);
 insert into drover.writer (node, slot) select $1::uuid, s from generate_series(0, $2::integer - 1) as s;
 
 -- name: hold_writer
--- The first statement of a supervisor's flight: what its node owns still, of what it believes. No row
+-- The first statement of a supervisor's batch: what its node owns still, of what it believes. No row
 -- of the writer: a take-over has fenced this process. The leases are read without a lock, which a
 -- take-over would wait for; they may be as old as the statement, and whoever changes one since waits
 -- for this row, or for the process.
@@ -71,7 +71,7 @@ order by l.partition
 for update;
 
 -- name: fence_former_owners
--- Waits for the flight that each writer row is in; later flights of that process get no row.
+-- Waits for the batch that each writer row is in; later batches of that process get no row.
 delete from drover.writer as w
 using (
   select distinct l.node
@@ -119,7 +119,7 @@ noted as (
 select t.partition, t.epoch from taken as t;
 
 -- name: clear_partitions
--- A clean hand-over: nobody is left to be fenced. It waits for each flight that holds a writer row: one
+-- A clean hand-over: nobody is left to be fenced. It waits for each batch that holds a writer row: one
 -- whose answer was lost may still be about to commit.
 with mine as materialized (
   select l.partition, l.epoch

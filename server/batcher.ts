@@ -1,16 +1,17 @@
-// Batches that form by themselves. A batch is flushed at once while its bucket has a token, so a
-// lonely call waits for nobody, and no timer is set while the machine has room; otherwise when the
-// next token arrives, when `fullAt` items are pending, or more than the sizes of one batch allow.
+// Batches that form by themselves. A batch is flushed at once while its bucket has a token: a
+// single call waits for no other, and no timer is set while the machine has capacity. Otherwise it
+// is flushed when the next token arrives, when `fullAt` items are pending, or when the pending
+// items exceed the sizes of one batch.
 //
-//   item: pending → in flight → settled, or pending again ("again": somebody else holds its row;
-//   "postponed": this batch did not try it)
+//   item: pending → in flight → settled, or pending again ("again": another transaction holds its
+//   row; "postponed": this batch did not try it)
 //
 // A batch that fails by a retryable code is tried once more; else it is split in halves until the
 // bad item fails alone. Items with the same key are in one batch at a time; after MISSES_MAX tries
-// an item is alone in its batch and may wait for the row. Which items are in the next batch:
-// boarding.ts. The queue is bounded for callers, whom it refuses with OVERLOADED: they repeat their
-// call.
-import { type Board, createBoarding, type Share } from "./boarding.ts";
+// an item is alone in its batch and may wait for the row. batch-queue.ts decides which items are in
+// the next batch. The queue is bounded for callers: a call without room is refused with OVERLOADED,
+// and its caller repeats it.
+import { createBatchQueue, type FormedBatch, type Share } from "./batch-queue.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
 import { createTokenBucket, type TokenBucketSize } from "./token-bucket.ts";
@@ -23,15 +24,15 @@ const OVERLOADED_RETRY_MS = 250;
  */
 export const FLUSH_BUCKET: TokenBucketSize = { everyMs: 5, capacity: 20 };
 
-export type Landing<Result> =
+export type ItemResult<Result> =
   | { readonly kind: "done"; readonly result: Result }
   | { readonly kind: "failed"; readonly error: unknown }
-  /** Somebody else holds its row: it is pending again, and at last alone in its batch. */
+  /** Another transaction holds its row: it is pending again, and at last alone in its batch. */
   | { readonly kind: "again" }
   /** The batch had no room for it: it is pending again, and that is no miss. */
   | { readonly kind: "postponed" };
 
-export interface FlightsOptions<Item, Result> {
+export interface BatcherOptions<Item, Result> {
   readonly name: string;
   readonly clock: Clock;
   /** A token for each batch. */
@@ -55,15 +56,15 @@ export interface FlightsOptions<Item, Result> {
   /** The same batch may be tried again as it is. */
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of each batch that was applied, or failed: how many items it had, for how long. */
-  readonly onFlown?: OnFlown | undefined;
-  /** One landing for each item, in order. `wait`: a batch that may wait for locks. */
-  readonly fly: (items: readonly Item[], wait: boolean) => Promise<readonly Landing<Result>[]>;
+  readonly onFlushed?: OnFlushed | undefined;
+  /** One result for each item, in order. `wait`: a batch that may wait for locks. */
+  readonly flush: (items: readonly Item[], wait: boolean) => Promise<readonly ItemResult<Result>[]>;
 }
 
 /** A batch of this name, `ms` long, with so many items. */
-export type OnFlown = (name: string, items: number, ms: number) => void;
+export type OnFlushed = (name: string, items: number, ms: number) => void;
 
-export interface Flights<Item, Result> {
+export interface Batcher<Item, Result> {
   /**
    * The items of one call: throws OVERLOADED where so many more have no room to wait, and is not
    * called then. What `submit` submits before it returns is in one batch, where that has the room.
@@ -90,11 +91,11 @@ interface Pending<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
-export function createFlights<Item, Result>(
-  options: FlightsOptions<Item, Result>,
-): Flights<Item, Result> {
+export function createBatcher<Item, Result>(
+  options: BatcherOptions<Item, Result>,
+): Batcher<Item, Result> {
   const { clock } = options;
-  const boarding = createBoarding<Pending<Item, Result>>(options);
+  const queue = createBatchQueue<Pending<Item, Result>>(options);
   const bucket = createTokenBucket(clock, options.bucket);
   const idlers: (() => void)[] = [];
   let timer: Timer | null = null;
@@ -103,13 +104,13 @@ export function createFlights<Item, Result>(
 
   function flushDue(): void {
     if (isSubmitting) return;
-    for (let ready = boarding.ready(); ready > 0; ready = boarding.ready()) {
+    for (let ready = queue.ready(); ready > 0; ready = queue.ready()) {
       const waitMs = bucket.waitMs();
-      if (waitMs > 0 && ready < options.fullAt && !boarding.isLarge()) {
+      if (waitMs > 0 && ready < options.fullAt && !queue.exceedsOneBatch()) {
         flushIn(waitMs);
         return;
       }
-      const batch = boarding.board();
+      const batch = queue.next();
       if (!batch) return;
       flush(batch);
     }
@@ -123,16 +124,16 @@ export function createFlights<Item, Result>(
     });
   }
 
-  const isIdle = (): boolean => boarding.out() === 0 && boarding.waiting() === 0;
+  const isIdle = (): boolean => queue.inFlight() === 0 && queue.pending() === 0;
 
-  function flush(batch: Board<Pending<Item, Result>>): void {
-    const { passengers: items } = batch;
+  function flush(batch: FormedBatch<Pending<Item, Result>>): void {
+    const { items } = batch;
     bucket.take();
     const flushedAtMs = clock.monotonicMs();
     const wait = items.some(({ isPatient }) => isPatient);
     void apply(items, wait).finally(() => {
-      options.onFlown?.(options.name, items.length, clock.monotonicMs() - flushedAtMs);
-      boarding.landed(batch);
+      options.onFlushed?.(options.name, items.length, clock.monotonicMs() - flushedAtMs);
+      queue.finished(batch);
       flushDue();
       if (isIdle()) for (const idler of idlers.splice(0)) idler();
     });
@@ -144,17 +145,17 @@ export function createFlights<Item, Result>(
     tries = 0,
   ): Promise<void> {
     try {
-      const landings = await options.fly(
+      const results = await options.flush(
         batch.map(({ item }) => item),
         wait,
       );
-      for (const [index, pending] of batch.entries()) settle(pending, landings[index]);
+      for (const [index, pending] of batch.entries()) settle(pending, results[index]);
     } catch (error) {
       if (options.isRetryable(error) && tries === 0) return apply(batch, wait, 1);
       if (batch.length === 1 || isAway(error)) {
         const held = options.isRetryable(error) && !isAway(error);
-        const told = held ? heldElsewhere(error) : error;
-        for (const pending of batch) pending.reject(told);
+        const cause = held ? heldElsewhere(error) : error;
+        for (const pending of batch) pending.reject(cause);
         return;
       }
       const half = Math.ceil(batch.length / 2);
@@ -163,23 +164,23 @@ export function createFlights<Item, Result>(
     }
   }
 
-  function settle(pending: Pending<Item, Result>, landing: Landing<Result> | undefined): void {
-    if (landing?.kind === "done") pending.resolve(landing.result);
-    else if (landing?.kind === "failed") pending.reject(landing.error);
-    else if (landing?.kind === "postponed") boarding.wait(pending);
-    else if (landing?.kind === "again" && pending.misses <= MISSES_MAX) {
+  function settle(pending: Pending<Item, Result>, result: ItemResult<Result> | undefined): void {
+    if (result?.kind === "done") pending.resolve(result.result);
+    else if (result?.kind === "failed") pending.reject(result.error);
+    else if (result?.kind === "postponed") queue.add(pending);
+    else if (result?.kind === "again" && pending.misses <= MISSES_MAX) {
       pending.misses += 1;
       pending.isPatient = pending.misses >= MISSES_MAX;
-      boarding.wait(pending);
+      queue.add(pending);
     } else pending.reject(new Error(`an item of batch "${options.name}" got no answer`));
   }
 
   function expectRoom(count: number): void {
-    if (boarding.waiting() + count <= (options.waitingMax ?? Number.POSITIVE_INFINITY)) return;
+    if (queue.pending() + count <= (options.waitingMax ?? Number.POSITIVE_INFINITY)) return;
     throw new DroverError(
       "OVERLOADED",
-      `${boarding.waiting()} calls wait for the store already: try again a little later`,
-      { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { flight: options.name } },
+      `${queue.pending()} calls wait for the store already: try again a little later`,
+      { retryAfterMs: OVERLOADED_RETRY_MS, metadata: { batch: options.name } },
     );
   }
 
@@ -187,7 +188,7 @@ export function createFlights<Item, Result>(
     return new Promise((resolve, reject) => {
       const [key, share] = [options.keyOf?.(item) ?? null, options.shareOf?.(item) ?? null];
       const size = options.sizeOf?.(item) ?? 1;
-      boarding.wait({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
+      queue.add({ item, share, key, size, misses: 0, isPatient: false, resolve, reject });
       flushDue();
     });
   }

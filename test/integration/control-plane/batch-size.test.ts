@@ -1,5 +1,5 @@
 /**
- * A flight takes no further run when it changes thousands of rows already: its transaction would
+ * A batch takes no further run when it changes thousands of rows already: its transaction would
  * stand idle, while it is decided, for longer than PostgreSQL allows.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -35,7 +35,7 @@ afterAll(async () => {
   await database?.drop();
 });
 
-it("reports that each open a map of a thousand items land in several flights", async () => {
+it("reports that each open a map of a thousand items finish in several batches", async () => {
   const [first, item] = [newTask(), newTask()];
   const definition: Definition = {
     workflow: "opens",
