@@ -111,7 +111,7 @@ export function learningOf(
     measures?.failed("durations");
     log.warn({ event: "durations.not-told", err: String(error) });
   };
-  return createLoop({ clock, everyMs, runOnce: usual.tell, onError });
+  return createLoop({ clock, everyMs, runOnce: usual.save, onError });
 }
 
 export function intakeOf({ store, clock, log, measures }: BackgroundOptions): Intake & Loop {

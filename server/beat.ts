@@ -63,8 +63,8 @@ export function createBeat(options: BeatOptions): Loop {
     await alone("mark polled", () => mark(waiters.lanesAskedFor()));
     await alone("pulse", look);
     await alone("agents", async () => {
-      await roster.tellGone((gone) => store.markSilent(gone));
-      await roster.tell((seen) => store.markAgents(options.address, seen));
+      await roster.sendGone((gone) => store.markSilent(gone));
+      await roster.send((seen) => store.markAgents(options.address, seen));
     });
   }
 

@@ -41,6 +41,7 @@ import {
 } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
+import type { CommitSummary } from "./scheduler/commit-summary.ts";
 import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
 import type { Intake } from "./scheduler/intake.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
@@ -49,7 +50,6 @@ import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { Told } from "./scheduler/told.ts";
 import { createUsualDurations } from "./scheduler/usual-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
@@ -87,7 +87,7 @@ export interface ControlPlaneOptions {
   readonly circuits?: CircuitSettings;
   /** Where spans go, and of which share of the runs; left out: nobody traces. */
   readonly spans?: { readonly sink: SpanSink; readonly ratio: number } | undefined;
-  /** Is told what was done; left out: nobody measures. */
+  /** Records what was done; left out: no metrics. */
   readonly measures?: Measures;
   /** What this process watches; left out: all, as a server with its supervisor embedded. */
   readonly supervision?: Supervision;
@@ -140,25 +140,25 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     void claims.look(filled);
     ownership.announceLanes(filled);
   };
-  const tell = (told: Told): void => {
-    measures?.worked(told.worked);
-    traces?.told(told);
-    for (const run of told.runs) watch.changed(run);
-    wake(told.lanes);
-    ends.count(told.ended);
-    if (told.silent.length > 0) store.markSilent(told.silent).catch(onError);
-    if (told.wakeAt !== null) watches.announce(told.wakeAt);
-    ownership.announceMoment(told);
-    if (told.outside) for (const one of [deliveries, triggers]) one?.announce();
+  const publish = (summary: CommitSummary): void => {
+    measures?.worked(summary.worked);
+    traces?.committed(summary);
+    for (const run of summary.runs) watch.changed(run);
+    wake(summary.lanes);
+    ends.count(summary.ended);
+    if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
+    if (summary.wakeAt !== null) watches.announce(summary.wakeAt);
+    ownership.announceMoment(summary);
+    if (summary.outside) for (const one of [deliveries, triggers]) one?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
-    for (const run of told.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
+    for (const run of summary.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver = handOverBy(() => claims);
   const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
   const { onFlushed, outdated: onOutdated } = measures ?? {};
   const intake = intakeOf(looking);
   const shared = {
-    ...{ store, plans, clock, random, handOver, usual, tell, isRetryable, onError, waitingMax },
+    ...{ store, plans, clock, random, handOver, usual, publish, isRetryable, onError, waitingMax },
     ...{ onFlushed, onOutdated, stood: { ...versions, ...gate }, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
@@ -311,7 +311,7 @@ function schedulerOf(
     rerun: (request) =>
       rerun({ store, plans, submit: schedule.submit, enter: intake.enter }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
-    async tell(run, event) {
+    async command(run, event) {
       const answer = await advance.ask(run, event);
       if (answer.kind === "fenced")
         throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);

@@ -3,7 +3,7 @@
 // told and does not end the loop. Starting and stopping twice is fine.
 import type { Clock, Timer } from "./clock.ts";
 
-const TOLD_EVERY_MS = 60_000;
+const LOGGED_EVERY_MS = 60_000;
 
 export interface Loop {
   start(): void;
@@ -21,7 +21,7 @@ export function inARow(
   return Object.freeze({
     failed(error: unknown): void {
       const now = clock.monotonicMs();
-      if (now - toldAtMs < TOLD_EVERY_MS) return;
+      if (now - toldAtMs < LOGGED_EVERY_MS) return;
       toldAtMs = now;
       onError(error);
     },

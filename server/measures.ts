@@ -8,7 +8,7 @@ import type { Effect } from "./core/effect.ts";
 import { isEnded } from "./core/model.ts";
 import { plannedOf } from "./core/strategy.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
-import type { Worked } from "./scheduler/told.ts";
+import type { Worked } from "./scheduler/commit-summary.ts";
 import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
 import type { PassRecord } from "./store/pass-record.ts";
 import type { Granted } from "./store/store.ts";

@@ -29,21 +29,21 @@ export function isChildWait(on: WaitingFor): on is "child" | "child-end" {
 }
 
 /** Tells all that run; those that were told to stop do so, whatever else they hear. */
-export function tellChildren(pass: Pass, message: ParentWord): void {
+export function messageChildren(pass: Pass, message: ParentWord): void {
   for (const step of touchedSteps(pass))
     if (step.forward.kind === "WAITING" && step.forward.on === "child")
-      tellChild(pass, step, message);
+      messageChild(pass, step, message);
 }
 
 /** The one place where a cancel passes to a child; the step waits for its end, and then settles. */
 export function endChild(pass: Pass, step: Step, undo: boolean): void {
-  tellChild(pass, step, { kind: "cancel", undo });
+  messageChild(pass, step, { kind: "cancel", undo });
   const at = pass.occasion.now;
   emit(pass, { kind: "began-waiting", step: step.no, on: "child-end", at, wakeAt: lookAt(at) });
 }
 
-function tellChild(pass: Pass, { no, fence }: Step, message: ParentWord): void {
-  emit(pass, { kind: "child-told", step: no, fence, message });
+function messageChild(pass: Pass, { no, fence }: Step, message: ParentWord): void {
+  emit(pass, { kind: "child-messaged", step: no, fence, message });
 }
 
 function lookAt(now: Moment): Moment {
@@ -51,7 +51,7 @@ function lookAt(now: Moment): Moment {
 }
 
 /** A child that ends tells its parent, by a message of the same change. */
-export function tellParent(pass: Pass): void {
+export function messageParent(pass: Pass): void {
   const { state, parent } = pass.view.run;
   if (!isEnded(state) || parent === null) return;
   const { runId: to, step, fence } = parent;

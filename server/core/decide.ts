@@ -2,7 +2,7 @@
 // Pure: the same arguments give the same decision, on any machine and at any time.
 
 import type { Moment } from "./attempt.ts";
-import { CHILD_DEPTH_MAX, tellParent } from "./child.ts";
+import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
 import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
 import type { Facts } from "./facts.ts";
@@ -63,7 +63,7 @@ export function decide<Item extends PassItem>(
     const pass: Pass = { ...rules, occasion, view: current, steps, effects };
     answers.set(item, apply(pass, item.event));
     settle(pass);
-    if (!isEnded(current.run.state)) tellParent(pass);
+    if (!isEnded(current.run.state)) messageParent(pass);
     current = pass.view;
   }
   return { view: withVersion(current, effects), effects, answers };
@@ -117,7 +117,7 @@ export function start(
   keepSteps(pass, begins.kept ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
   settle(pass);
-  tellParent(pass);
+  messageParent(pass);
   return { view: pass.view, effects };
 }
 
@@ -176,7 +176,7 @@ const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
   "intervened",
   "message-sent",
   "message-applied",
-  "child-told",
+  "child-messaged",
   "escalation-reminded",
 ]);
 

@@ -96,7 +96,7 @@ export type Effect =
     }
   /** The child of this fence is told something, as by `message-sent`. */
   | {
-      readonly kind: "child-told";
+      readonly kind: "child-messaged";
       readonly step: number;
       readonly fence: number;
       readonly message: ParentWord;

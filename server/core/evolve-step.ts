@@ -28,7 +28,7 @@ export type StepEffect = Exclude<
       | "escalation-closed"
       | "message-sent"
       | "message-applied"
-      | "child-told";
+      | "child-messaged";
   }
 >;
 

@@ -64,7 +64,7 @@ export function evolve(
     case "intervened":
     case "command-noted":
     case "message-sent":
-    case "child-told":
+    case "child-messaged":
       return view;
     case "message-applied":
       return { ...view, messages: view.messages.filter(({ no }) => no !== effect.no) };

@@ -1,5 +1,5 @@
 // What a person asks of a run.
-import { tellChildren } from "./child.ts";
+import { messageChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
 import { emit, makeReady, type Pass, touchedSteps } from "./pass.ts";
@@ -80,7 +80,7 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
     const moving = movingSide(step)?.state;
     if (moving?.kind === "READY") emit(pass, { kind: "held", step: step.no, task: moving.task });
   }
-  tellChildren(pass, { kind: "pause" });
+  messageChildren(pass, { kind: "pause" });
   return DONE;
 }
 
@@ -102,7 +102,7 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
     stop(pass, state.verdict);
     return DONE;
   }
-  tellChildren(pass, { kind: "resume" });
+  messageChildren(pass, { kind: "resume" });
   for (const step of touchedSteps(pass)) {
     const moving = movingSide(step)?.state;
     if (moving?.kind === "HELD") makeReady(pass, step.no, moving.task);

@@ -196,7 +196,7 @@ export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null
     const { code, message } = outcome;
     return { code, message, permanent: false, unknown: true, retryAfterMs: null, lostBy };
   }
-  // Told to stop by its run, it is no setback.
+  // CommitSummary to stop by its run, it is no setback.
   const why = outcome.kind === "cancelled" && lease ? whyStopped(lease) : null;
   return why && { ...why, permanent: false, unknown: false, retryAfterMs: null, lostBy: null };
 }

@@ -34,7 +34,7 @@ export interface HeartbeatsOptions {
   readonly store: Pick<EngineStore, "beat">;
   readonly clock: Clock;
   readonly isRetryable: (error: unknown) => boolean;
-  /** Told of each lease that its session does not hold any more. */
+  /** CommitSummary of each lease that its session does not hold any more. */
   readonly onForgotten: (lease: SessionLease) => void;
   readonly onFlushed?: OnFlushed | undefined;
 }

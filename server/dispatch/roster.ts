@@ -4,14 +4,14 @@
 //
 // A session is told as silent whose connection has closed while its poll was parked, and which has
 // not called since: the process may have been killed. The leases of a session tell the same when
-// they are lost (scheduler/told.ts).
+// they are lost (scheduler/commit-summary.ts).
 import type { Clock } from "../clock.ts";
 import type { AgentPoll, AgentSeen, SilentSession } from "../store/operators.ts";
 import type { AgentIdentity } from "./dispatcher.ts";
 
-const TOLD_EVERY_MS = 20_000;
+const LOGGED_EVERY_MS = 20_000;
 /** Rows of one statement: with one each second, those of eighty thousand agents. */
-const TOLD_MAX = 4_000;
+const SENT_MAX = 4_000;
 /** Sessions that are remembered: more than a server takes calls. */
 const KNOWN_MAX = 50_000;
 /** An agent that lost its connection has a new one by then, and polls again. */
@@ -30,11 +30,11 @@ export interface Roster {
   /** The database is another one: who calls is new to it. */
   forget(): void;
   /** Hands on what is new, and forgets who has gone; what could not be handed on comes again. */
-  tell(hand: (seen: readonly AgentSeen[]) => Promise<void>): Promise<void>;
+  send(hand: (seen: readonly AgentSeen[]) => Promise<void>): Promise<void>;
   /** The store takes these sessions for silent: those that have called are told of next. */
   silent(sessions: readonly string[]): void;
   /** Hands on whose connection has gone, once; what could not be handed on comes again. */
-  tellGone(hand: (gone: readonly SilentSession[]) => Promise<void>): Promise<void>;
+  sendGone(hand: (gone: readonly SilentSession[]) => Promise<void>): Promise<void>;
 }
 
 interface Entry {
@@ -85,14 +85,14 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
 
   function isNews(entry: Entry, now: number): boolean {
     if (entry.toldAtMs === null) return true;
-    if (now - entry.toldAtMs < TOLD_EVERY_MS) return false;
+    if (now - entry.toldAtMs < LOGGED_EVERY_MS) return false;
     return entry.parked > 0 || entry.isFresh;
   }
 
   /** All that it said has been told, and it says nothing more. */
   function isOver({ parked, isFresh, toldAtMs }: Entry, now: number): boolean {
     if (parked > 0 || isFresh || toldAtMs === null) return false;
-    return now - toldAtMs >= TOLD_EVERY_MS;
+    return now - toldAtMs >= LOGGED_EVERY_MS;
   }
 
   return Object.freeze({
@@ -115,10 +115,10 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
       entry.succeededAtMs = entry.calledAtMs;
     },
     forget: () => known.clear(),
-    async tell(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
+    async send(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
       const now = clock.monotonicMs();
       for (const [session, entry] of known) if (isOver(entry, now)) known.delete(session);
-      const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, TOLD_MAX);
+      const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, SENT_MAX);
       if (news.length === 0) return;
       // What it does meanwhile is news again.
       const seen = news.map((entry) => seenOf(entry, now));
@@ -137,14 +137,14 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
         if (entry?.hasCalled) entry.toldAtMs = null;
       }
     },
-    async tellGone(hand: (gone: readonly SilentSession[]) => Promise<void>) {
+    async sendGone(hand: (gone: readonly SilentSession[]) => Promise<void>) {
       const now = clock.monotonicMs();
       const gone = [...known.values()]
         .flatMap((entry) =>
           entry.goneAtMs === null ? [] : [{ entry, agoMs: now - entry.goneAtMs }],
         )
         .filter(({ agoMs }) => agoMs >= GONE_AFTER_MS)
-        .slice(0, TOLD_MAX);
+        .slice(0, SENT_MAX);
       if (gone.length === 0) return;
       await hand(
         gone.map(({ entry, agoMs }) => ({ kind: "gone", session: entry.agent.session, agoMs })),

@@ -58,9 +58,13 @@ export type Asked =
       readonly signalId: string;
       readonly payload: Payload | null;
     }
-  | { readonly kind: "complete"; readonly callbackToken: string; readonly outcome: ToldOutcome };
+  | {
+      readonly kind: "complete";
+      readonly callbackToken: string;
+      readonly outcome: CallbackOutcome;
+    };
 
-export type ToldOutcome =
+export type CallbackOutcome =
   | { readonly kind: "success"; readonly output: Payload | null }
   | {
       readonly kind: "failed";
@@ -321,7 +325,7 @@ const CODE = /^(?!drover\.)[A-Za-z0-9._-]{1,128}$/;
 const MESSAGE_MAX = 4_096;
 
 /** Or what is wrong with it. */
-function outcomeOf(value: Json): ToldOutcome | string {
+function outcomeOf(value: Json): CallbackOutcome | string {
   if (!isJsonObject(value) || Object.keys(value).length !== 1)
     return 'has to be {"success": ...} or {"failed": {"code": ...}}';
   if (Object.hasOwn(value, "success"))

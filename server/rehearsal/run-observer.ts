@@ -108,7 +108,7 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
     for (const one of answer.items) see(one);
   }
 
-  function tellOfSupervision({ interventions, escalations }: GetRunResponse): void {
+  function describeSupervision({ interventions, escalations }: GetRunResponse): void {
     for (const { stepId: about, rule, saw, did } of interventions.slice(toldOf.interventions))
       timeline.tell("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
     for (const { stepId: about, reason, message } of escalations.slice(toldOf.escalations)) {
@@ -125,7 +125,7 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
     const include = { includeInterventions: true, includeEscalations: true };
     const answer = await server.call(SchedulerService.method.getRun, { run, ...include });
     last = inOrder(answer);
-    tellOfSupervision(last);
+    describeSupervision(last);
     for (const step of last.steps) {
       see(step);
       await seeItems(step);

@@ -17,8 +17,8 @@ import { DroverError, type FieldProblem } from "../errors.ts";
 import {
   type Again,
   BULK_RUNS_MAX,
+  type RunCommand,
   type Scheduler,
-  type ToldEvent,
 } from "../scheduler/scheduler.ts";
 import type { RunFilter } from "../store/lists.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
@@ -33,7 +33,7 @@ import { accepted } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
 
 export interface BulkCallDeps {
-  readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "tell">;
+  readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "command">;
   readonly store: Pick<OperatorStore, "lists">;
   readonly namespaces: Namespaces;
 }
@@ -181,7 +181,7 @@ async function act(
     return (await scheduler.rerun(asked)).runId;
   }
   const partition = partitionOf(namespace.region, runId);
-  accepted(await scheduler.tell({ runId, partition }, eventOf(request, until)), runId);
+  accepted(await scheduler.command({ runId, partition }, eventOf(request, until)), runId);
   return "";
 }
 
@@ -193,7 +193,7 @@ function againOf({ kind, version, stepId, input }: BulkActionRequest): Omit<Agai
   };
 }
 
-function eventOf(request: BulkActionRequest, until: number): ToldEvent {
+function eventOf(request: BulkActionRequest, until: number): RunCommand {
   const { kind, undo, reason: note, requestId, signalName: name, payload } = request;
   switch (kind) {
     case BulkKind.CANCEL:

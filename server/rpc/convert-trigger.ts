@@ -16,7 +16,7 @@ import {
   type TriggerDefinition,
   type TriggerSource,
 } from "../core/trigger.ts";
-import type { Asked, ToldOutcome } from "../expressions/trigger-mapping.ts";
+import type { Asked, CallbackOutcome } from "../expressions/trigger-mapping.ts";
 import type { RefusalRecord, TriggerRecord } from "../store/triggers.ts";
 import { payloadField, payloadFrom, payloadMessage } from "./payload.ts";
 
@@ -163,7 +163,7 @@ export function askedMessage(
   }
 }
 
-function outcomeJson(outcome: ToldOutcome): object {
+function outcomeJson(outcome: CallbackOutcome): object {
   if (outcome.kind === "failed") {
     const { code, message, permanent, noEffect: no_effect } = outcome;
     return { failed: { code, message, permanent, no_effect } };

@@ -237,13 +237,13 @@ function admittedAs(method: DescMethod, { waits = [], pauses = [] }: MountOption
 /** A call that is not counted. */
 const OUTSIDE: WaitingCall = Object.freeze({ pauses: false, leave: () => undefined });
 
-const FULL_TOLD_EVERY_MS = 60_000;
+const FULL_LOGGED_EVERY_MS = 60_000;
 
 /** A line of the log for many calls. */
 function createFullLog({ log, clock }: Pick<MountDeps, "log" | "clock">): (why: string) => void {
   let toldAtMs = Number.NEGATIVE_INFINITY;
   return (why) => {
-    if (clock.monotonicMs() - toldAtMs < FULL_TOLD_EVERY_MS) return;
+    if (clock.monotonicMs() - toldAtMs < FULL_LOGGED_EVERY_MS) return;
     toldAtMs = clock.monotonicMs();
     const help = "polls are answered with nothing, and other waits refused: see --waiting-calls";
     log.warn({ event: "waiting.full" }, `${why}: ${help}`);

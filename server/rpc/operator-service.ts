@@ -49,7 +49,7 @@ import { createTokenCalls } from "./token-calls.ts";
 import { createTriggerCalls } from "./trigger-calls.ts";
 
 export interface OperatorServiceDeps {
-  readonly scheduler: Pick<Scheduler, "tell" | "limitNamespace" | Control | CircuitCalls>;
+  readonly scheduler: Pick<Scheduler, "command" | "limitNamespace" | Control | CircuitCalls>;
   readonly store: Pick<
     EngineStore,
     "outbox" | "triggers" | "namespace" | "createNamespace" | "namespaces"
@@ -80,7 +80,7 @@ interface Found {
 }
 
 export interface AnswerDeps {
-  readonly scheduler: Pick<Scheduler, "tell">;
+  readonly scheduler: Pick<Scheduler, "command">;
   readonly store: Pick<
     EngineStore,
     "reads" | "definition" | "claimEscalation" | "releaseEscalation"
@@ -218,7 +218,7 @@ async function resolveEscalation(
   const run = await runs.find(request.namespace, request.run);
   const asked = await lookUp(runs, run, request.escalationId);
   const said = { answer: answerFrom(request), by: request.by, why: request.why };
-  const answer = await scheduler.tell(run.ref, {
+  const answer = await scheduler.command(run.ref, {
     kind: "answer",
     n: asked.escalation.n,
     ...said,

@@ -45,7 +45,7 @@ export function createPort(options: PortOptions, deps: PortDeps): Port {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
     socket.setKeepAlive(true, TCP_KEEPALIVE_MS);
-    tell(socket, deps);
+    dispatchConnection(socket, deps);
   });
   server.maxConnections = options.connectionsMax;
   let closed: Promise<void> | null = null;
@@ -105,7 +105,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Waits for as many bytes as it takes, puts them back, and hands the connection on. */
-function tell(socket: Socket, { onHttp1, onHttp2, clock }: PortDeps): void {
+function dispatchConnection(socket: Socket, { onHttp1, onHttp2, clock }: PortDeps): void {
   const ignore = () => {};
   const cut = () => void socket.destroy();
   const timer = clock.after(FIRST_BYTES_MS_MAX, cut);

@@ -17,7 +17,7 @@ import { nearestWord } from "../core/nearest-word.ts";
 import type { Plan } from "../core/plan.ts";
 import { type CallbackToken, parseCallbackToken } from "../dispatch/token.ts";
 import { DroverError, type Reason } from "../errors.ts";
-import type { Scheduler, ToldEvent } from "../scheduler/scheduler.ts";
+import type { RunCommand, Scheduler } from "../scheduler/scheduler.ts";
 import { partitionOf } from "../store/partition.ts";
 import { endFrom, outcomeDigest } from "./convert-outcome.ts";
 import { runMessage } from "./convert-run.ts";
@@ -27,7 +27,7 @@ import { payloadFrom } from "./payload.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
 
 export interface RunCommandDeps {
-  readonly scheduler: Pick<Scheduler, "tell">;
+  readonly scheduler: Pick<Scheduler, "command">;
   readonly namespaces: Namespaces;
   readonly runs: RunLookup;
 }
@@ -44,13 +44,17 @@ const NAMES_SHOWN_MAX = 8;
 const WITH_BODIES = { bodies: true };
 
 export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDeps) {
-  async function told(found: FoundRun, event: ToldEvent, words?: Words) {
-    const { repeated } = accepted(await scheduler.tell(found.ref, event), found.ref.runId, words);
+  async function told(found: FoundRun, event: RunCommand, words?: Words) {
+    const { repeated } = accepted(
+      await scheduler.command(found.ref, event),
+      found.ref.runId,
+      words,
+    );
     const record = await runs.record(found);
     return { run: runMessage(record, found.namespace.name, WITH_BODIES), repeated };
   }
 
-  async function command(request: Command, eventOf: (note: string) => ToldEvent) {
+  async function command(request: Command, eventOf: (note: string) => RunCommand) {
     const found = await runs.find(request.namespace, request.run);
     return { run: (await told(found, eventOf(request.reason))).run };
   }
@@ -65,7 +69,7 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
 
     async signal(request: SignalRequest) {
       const found = await runs.find(request.namespace, request.run);
-      const answer = await scheduler.tell(found.ref, {
+      const answer = await scheduler.command(found.ref, {
         kind: "signal",
         id: request.signalId,
         name: request.name,
@@ -77,7 +81,7 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
     async decide(request: DecideRequest): Promise<MessageInitShape<typeof DecideResponseSchema>> {
       const found = await runs.find(request.namespace, request.run);
       const step = approvalNo(await runs.plan(found.record), request.stepId);
-      const event: ToldEvent = {
+      const event: RunCommand = {
         kind: "decide",
         step,
         approver: request.approver,
@@ -96,7 +100,7 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
       if (outcome.case === undefined) throw new Error("no outcome has passed the rules");
       const region = await regionOf(namespaces, token);
       const ref = { runId: token.runId, partition: partitionOf(region, token.runId) };
-      const answer = await scheduler.tell(ref, {
+      const answer = await scheduler.command(ref, {
         kind: "callback",
         step: token.step,
         fence: token.fence,

@@ -32,7 +32,7 @@ import { createGrpcTransport, type GrpcTransport } from "./grpc.ts";
 import { guarded } from "./guarded-pages.ts";
 import { createHealth, type Health } from "./health.ts";
 import { hostRefusal } from "./host-check.ts";
-import { type Health as HealthTold, type Pages, servePage, statusPages } from "./http.ts";
+import { type Health as HealthReported, type Pages, servePage, statusPages } from "./http.ts";
 import { createIdentity } from "./identity.ts";
 import { createMount, type Log, type Mount, type Mounted, type TracedCalls } from "./mount.ts";
 import { createNamespaces } from "./namespaces.ts";
@@ -77,7 +77,7 @@ export interface RpcServerDeps {
   /** Left out: calls are not traced. */
   readonly traced?: TracedCalls | undefined;
   /** What /healthz tells; left out: ok. */
-  readonly health?: () => HealthTold;
+  readonly health?: () => HealthReported;
   /** Further pages by path, such as /metrics; where tokens are required, for viewers. */
   readonly pages?: Pages;
   /** The folder of the built dashboard, which may be missing. Left out: none is served. */

@@ -10,7 +10,7 @@ import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { REPEAT_KNOWN_MS } from "../core/trigger.ts";
 import { parseCallbackToken } from "../dispatch/token.ts";
 import { DroverError } from "../errors.ts";
-import type { Asked, ToldOutcome } from "../expressions/trigger-mapping.ts";
+import type { Asked, CallbackOutcome } from "../expressions/trigger-mapping.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { Namespace } from "../store/store.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -97,7 +97,7 @@ export function createTriggerActions(deps: TriggerActionDeps): TriggerActions {
   });
 }
 
-function outcomeMessage(outcome: ToldOutcome) {
+function outcomeMessage(outcome: CallbackOutcome) {
   if (outcome.kind === "success")
     return { case: "success" as const, value: payloadField("output", outcome.output) };
   const { code, message, permanent, noEffect } = outcome;

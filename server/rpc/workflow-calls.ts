@@ -58,7 +58,7 @@ export function createRegisterCalls(deps: RegisterCallDeps) {
       const namespace = await namespaces.find(request.namespace);
       const definition = registeredDefinition(request, deps);
       const missing = await missingWorkflows(deps.store, namespace, definition);
-      // Told with the place in the text, as everything else that is wrong with it.
+      // CommitSummary with the place in the text, as everything else that is wrong with it.
       if (missing.length > 0)
         registeredDefinition(request, { ...deps, definitionCheck: () => missing });
       const { version, created } = await scheduler.registerWorkflow(

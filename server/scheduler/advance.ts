@@ -1,5 +1,5 @@
 // The one door. Every change of a run passes here: lock the runs, load what the events name, decide
-// (pure), write what changed, hand over to whoever waits, commit, then tell. All events share
+// (pure), write what changed, hand over to waiting agents, commit, then publish. All events share
 // batches; a supervisor's count only while it owns the run's partition (fence.ts).
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
@@ -21,6 +21,7 @@ import type {
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
+import { type CommitSummary, commitSummary, type Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
@@ -28,7 +29,6 @@ import { type Loaded, loadViews, type Submitted } from "./load.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
 import type { Stood } from "./stood.ts";
-import { type Told, told, type Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
 const FULL_AT = 500;
@@ -88,7 +88,7 @@ export interface AdvanceOptions {
   readonly random: Random;
   readonly handOver: HandOver;
   readonly usual: UsualDurations;
-  readonly tell: (told: Told) => void;
+  readonly publish: (summary: CommitSummary) => void;
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of what went wrong after a commit. */
   readonly onError: (error: unknown) => void;
@@ -158,7 +158,7 @@ export function createAdvance(options: AdvanceOptions): Advance {
       };
       try {
         const work = (tx: Tx) => pass(options, tx, items, { wait, slot: slot ?? 0 });
-        return (await commitAndTell(options, use, work, batch)).results;
+        return (await commitAndPublish(options, use, work, batch)).results;
       } finally {
         if (slot !== null) slots.push(slot);
       }
@@ -284,14 +284,14 @@ async function findRuns(
 
 type CommitOptions = Pick<
   AdvanceOptions,
-  "store" | "handOver" | "tell" | "usual" | "clock" | "onError" | "onOutdated"
+  "store" | "handOver" | "publish" | "usual" | "clock" | "onError" | "onOutdated"
 >;
 
 /**
  * A batch that changes runs: its work, the hand-over to agents that wait for what it made ready,
- * the commit; then the tasks are delivered and the others told.
+ * the commit; then the tasks are delivered and the summary is published.
  */
-export async function commitAndTell<T extends Worked>(
+export async function commitAndPublish<T extends Worked>(
   options: CommitOptions,
   use: TransactOptions,
   work: (tx: Tx) => Promise<T>,
@@ -316,26 +316,26 @@ export async function commitAndTell<T extends Worked>(
       throw error;
     });
   const out = { name: use.name, ms: clock.monotonicMs() - leftAtMs };
-  await publish(options, committed, out);
+  await deliverAndPublish(options, committed, out);
   return committed.worked;
 }
 
-interface Committed extends Pick<Told, "now"> {
+interface Committed extends Pick<CommitSummary, "now"> {
   readonly worked: Worked;
   readonly claim: Claim | null;
   readonly left: Promise<readonly number[]>;
 }
 
 /**
- * Delivers the tasks and tells the others. The transaction has committed: an error here is reported
+ * Delivers the tasks and publishes the summary. The transaction has committed: an error here is reported
  * and changes no answer, as a call that failed would be tried again, and its waiters served twice.
  */
-async function publish(
+async function deliverAndPublish(
   options: CommitOptions,
   { worked, claim, left, now }: Committed,
-  out: Told["batch"],
+  out: CommitSummary["batch"],
 ): Promise<void> {
-  const { handOver, tell, usual } = options;
+  const { handOver, publish, usual } = options;
   const reported = (part: () => void): void => {
     try {
       part();
@@ -348,7 +348,9 @@ async function publish(
   reported(() => handOver.ended(endedRuns(worked.records)));
   reported(() => usual.seen(worked.records));
   const [filled, ended] = await Promise.all([left, worked.ended]);
-  reported(() => tell(told(worked, filled, ended, claim?.drained ?? new Set(), now, out)));
+  reported(() =>
+    publish(commitSummary(worked, filled, ended, claim?.drained ?? new Set(), now, out)),
+  );
 }
 
 function endedRuns(records: readonly PassRecord[]): readonly RunId[] {

@@ -25,13 +25,13 @@ import {
 } from "../store/schedules.ts";
 import type { Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
-import { commitAndTell, type SupervisorActor } from "./advance.ts";
+import { commitAndPublish, type SupervisorActor } from "./advance.ts";
 import { ANY_SIZE } from "./batch-size.ts";
+import type { Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
 import { momentsOf, momentText } from "./moments.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
-import type { Worked } from "./told.ts";
 
 const FULL_AT = 100;
 const ITEMS_MAX = 100;
@@ -76,7 +76,7 @@ export function createFire(options: FireOptions): Fire {
       const ids = items.map(({ schedule }) => schedule.id);
       const templates = await templatesOf(options, await options.store.schedules.byId(ids));
       const use = { name: "fire", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
-      const committed = await commitAndTell(options, use, (tx) =>
+      const committed = await commitAndPublish(options, use, (tx) =>
         fireDue({ options, templates, wait }, tx, items),
       );
       if (committed.nextAt !== null) options.announce(committed.nextAt);

@@ -6,9 +6,9 @@ import type { RewrittenRun } from "../store/consistency.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { RunHead, RunRef, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
-import { type AdvanceOptions, commitAndTell, type SupervisorActor } from "./advance.ts";
+import { type AdvanceOptions, commitAndPublish, type SupervisorActor } from "./advance.ts";
+import type { Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
-import type { Worked } from "./told.ts";
 
 /** Batches of events use the writer rows 0 and 1, and schedules 2. */
 const WRITER_SLOT = 3;
@@ -18,7 +18,7 @@ const NUMBER_MS = 1_000;
 
 export type RewriteOptions = Pick<
   AdvanceOptions,
-  "store" | "handOver" | "tell" | "usual" | "clock" | "onError"
+  "store" | "handOver" | "publish" | "usual" | "clock" | "onError"
 >;
 
 export interface RewriteItem {
@@ -33,7 +33,7 @@ export type RewriteDerived = (items: readonly RewriteItem[]) => Promise<readonly
 export function createRewriteDerived(options: RewriteOptions): RewriteDerived {
   const use = { name: "consistency", lockTimeoutMs: LOCK_WAIT_MS };
   return async (items) =>
-    (await commitAndTell(options, use, (tx) => rewriteWithin(tx, items))).rewritten;
+    (await commitAndPublish(options, use, (tx) => rewriteWithin(tx, items))).rewritten;
 }
 
 interface Rewritten extends Worked {

@@ -24,7 +24,7 @@ import {
 import type { Namespace, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { randomUuid } from "../uuid.ts";
-import { commitAndTell } from "./advance.ts";
+import { commitAndPublish } from "./advance.ts";
 import { beginFires, concurrencyOf, type FireOptions, templateOf, type Wanted } from "./fire.ts";
 import { calendarProblem, momentsOf, momentText } from "./moments.ts";
 import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
@@ -285,7 +285,7 @@ async function trigger(
   const record = await find(options, of);
   const { id, name } = record;
   const template = await templateOf(createFinder(options), record);
-  const committed = await commitAndTell(
+  const committed = await commitAndPublish(
     options,
     { name: "trigger-schedule", ...WAITS },
     async (tx) => {
@@ -333,7 +333,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
-  const committed = await commitAndTell(options, { name: "backfill", ...WAITS }, async (tx) => {
+  const committed = await commitAndPublish(options, { name: "backfill", ...WAITS }, async (tx) => {
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
     if (dryRun)

@@ -10,9 +10,10 @@ import type { HookRecord } from "../store/outbox.ts";
 import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";
 import type { EngineStore, KeyHolder, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
-import { commitAndTell, type HandOver, slowAfterOf } from "./advance.ts";
+import { commitAndPublish, type HandOver, slowAfterOf } from "./advance.ts";
 import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
+import type { CommitSummary, Worked } from "./commit-summary.ts";
 import type { Enter } from "./intake.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
@@ -20,7 +21,6 @@ import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, noSlot, openSlots } from "./slots.ts";
-import type { Told, Worked } from "./told.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
 const FULL_AT = 500;
@@ -38,7 +38,7 @@ export interface ScheduleOptions {
   readonly random: Random;
   readonly handOver: HandOver;
   readonly usual: UsualDurations;
-  readonly tell: (told: Told) => void;
+  readonly publish: (summary: CommitSummary) => void;
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of what went wrong after a commit. */
   readonly onError: (error: unknown) => void;
@@ -73,7 +73,7 @@ export function createSchedule(options: ScheduleOptions) {
     onFlushed: options.onFlushed,
     async flush(items) {
       const use = { name: "schedule" };
-      const committed = await commitAndTell(options, use, (tx) => accept(options, tx, items));
+      const committed = await commitAndPublish(options, use, (tx) => accept(options, tx, items));
       return committed.results;
     },
   });
@@ -92,7 +92,7 @@ export function createSchedule(options: ScheduleOptions) {
     onFlushed: options.onFlushed,
     async flush([items = []]) {
       const use = { name: "schedule-batch" };
-      const committed = await commitAndTell(options, use, (tx) => accept(options, tx, items));
+      const committed = await commitAndPublish(options, use, (tx) => accept(options, tx, items));
       return [{ kind: "done", result: committed.results }];
     },
   });

@@ -93,7 +93,7 @@ export type BatchAnswer =
   | { readonly kind: "refused"; readonly error: DroverError };
 
 /** What the outside world may say to a run through the Scheduler. */
-export type ToldEvent = Extract<
+export type RunCommand = Extract<
   RunEvent,
   { kind: "callback" | "signal" | "decide" | "answer" | "cancel" | "pause" | "resume" }
 >;
@@ -131,7 +131,7 @@ export interface Scheduler extends ScheduleControl {
    */
   openBulk(request: BulkRequest): Promise<{ readonly until: Moment; readonly repeated: boolean }>;
   /** Brings an event to a run: a callback, a signal, a person's command or answer. */
-  tell(run: RunRef, event: ToldEvent): Promise<Answer>;
+  command(run: RunRef, event: RunCommand): Promise<Answer>;
   /** How long the steps of a definition take, by its steps; null in `slowAfterMs`: too few. */
   learnedDurations(
     definitionId: number,

@@ -22,7 +22,7 @@ export interface UsualDurations {
   /** Passes that were committed: attempts of theirs that ended well are samples. */
   seen(records: readonly PassRecord[]): void;
   /** Tells what was seen, and asks anew for what is in use. */
-  tell(): Promise<void>;
+  save(): Promise<void>;
 }
 
 export function createUsualDurations(options: {
@@ -105,7 +105,7 @@ export function createUsualDurations(options: {
           add(head.definitionId, shared(step), endedAt - startedAt);
         }
     },
-    async tell() {
+    async save() {
       const told = [...gathered.values()];
       gathered = new Map();
       await durations.add(told);

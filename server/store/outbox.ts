@@ -77,7 +77,7 @@ export interface DeliveryRecord {
 }
 
 /** What is told of a run. */
-export interface ToldRun {
+export interface OutboxRun {
   readonly namespace: string;
   readonly namespaceId: number;
   readonly definitionId: number;
@@ -95,7 +95,7 @@ export interface ToldRun {
 }
 
 /** What is told of an escalation. */
-export interface ToldEscalation {
+export interface OutboxEscalation {
   readonly step: number;
   readonly reason: EscalationReason;
   readonly code: string;
@@ -110,8 +110,8 @@ export interface DueDelivery extends DeliveryRecord {
   readonly now: Moment;
   /** The hook as it is now; null: it was deleted. */
   readonly target: { readonly url: string; readonly secret: string } | null;
-  readonly run: ToldRun;
-  readonly escalation: ToldEscalation | null;
+  readonly run: OutboxRun;
+  readonly escalation: OutboxEscalation | null;
 }
 
 /** How a try went. */

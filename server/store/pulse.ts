@@ -4,7 +4,7 @@ import type { Mark, SeenMarks } from "./marks.ts";
 import type { RunRef, WatchedRun } from "./store.ts";
 
 export const SILENT_MAX = 1_000;
-export const SILENT_TOLD_MS = 60_000;
+export const SILENT_REPORTED_MS = 60_000;
 
 export interface PulseQuestion {
   readonly lanes: readonly number[];

@@ -102,7 +102,7 @@ function signalChanges(
 export function messagesOf({ head, effects }: PassRecord): readonly MessageInsert[] {
   const region = regionOf(head.partition);
   return effects.flatMap((effect) => {
-    if (effect.kind === "child-told") {
+    if (effect.kind === "child-messaged") {
       const { step, fence, message } = effect;
       return [{ to: childRef(head, step, fence), message }];
     }

@@ -3,8 +3,8 @@
 // it asks off the path of calls: who waits for a commit waits for no trace.
 import type { Logger } from "pino";
 import type { TaskTrace } from "../dispatch/handed-task.ts";
+import type { CommitSummary } from "../scheduler/commit-summary.ts";
 import type { RunTraces } from "../scheduler/run-traces.ts";
-import type { Told } from "../scheduler/told.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
 import type { Reads } from "../store/reads.ts";
@@ -42,7 +42,7 @@ export interface TracingOptions {
 export interface Tracing extends RunTraces {
   /** What an agent gets with a task: the span of the try. */
   readonly task: TaskTrace;
-  told(told: Pick<Told, "worked" | "now" | "batch">): void;
+  committed(summary: Pick<CommitSummary, "worked" | "now" | "batch">): void;
   /** `ms`: how long the claim took. */
   granted(leases: readonly Granted[], ms: number): void;
   /** Makes the spans of what it was told, and lets the sink send them. */
@@ -127,7 +127,7 @@ export function createTracing(options: TracingOptions): Tracing {
       const trace = readTrace(context);
       return trace && writeTrace(trace, attemptIdOf(runId, step, fence, n));
     },
-    told({ worked: { records, begun }, now, batch }) {
+    committed({ worked: { records, begun }, now, batch }) {
       const ids = new Set(begun.map(({ runId }) => runId));
       later(async () => {
         for (const run of begun) await known.learn(tracedRun(run));

@@ -10,7 +10,7 @@ const WAITING_MAX = 1_000;
 const MESSAGE_CHARACTERS_MAX = 1_000;
 
 export interface Refusals extends Loop {
-  tell(refused: Omit<Refused, "count">): void;
+  add(refused: Omit<Refused, "count">): void;
 }
 
 export function createRefusals(options: {
@@ -48,7 +48,7 @@ export function createRefusals(options: {
   });
   return Object.freeze({
     ...loop,
-    tell(refused: Omit<Refused, "count">) {
+    add(refused: Omit<Refused, "count">) {
       const message = storable(refused.message);
       add({ ...refused, message, count: 1 });
     },

@@ -40,7 +40,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
   return Object.freeze({
     compile,
     factsOfEnd: (ended) => factsOfEnd(options, ended),
-    refused: refusals.tell,
+    refused: refusals.add,
     announce: runEnds.announce,
     lookOnce: runEnds.lookOnce,
     start() {

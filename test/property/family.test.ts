@@ -133,7 +133,7 @@ function insertChild(
 
 function letterOf({ members }: Family, member: Member, effect: Effect): Letter | null {
   const { id: from } = member;
-  if (effect.kind === "child-told") {
+  if (effect.kind === "child-messaged") {
     const to = members.get(childId(from, effect.step, effect.fence));
     return to ? { to, from, message: effect.message } : null;
   }

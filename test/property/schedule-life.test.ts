@@ -71,7 +71,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   const optionsOf = (of: EngineStore) => ({
     ...{ store: of, clock: systemClock, random: systemRandom, plans: createPlans(of, judgeOf) },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
-    tell: () => undefined,
+    publish: () => undefined,
     announce: () => undefined,
     usual: NOTHING_USUAL,
     isRetryable: () => false,

@@ -5,5 +5,5 @@ export const NOTHING_USUAL: UsualDurations = Object.freeze({
   of: () => null,
   learned: async () => [],
   seen: () => undefined,
-  tell: async () => undefined,
+  save: async () => undefined,
 });

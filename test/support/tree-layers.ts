@@ -225,7 +225,7 @@ export const layers: readonly Layer[] = [
       "server/clock.ts",
       "server/telemetry/spans.ts",
       "server/scheduler/run-traces.ts",
-      "server/scheduler/told.ts",
+      "server/scheduler/commit-summary.ts",
       "server/dispatch/handed-task.ts",
     ],
     types: ["pino"],

@@ -38,7 +38,7 @@ async function world(): Promise<World> {
     advanceWith: (more) =>
       createAdvance({
         ...{ store, clock: systemClock, random: systemRandom, handOver },
-        ...{ plans: createPlans(store, judgeOf), usual: NOTHING_USUAL, tell: () => undefined },
+        ...{ plans: createPlans(store, judgeOf), usual: NOTHING_USUAL, publish: () => undefined },
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
         stood: { stoodMs: () => 0, hasStood: () => false, pinnedTo: (lane) => lane },
@@ -60,7 +60,7 @@ it("what goes wrong after a commit fails no call, and takes back nothing that wa
         giveUp: () => void acts.push("given up"),
       }),
     },
-    tell: () => {
+    publish: () => {
       throw new Error("nobody listens");
     },
   });
@@ -118,7 +118,7 @@ it("work that was decided by what is no longer so is told of once, and hands ove
   const advance = advanceWith({
     store: twice,
     onOutdated: () => void acts.push("outdated"),
-    tell: () => void acts.push("told"),
+    publish: () => void acts.push("told"),
     handOver: {
       begun: () => undefined,
       ended: () => undefined,

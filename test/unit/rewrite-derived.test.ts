@@ -1,8 +1,8 @@
 /** The transaction that rewrites derived rows, over the memory store: fence and intervention. */
 import { expect, it } from "vitest";
 import { systemClock } from "../../server/clock.ts";
+import type { CommitSummary } from "../../server/scheduler/commit-summary.ts";
 import { createRewriteDerived } from "../../server/scheduler/rewrite-derived.ts";
-import type { Told } from "../../server/scheduler/told.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { EngineStore, RunRef, Tx } from "../../server/store/store.ts";
 import { cancel, newUuid, ownPartition, pass, schedule } from "../contract/fixture.ts";
@@ -32,11 +32,11 @@ async function world() {
     ...memory,
     transact: (use, work) => memory.transact(use, (tx) => work({ ...tx, rewriteDerived })),
   };
-  const published: Told[] = [];
+  const published: CommitSummary[] = [];
   const rewrite = createRewriteDerived({
     ...{ store, clock: systemClock, usual: NOTHING_USUAL },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
-    tell: (told) => void published.push(told),
+    publish: (summary) => void published.push(summary),
     onError: (error) => {
       throw error;
     },

@@ -11,7 +11,7 @@ function world() {
   const roster = createRoster(clock);
   const tell = async (): Promise<readonly AgentSeen[]> => {
     const told: AgentSeen[] = [];
-    await roster.tell(async (seen) => void told.push(...seen));
+    await roster.send(async (seen) => void told.push(...seen));
     return told;
   };
   return { clock, roster, tell };
@@ -79,7 +79,7 @@ test("an agent that was forgotten here says nothing of what it had asked for bef
 test("what could not be handed on comes again", async () => {
   const { roster, tell } = world();
   roster.called(AGENT, 7, POLL);
-  const away = roster.tell(() => Promise.reject(new Error("away")));
+  const away = roster.send(() => Promise.reject(new Error("away")));
   await expect(away).rejects.toThrow("away");
   expect(await tell()).toHaveLength(1);
 });
@@ -102,7 +102,7 @@ test("a connection that went while a poll was parked is told once, unless its ag
   const { clock, roster } = world();
   const gone = async (): Promise<readonly SilentSession[]> => {
     const told: SilentSession[] = [];
-    await roster.tellGone(async (silent) => void told.push(...silent));
+    await roster.sendGone(async (silent) => void told.push(...silent));
     return told;
   };
   const [one, other] = [roster.parked(AGENT, 7, POLL), roster.parked(AGENT, 7, POLL)];
@@ -117,7 +117,7 @@ test("a connection that went while a poll was parked is told once, unless its ag
   roster.parked(AGENT, 7, POLL)(true);
   expect(await gone()).toEqual([]);
   clock.now += 1_000;
-  await expect(roster.tellGone(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  await expect(roster.sendGone(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
   expect(await gone()).toEqual([{ kind: "gone", session: AGENT.session, agoMs: 1_000 }]);
   expect(await gone()).toEqual([]);
   roster.parked(AGENT, 7, POLL)(false);

@@ -25,7 +25,7 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
   store.onIncarnation(() => plans.forget());
   const { schedule } = createSchedule({
     ...{ store: failingOver, plans, clock: systemClock, random: systemRandom },
-    ...{ usual: NOTHING_USUAL, tell: () => undefined, isRetryable: () => false },
+    ...{ usual: NOTHING_USUAL, publish: () => undefined, isRetryable: () => false },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     onError: (error) => {
       throw error;

@@ -9,7 +9,7 @@ export function taskOf(kind: AttemptKind): TaskKind | null {
   return TASKS.find((task) => task === kind) ?? null;
 }
 
-type Told = Pick<PageAttempt, "kind" | "fence" | "n"> & {
+type CommitSummary = Pick<PageAttempt, "kind" | "fence" | "n"> & {
   readonly outcome: { readonly kind: Attempt["outcome"]["kind"] };
 };
 
@@ -17,11 +17,11 @@ type Told = Pick<PageAttempt, "kind" | "fence" | "n"> & {
  * Tells apart several of one kind and fence. A late success is evidence of its own beside a late
  * failure of the same attempt; a second one of either says nothing new.
  */
-export function attemptNumber({ kind, n, outcome }: Told): number {
+export function attemptNumber({ kind, n, outcome }: CommitSummary): number {
   return kind === "late" ? 2 * n + Number(outcome.kind === "success") : n;
 }
 
 /** Whether they are one attempt of their step. */
-export function sameAttempt(a: Told, b: Told): boolean {
+export function sameAttempt(a: CommitSummary, b: CommitSummary): boolean {
   return a.fence === b.fence && a.kind === b.kind && attemptNumber(a) === attemptNumber(b);
 }

@@ -27,8 +27,8 @@ import { interventionKey, pageStepOf, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 const SLOT_MS = 5_000;
-const OUTAGES_TOLD_MS = 24 * 3_600_000;
-const OUTAGES_TOLD_MAX = 1_000;
+const OUTAGES_REPORTED_MS = 24 * 3_600_000;
+const OUTAGES_REPORTED_MAX = 1_000;
 
 export interface CircuitWorld {
   readonly tables: Tables;
@@ -91,9 +91,9 @@ function lookBy(world: CircuitWorld, { watched }: CircuitSign): CircuitLook {
       .map(shown),
     outages: tables.circuitOutage
       .all()
-      .filter(({ to }) => to === null || to > now() - OUTAGES_TOLD_MS)
+      .filter(({ to }) => to === null || to > now() - OUTAGES_REPORTED_MS)
       .sort((a, b) => b.from - a.from)
-      .slice(0, OUTAGES_TOLD_MAX),
+      .slice(0, OUTAGES_REPORTED_MAX),
     cordons: tables.cordon.all(),
     pinned: pinnedOf(world),
   };

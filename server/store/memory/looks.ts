@@ -5,7 +5,7 @@ import { isEnded } from "../../core/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
 import type { LostPolls, SessionLease } from "../beats.ts";
 import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
-import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_TOLD_MS } from "../pulse.ts";
+import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_REPORTED_MS } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow } from "../store.ts";
@@ -71,7 +71,9 @@ export function pulse(
     circuits: circuitsMs === null ? null : circuitSign(tables, now, circuitsMs),
     silent: tables.agent
       .all()
-      .filter(({ silentSince }) => (silentSince ?? Number.NEGATIVE_INFINITY) > now - SILENT_TOLD_MS)
+      .filter(
+        ({ silentSince }) => (silentSince ?? Number.NEGATIVE_INFINITY) > now - SILENT_REPORTED_MS,
+      )
       .slice(0, SILENT_MAX)
       .map(({ session }) => session),
   };

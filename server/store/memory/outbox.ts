@@ -7,9 +7,9 @@ import {
   type DueDelivery,
   type NewHook,
   type Outbox,
+  type OutboxEscalation,
   type OutboxKind,
-  type ToldEscalation,
-  type ToldRun,
+  type OutboxRun,
 } from "../outbox.ts";
 import type { RunId } from "../store.ts";
 import { type DeliveryRow, groupOf, type OutboxRow } from "./outbox-tables.ts";
@@ -73,7 +73,7 @@ function putHook({ tables, now }: OutboxWorld, { secret, ...hook }: NewHook) {
 }
 
 /** A row for each hook that wants to hear of the escalation, with others of its cause. */
-export function tellOfEscalation(
+export function publishEscalation(
   tables: Tables,
   kind: Exclude<OutboxKind, "run-ended">,
   runId: RunId,
@@ -91,7 +91,10 @@ export function tellOfEscalation(
 }
 
 /** Hooks that want to hear of each end, and the one that Schedule named. */
-export function tellOfEnd(tables: Tables, { runId, namespaceId, partition, notify }: RunRow): void {
+export function publishEnd(
+  tables: Tables,
+  { runId, namespaceId, partition, notify }: RunRow,
+): void {
   for (const { name: hook, events } of tables.hook.where("namespace", namespaceId)) {
     const named = notify?.hook === hook;
     if (!named && !events.includes("run-ended")) continue;
@@ -158,12 +161,12 @@ function dueOf({ tables, now, namespaceName }: OutboxWorld, row: DeliveryRow): D
     ...recordOf(row),
     now: now(),
     target: hook ? { url: hook.url, secret: hook.secret } : null,
-    run: toldRun(tables, row.runId, namespaceName(row.namespaceId)),
-    escalation: row.n === 0 ? null : toldEscalation(tables, row),
+    run: outboxRun(tables, row.runId, namespaceName(row.namespaceId)),
+    escalation: row.n === 0 ? null : outboxEscalation(tables, row),
   };
 }
 
-function toldRun(tables: Tables, runId: RunId, namespace: string): ToldRun {
+function outboxRun(tables: Tables, runId: RunId, namespace: string): OutboxRun {
   const { namespaceId, definitionId, workflow, version, key, labels, createdAt } =
     tables.run.expect(runId);
   const of = { namespace, namespaceId, definitionId, workflow, version, key, labels, createdAt };
@@ -173,7 +176,7 @@ function toldRun(tables: Tables, runId: RunId, namespace: string): ToldRun {
   return { ...of, end: { state: kind, reason, at: endedAt } };
 }
 
-function toldEscalation(tables: Tables, { runId, n }: DeliveryRow): ToldEscalation {
+function outboxEscalation(tables: Tables, { runId, n }: DeliveryRow): OutboxEscalation {
   const row = tables.escalation.expect(`${runId}/${n}`);
   const { step, reason, code, message, openedAt, closedBy } = row;
   return { step, reason, code, message, openedAt, closedBy };

@@ -11,7 +11,7 @@ import { KEPT_OPEN } from "../escalation-changes.ts";
 import type { Actor, PassRecord } from "../pass-record.ts";
 import { MESSAGE_GRACE_MS, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import type { EscalationClaim, NewRun, RunRef } from "../store.ts";
-import { tellOfEnd, tellOfEscalation } from "./outbox.ts";
+import { publishEnd, publishEscalation } from "./outbox.ts";
 import { putApplied, putPage, type Writing } from "./pages.ts";
 import { interventionKey, messageKey, pageOf, type Tables } from "./tables.ts";
 import { insertTriggered, setOff } from "./triggers.ts";
@@ -25,7 +25,7 @@ export function insertRun(writing: Writing, begun: NewRun): void {
   putPage(writing, row, firstPage(begun, now));
   insertTriggered(tables, begun);
   if (isEnded(state)) {
-    tellOfEnd(tables, row);
+    publishEnd(tables, row);
     setOff(tables, now, row, state);
   }
 }
@@ -48,7 +48,7 @@ export function writePass(
   const { filled, leasesGone } = putApplied(writing, head, applied);
   if (ends) {
     const row = tables.run.expect(head.runId);
-    tellOfEnd(tables, row);
+    publishEnd(tables, row);
     setOff(tables, now, row, state);
   }
   writeInterventions(writing, changes);
@@ -94,19 +94,19 @@ function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): voi
     if (!row || row.closedAt !== null)
       throw new Error(`escalation ${n} of run ${runId} is answered and does not stand open`);
     tables.escalation.put({ ...row, closedAt: now, closedBy, answer, wakeAt: null });
-    tellOfEscalation(tables, "escalation-closed", runId, n);
+    publishEscalation(tables, "escalation-closed", runId, n);
   }
   for (const { step, by } of changes.escalationsClosed)
     for (const row of tables.escalation.where("run", runId))
       if (row.step === step && row.closedAt === null && row.reason !== KEPT_OPEN) {
         tables.escalation.put({ ...row, closedAt: now, closedBy: by, wakeAt: null });
-        tellOfEscalation(tables, "escalation-closed", runId, row.n);
+        publishEscalation(tables, "escalation-closed", runId, row.n);
       }
   for (const { n, wakeAt, tell } of changes.escalationsReminded) {
     const row = tables.escalation.expect(`${runId}/${n}`);
     if (row.closedBy !== null) throw new Error(`escalation ${n} of run ${runId} is closed`);
     tables.escalation.put({ ...row, wakeAt });
-    if (tell) tellOfEscalation(tables, "escalation-reminder", runId, n);
+    if (tell) publishEscalation(tables, "escalation-reminder", runId, n);
   }
   for (const { closing, wakeAt, ...asked } of changes.escalations) {
     tables.escalation.insert({
@@ -117,7 +117,7 @@ function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): voi
       claim: null,
       answer: closing?.answer ?? null,
     });
-    if (!closing) tellOfEscalation(tables, "escalation-opened", runId, asked.n);
+    if (!closing) publishEscalation(tables, "escalation-opened", runId, asked.n);
   }
 }
 

@@ -9,7 +9,7 @@ import {
   type DueDelivery,
   type HookRecord,
   type Outbox,
-  type ToldEscalation,
+  type OutboxEscalation,
 } from "../outbox.ts";
 import { deliveryStates, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
@@ -176,7 +176,7 @@ function dueOf(row: DueRow): DueDelivery {
   };
 }
 
-function escalationOf(row: DueRow): ToldEscalation | null {
+function escalationOf(row: DueRow): OutboxEscalation | null {
   if (row.step_no === null || row.reason === null || row.opened_at === null) return null;
   return {
     step: row.step_no,

@@ -2,7 +2,7 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
 import { rangesOf } from "../marks.ts";
-import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_TOLD_MS } from "../pulse.ts";
+import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_REPORTED_MS } from "../pulse.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -48,7 +48,7 @@ export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> 
       (mark) => mark.priority,
       (mark) => String(mark.from),
     ),
-    ...[circuitsMs, SILENT_MAX, SILENT_TOLD_MS],
+    ...[circuitsMs, SILENT_MAX, SILENT_REPORTED_MS],
   ]);
   const of = (kind: number): readonly PulseRow[] => rows.filter((row) => row.kind === kind);
   return {

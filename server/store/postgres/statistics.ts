@@ -11,7 +11,7 @@ import type { Query } from "./transaction.ts";
 
 const LOOK_EVERY_MS = 3_000;
 /** A session that falls idle tells the counts of its rows after ten seconds. */
-const TOLD_AFTER_MS = 12_000;
+const REPORTED_AFTER_MS = 12_000;
 
 export interface Statistics {
   /** Something is written: only then can a table grow, so an idle server asks nothing. */
@@ -44,7 +44,7 @@ export function createStatistics(
     },
     async look() {
       const now = clock.monotonicMs();
-      if (now - writtenAtMs > TOLD_AFTER_MS || now - lookedAtMs < LOOK_EVERY_MS) return;
+      if (now - writtenAtMs > REPORTED_AFTER_MS || now - lookedAtMs < LOOK_EVERY_MS) return;
       lookedAtMs = now;
       try {
         await analyze();

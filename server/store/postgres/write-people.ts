@@ -108,7 +108,7 @@ async function writeEscalations(
     ({ row }) => row.n,
     ({ row }) => row.wakeAt,
   );
-  tell(send, changes, closed);
+  publishPeople(send, changes, closed);
 }
 
 interface EscalationKey {
@@ -117,7 +117,7 @@ interface EscalationKey {
 }
 
 /** Hooks hear of what was asked and stands open, still or anew, and of what was closed. */
-function tell(
+function publishPeople(
   send: Send,
   changes: readonly RowsOfEffects[],
   closed: readonly EscalationKey[],

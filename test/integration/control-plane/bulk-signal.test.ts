@@ -103,13 +103,13 @@ it("all pages together signal each run once, also when they are all repeated", a
 it("a call that was cut in the middle is finished by its repeat", async () => {
   const runs = await waiting("cut", 3);
   const asked = { ...by("cut"), ...paid, requestId: "cut", expectedCount: 3 };
-  const { tell } = world.scheduler;
-  world.scheduler.tell = async (run, event) => {
-    if (run.runId !== runs[1]?.runId) return tell(run, event);
+  const { command } = world.scheduler;
+  world.scheduler.command = async (run, event) => {
+    if (run.runId !== runs[1]?.runId) return command(run, event);
     throw new DroverError("STORE_UNAVAILABLE", "the database is away");
   };
   expect(await world.bulk(asked)).toMatchObject({ code: 14, reason: "STORE_UNAVAILABLE" });
-  world.scheduler.tell = tell;
+  world.scheduler.command = command;
   expect(reasonsOf((await world.bulk(asked)).answer?.results)).toEqual(["", "", ""]);
   expect(await signalsOf(runs)).toEqual([once, once, once]);
 });
@@ -117,12 +117,12 @@ it("a call that was cut in the middle is finished by its repeat", async () => {
 it("a run that has ended, takes no such signal, or keeps as many as it may is refused by itself", async () => {
   const [open, ended, full] = await waiting("refused", 3);
   if (!open || !ended || !full) throw new Error("three runs were started");
-  await plane.scheduler.tell(ended, { kind: "cancel", undo: true, note: "" });
+  await plane.scheduler.command(ended, { kind: "cancel", undo: true, note: "" });
   const steps = [{ id: "paid", needs: [], kind: "signal", name: "payment" }] as const;
   const labels = { of: "refused" };
   const other = await schedule(plane, { workflow: "other", steps }, { labels });
   const many = Array.from({ length: SIGNALS_MAX }, (_, n) =>
-    plane.scheduler.tell(full, { kind: "signal", id: `${n}`, name: "sent", payload: null }),
+    plane.scheduler.command(full, { kind: "signal", id: `${n}`, name: "sent", payload: null }),
   );
   await Promise.all(many);
   const states = [RunState.RUNNING, RunState.CANCELLED];

@@ -168,7 +168,7 @@ describe("what happens to a parent happens to its child", () => {
     const agent = newAgent(plane);
     await agent.report(await agent.take(work), success);
     const second = await agent.take(work);
-    await plane.scheduler.tell(parent, { kind: "cancel", undo: true, note: "" });
+    await plane.scheduler.command(parent, { kind: "cancel", undo: true, note: "" });
     await expect.poll(() => stateOf(plane, first(parent))).toBe("STOPPING");
     expect(await stateOf(plane, parent)).toBe("STOPPING");
     await agent.report(second, failed);
@@ -189,10 +189,10 @@ describe("what happens to a parent happens to its child", () => {
     const parent = await schedule(plane, parentOf(middle, newTask()));
     const grandchild = first(first(parent));
     await expect.poll(() => stateOf(plane, grandchild)).toBe("RUNNING");
-    await plane.scheduler.tell(parent, { kind: "pause", note: "" });
+    await plane.scheduler.command(parent, { kind: "pause", note: "" });
     await expect.poll(() => stateOf(plane, grandchild)).toBe("PAUSED");
     expect(await newAgent(plane).poll(work, { waitMs: 0 })).toEqual([]);
-    await plane.scheduler.tell(parent, { kind: "resume", note: "" });
+    await plane.scheduler.command(parent, { kind: "resume", note: "" });
     const agent = newAgent(plane);
     expect((await agent.take(work)).runId).toBe(grandchild.runId);
   });

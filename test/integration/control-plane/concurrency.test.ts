@@ -183,7 +183,7 @@ describe("a slot that comes free", () => {
     const first = await schedule(here, definition, { concurrency });
     const second = await schedule(here, definition, { concurrency });
     await finish(here, name);
-    await here.scheduler.tell(first, { kind: "cancel", undo: true, note: "" });
+    await here.scheduler.command(first, { kind: "cancel", undo: true, note: "" });
     expect(await statesOf([first, second])).toEqual(["COMPENSATING", "PENDING"]);
     expect(await finish(here, undo)).toBe(first.runId);
     await eventually(second).toBe("RUNNING");
@@ -199,7 +199,7 @@ describe("a run that waits for a slot", () => {
       runs.push(await schedule(here, chain(name, 1), { concurrency }));
     const [, second, third] = runs;
     if (!second || !third) throw new Error("three runs were scheduled");
-    await here.scheduler.tell(second, { kind: "cancel", undo: true, note: "" });
+    await here.scheduler.command(second, { kind: "cancel", undo: true, note: "" });
     expect((await historyOf(here, second)).run.reason).toBe("NEVER_STARTED");
     await finish(here, name);
     await eventually(third).toBe("RUNNING");

@@ -70,7 +70,7 @@ describe("a heartbeat", () => {
     const run = await schedule(here, chain(name, 1));
     const agent = newAgent(here);
     const task = await agent.take(name);
-    await here.scheduler.tell(run, { kind: "cancel", undo: true, note: "" });
+    await here.scheduler.command(run, { kind: "cancel", undo: true, note: "" });
     expect(await stateOf(there, run)).toBe("STOPPING");
     expect(await through(there, agent).beat([task])).toEqual(["cancel"]);
     // From now on no beat extends the lease.

@@ -65,7 +65,7 @@ describe("a claim and a pass over the same run", () => {
     const gate = gates.stopNext("claim");
     const polled = newAgent(plane).take(name);
     await gate.reached;
-    const cancelled = other.scheduler.tell(run, { kind: "cancel", undo: true, note: "enough" });
+    const cancelled = other.scheduler.command(run, { kind: "cancel", undo: true, note: "enough" });
     await hand.untilWaiting("for no key update of p");
     gate.open();
     expect(await cancelled).toEqual({ kind: "done" });
@@ -81,7 +81,7 @@ describe("a claim and a pass over the same run", () => {
     const held = await schedule(other, chain(name, 1));
     const free = await schedule(other, chain(name, 1));
     const gate = gates.stopNext("advance");
-    const cancelled = plane.scheduler.tell(held, { kind: "cancel", undo: true, note: "enough" });
+    const cancelled = plane.scheduler.command(held, { kind: "cancel", undo: true, note: "enough" });
     await gate.reached;
     const tasks = await newAgent(other).poll(name);
     gate.open();

@@ -146,7 +146,7 @@ describe("a map", () => {
     const payload = { kind: "json", json: '{"look":"again"}' } as const;
     const said = { kind: "answer", n: 1, answer: "retry-changed", by: "ann", why: "" } as const;
     const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
-    await plane.scheduler.tell(ref, { ...said, payload });
+    await plane.scheduler.command(ref, { ...said, payload });
     const second = await agent.take(gate);
     expect(second.input).toEqual(payload);
     expect([first.idempotencyKey, second.idempotencyKey]).toEqual([

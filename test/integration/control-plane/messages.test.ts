@@ -95,7 +95,7 @@ describe("a message whose sender died after its commit", () => {
       await schedule(plane, chain(newTask(), 1)),
     ];
     const gate = gates.stopNext("advance");
-    const paused = plane.scheduler.tell(to, { kind: "pause", note: "" });
+    const paused = plane.scheduler.command(to, { kind: "pause", note: "" });
     await gate.reached;
     await writeAndDie(from, to, { kind: "cancel", undo: false });
     gate.open();

@@ -66,7 +66,7 @@ describe("a run that is to start later", () => {
     const name = newTask();
     const run = await schedule(plane, chain(name, 1), inMs(HOUR));
     const cancel = { kind: "cancel", undo: true, note: "no need" } as const;
-    expect(await plane.scheduler.tell(run, cancel)).toEqual({ kind: "done" });
+    expect(await plane.scheduler.command(run, cancel)).toEqual({ kind: "done" });
     await plane.advance.submit(run, { kind: "run-moment" });
     const { run: ended, steps } = await historyOf(plane, run);
     expect(ended).toMatchObject({ state: "CANCELLED", reason: "NEVER_STARTED" });

@@ -87,7 +87,7 @@ describe("a lane that nobody polls", () => {
     const [asked] = await questions(one);
     if (!asked) throw new Error("a person should be asked");
     const answer = { kind: "answer", answer: "fail", by: "ada", why: "", payload: null } as const;
-    await here.scheduler.tell(one, { ...answer, n: asked.n });
+    await here.scheduler.command(one, { ...answer, n: asked.n });
     await unpolled(here, two);
     expect(await questions(one, two)).toHaveLength(1);
   });

@@ -110,7 +110,7 @@ it("what is kept is undone under the key and the input with which it was made, i
   expect(await stateOf(plane, refOf(second.runId))).toBe("FAILED");
   const third = await again(refOf(second.runId));
   const hotel = await agent.take(`${task}-hotel`);
-  await plane.scheduler.tell(refOf(third.runId), { kind: "cancel", undo: true, note: "" });
+  await plane.scheduler.command(refOf(third.runId), { kind: "cancel", undo: true, note: "" });
   await agent.report(hotel, broken);
   const undo = await agent.take(`${task}-undo`);
   expect(undo).toMatchObject({
@@ -135,7 +135,7 @@ it("what a person said had succeeded, without an input, is kept and undone witho
   const definition = { workflow, steps: [broke, hotel] };
   const old = await schedule(plane, definition, { input: json('{"list":[]}') });
   const answer = { answer: "succeed", by: "ann", why: "", n: 1 } as const;
-  await plane.scheduler.tell(old, {
+  await plane.scheduler.command(old, {
     ...{ kind: "answer", ...answer, payload: json('{"booking":7}') },
   });
   const agent = newAgent(plane);
@@ -143,7 +143,7 @@ it("what a person said had succeeded, without an input, is kept and undone witho
   expect(await stateOf(plane, old)).toBe("FAILED");
   const { runId } = await again(old);
   const second = await agent.take(`${task}-hotel`);
-  await plane.scheduler.tell(refOf(runId), { kind: "cancel", undo: true, note: "" });
+  await plane.scheduler.command(refOf(runId), { kind: "cancel", undo: true, note: "" });
   await agent.report(second, broken);
   const undo = await agent.take(`${task}-undo`);
   expect(undo).toMatchObject({ runId, effectKey: `${old.runId}/flight/0`, input: null });

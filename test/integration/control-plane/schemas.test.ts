@@ -88,13 +88,13 @@ describe("an approval with a form", () => {
     const run = await schedule(plane, { workflow: "approved", steps });
     const before = await historyOf(plane, run);
     for (const form of [json({ cents: "5" }), json({}), null])
-      expect(await plane.scheduler.tell(run, { ...decision, form })).toEqual({
+      expect(await plane.scheduler.command(run, { ...decision, form })).toEqual({
         ...{ kind: "refused", run: "RUNNING" },
         why: expect.stringMatching(/cents must be integer|must have "cents"|must be object/),
       });
     expect(await historyOf(plane, run)).toEqual(before);
     const decided = { ...decision, form: json({ cents: 5 }) };
-    expect(await plane.scheduler.tell(run, decided)).toEqual({ kind: "done" });
+    expect(await plane.scheduler.command(run, decided)).toEqual({ kind: "done" });
     expect((await historyOf(plane, run)).attempts).toMatchObject([
       { outcome: { output: json({ approved_by: ["ann"], form: { cents: 5 } }) } },
     ]);

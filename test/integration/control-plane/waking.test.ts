@@ -69,7 +69,7 @@ describe("a notification that is lost", () => {
     const name = newTask();
     const run = await schedule(there, chain(name, 1));
     const changed = here.scheduler.runChange(run, 1, AbortSignal.timeout(10_000));
-    await there.scheduler.tell(run, { kind: "cancel", undo: false, note: "" });
+    await there.scheduler.command(run, { kind: "cancel", undo: false, note: "" });
     await here.beat.runOnce();
     await changed;
   });

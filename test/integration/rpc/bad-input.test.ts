@@ -456,7 +456,7 @@ describe("what scheduler, dispatch and store refuse keeps its reason", () => {
   });
 
   test("a run whose state does not allow a cancel", async () => {
-    world.scheduler.tell = async () => ({
+    world.scheduler.command = async () => ({
       kind: "refused",
       run: "COMPLETED",
       why: "The run has COMPLETED.",

@@ -4,7 +4,7 @@ import { OutcomeKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../server/core/event.ts";
 import { untouchedStep } from "../../../server/core/evolve.ts";
-import type { ToldEvent } from "../../../server/scheduler/scheduler.ts";
+import type { RunCommand } from "../../../server/scheduler/scheduler.ts";
 import type { EscalationPage } from "../../../server/store/lists.ts";
 import type { AttemptRecord, EscalationRecord } from "../../../server/store/reads.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
@@ -153,10 +153,10 @@ describe("ResolveEscalation", () => {
     ...{ run, escalationId: "2", answer: "succeed" },
     ...{ by: "ann", why: "the airline says so" },
   };
-  let told: ToldEvent[];
+  let told: RunCommand[];
   const takes = (answer: Answer) => {
     told = [];
-    world.scheduler.tell = async (_run, event) => {
+    world.scheduler.command = async (_run, event) => {
       told.push(event);
       return answer;
     };

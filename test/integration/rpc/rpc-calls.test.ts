@@ -230,7 +230,7 @@ describe("over native gRPC", () => {
 
   test("CancelRun says how, why, and what the run is then", async () => {
     const seen: unknown[] = [];
-    world.scheduler.tell = async (run, event) => {
+    world.scheduler.command = async (run, event) => {
       seen.push(run, event);
       return { kind: "done" };
     };

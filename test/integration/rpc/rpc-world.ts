@@ -200,7 +200,7 @@ function schedulerStub(
     openBulk: async ({ looked }) => ({ until: looked.now, repeated: false }),
     rerunRefusal: async () => null,
     rerun: async () => ({ runId: RUN_ID, created: true }),
-    tell: async () => ({ kind: "done" }),
+    command: async () => ({ kind: "done" }),
     runChange: (_run, _version, signal) => aborted(signal),
     pauseQueue: queues.pause,
     pauseWorkflow: async ({ namespaceId, workflow }, reason) =>
@@ -252,7 +252,7 @@ function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
   return createScheduleControl({
     ...{ store, clock, random: systemRandom, plans: createPlans(store, judgeOf) },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
-    tell: () => undefined,
+    publish: () => undefined,
     announce: () => undefined,
     usual: NOTHING_USUAL,
     isRetryable: () => false,

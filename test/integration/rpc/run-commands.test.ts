@@ -6,7 +6,7 @@ import { FailureClass, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts"
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../server/core/event.ts";
 import { outcomeDigest } from "../../../server/rpc/convert-outcome.ts";
-import type { ToldEvent } from "../../../server/scheduler/scheduler.ts";
+import type { RunCommand } from "../../../server/scheduler/scheduler.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import {
@@ -27,13 +27,13 @@ const ref = { runId: RUN_ID, partition: 0x2a };
 
 let world: World;
 let grpc: GrpcClient;
-let told: [RunRef, ToldEvent][];
+let told: [RunRef, RunCommand][];
 let answer: Answer;
 
 beforeAll(async () => {
   world = await startWorld();
   grpc = grpcClient(world.port);
-  world.scheduler.tell = async (...given) => {
+  world.scheduler.command = async (...given) => {
     told.push(given);
     return answer;
   };

@@ -232,7 +232,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "cancel not inherited by a child",
     file: "core/child.ts",
-    find: 'tellChild(pass, step, { kind: "cancel", undo });',
+    find: 'messageChild(pass, step, { kind: "cancel", undo });',
     replace: "void undo;",
     why: "a run that was cancelled waits for a child that goes on",
   },

@@ -58,7 +58,7 @@ function end(world: World, how: End | null, more: Partial<EndedChild> = {}, id =
 const forward = (world: World, id = "a") => world.step(id).forward;
 const began = (world: World) => world.effects.filter((effect) => effect.kind === "child-began");
 const told = (world: World) =>
-  world.effects.flatMap((effect) => (effect.kind === "child-told" ? [effect.message] : []));
+  world.effects.flatMap((effect) => (effect.kind === "child-messaged" ? [effect.message] : []));
 const failureOf = (world: World) =>
   world.effects.flatMap((effect) =>
     effect.kind === "task-ended" && effect.attempt.outcome.kind === "failure"

@@ -1,5 +1,5 @@
-// What a batch has done, as it is told after its commit: lanes to look at, runs that have changed,
-// moments that were set.
+// What a batch has changed, published after its commit: lanes with ready tasks, runs that have
+// changed, the next due time.
 import type { Moment } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
@@ -9,22 +9,22 @@ import { runsToLookAt } from "../store/rows-of-effects.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
 import type { Ended, Written } from "../store/written.ts";
 
-/** What has happened, told after the commit. */
-export interface Told {
-  /** Lanes that have ready rows which nobody got yet, or perhaps room for them. */
+/** What the rest of the server needs to know of a commit. */
+export interface CommitSummary {
+  /** Lanes with unclaimed ready tasks, or with newly freed capacity. */
   readonly lanes: ReadonlySet<number>;
   readonly runs: readonly { readonly runId: RunId; readonly version: number }[];
-  /** A hook may want to hear of it. */
+  /** There may be a webhook to send. */
   readonly outside: boolean;
-  /** Runs that have been told something: a pass of each has to apply it. */
+  /** Runs that were sent a message: a pass of each has to apply it. */
   readonly messaged: readonly RunRef[];
-  /** Tasks of agents that have ended: what circuits are judged by. */
+  /** Tasks that have ended: circuit breakers count them. */
   readonly ended: readonly EndedTask[];
-  /** Sessions that have lost a lease without a word: they may have fallen silent. */
+  /** Sessions that lost a lease without a report: they may have fallen silent. */
   readonly silent: readonly SilentSession[];
-  /** The earliest moment that was set. */
+  /** The earliest due time that was set. */
   readonly wakeAt: Moment | null;
-  /** What the batch has written, for who measures it. */
+  /** What the batch has written, for the metrics. */
   readonly worked: Worked;
   /** The batch's time. */
   readonly now: Moment;
@@ -48,14 +48,14 @@ export interface Worked extends Written {
  * `filled`: lanes with ready rows that are left; `drained`: what the claim of the batch says of
  * lanes, see `Claim.drained`.
  */
-export function told(
+export function commitSummary(
   worked: Worked,
   filled: readonly number[],
   ended: Ended,
   drained: ReadonlySet<number>,
   now: Moment,
   batch: BatchTiming,
-): Told {
+): CommitSummary {
   const { records } = worked;
   const lanes = new Set([...filled, ...ended.freed]);
   for (const lane of drained) lanes.delete(lane);
