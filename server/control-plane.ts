@@ -159,7 +159,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const intake = intakeOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, publish, isRetryable, onError, waitingMax },
-    ...{ onFlushed, onOutdated, stood: { ...versions, ...gate }, traces: options.spans && traces },
+    ...{ onFlushed, onOutdated, suspensions: { ...versions, ...gate }, traces: options.spans && traces },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });

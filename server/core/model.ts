@@ -320,7 +320,7 @@ export interface View {
    * By number of the step: how long circuits of its lanes have been open since it was first ready,
    * in milliseconds. Its `total` stands still meanwhile.
    */
-  readonly stood: ReadonlyMap<number, number>;
+  readonly suspendedMs: ReadonlyMap<number, number>;
   /** By number of a map that the pass ends, the outputs of its items; absent: none has one. */
   readonly outputs: ReadonlyMap<number, ItemOutputs>;
 }
@@ -336,7 +336,7 @@ export function emptyView(run: Run): View {
     decisions: [],
     escalations: [],
     messages: [],
-    stood: new Map(),
+    suspendedMs: new Map(),
     outputs: new Map(),
   };
 }

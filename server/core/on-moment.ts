@@ -268,7 +268,7 @@ const BEHIND_CIRCUIT_MS = 1_000;
 /** Where a circuit was open meanwhile, the end of its time has moved. */
 function readyAgain(pass: Pass, step: Step, ready: Ready): Pick<Ready, "wakeAt" | "until"> {
   const wakeAt = readyWakeAt(pass, step, ready.task);
-  if (ready.task !== "perform" || !pass.view.stood.has(step.no))
+  if (ready.task !== "perform" || !pass.view.suspendedMs.has(step.no))
     return { wakeAt, until: ready.until };
   const soon = pass.occasion.now + BEHIND_CIRCUIT_MS;
   const until = Math.max(attemptsEndAt(pass, step), soon);

@@ -129,7 +129,7 @@ export function makeReady(
     // A circuit has moved the end of its time by what no row says: it is looked at by the last
     // moment that one does say.
     wakeAt:
-      until !== null && pass.view.stood.has(no) ? Math.min(wakeAt, Math.max(until, now)) : wakeAt,
+      until !== null && pass.view.suspendedMs.has(no) ? Math.min(wakeAt, Math.max(until, now)) : wakeAt,
   };
   emit(pass, { kind: "made-ready", step: no, ready });
 }
@@ -174,7 +174,7 @@ export function totalEndsAt(pass: Pass, step: Step): Moment {
   if (step.firstReadyAt === null) return now + totalMs;
   const { state } = pass.view.run;
   const stood = state.kind === "PAUSED" ? now - Math.max(state.since, step.firstReadyAt) : 0;
-  return step.firstReadyAt + stood + (pass.view.stood.get(step.no) ?? 0) + totalMs;
+  return step.firstReadyAt + stood + (pass.view.suspendedMs.get(step.no) ?? 0) + totalMs;
 }
 
 export function attemptsEndAt(pass: Pass, step: Step): Moment {

@@ -24,9 +24,9 @@ export interface Gate {
   /** A task tries, or is just about to: nobody else needs to ask. */
   tried(circuits: readonly Circuit[]): void;
   /** How long nothing of the lane went through since then, in milliseconds. */
-  stoodMs(lane: number, since: Moment): number;
+  suspendedMs(lane: number, since: Moment): number;
   /** Whether anything of any lane ever stood still, as far as it matters. */
-  hasStood(): boolean;
+  hasSuspended(): boolean;
 }
 
 interface Known {
@@ -103,11 +103,11 @@ export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
     tried(circuits: readonly Circuit[]) {
       for (const { lane, agentId } of circuits) untried.delete(keyOf(lane, agentId));
     },
-    stoodMs(lane: number, since: Moment): number {
+    suspendedMs(lane: number, since: Moment): number {
       const outages = known?.outages.get(lane);
       return known && outages ? Math.round(outageMs(outages, since, now(known))) : 0;
     },
-    hasStood: () => known !== null && known.outages.size > 0,
+    hasSuspended: () => known !== null && known.outages.size > 0,
   });
 }
 

@@ -28,7 +28,7 @@ import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type Loaded, loadViews, type Submitted } from "./load.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
-import type { Stood } from "./stood.ts";
+import type { Suspensions } from "./suspensions.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
 const FULL_AT = 500;
@@ -92,7 +92,7 @@ export interface AdvanceOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of what went wrong after a commit. */
   readonly onError: (error: unknown) => void;
-  readonly stood: Stood;
+  readonly suspensions: Suspensions;
   readonly onFlushed?: OnFlushed | undefined;
   /** Hears of each transaction that was decided by what is no longer so. */
   readonly onOutdated?: (() => void) | undefined;

@@ -8,7 +8,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunHead, RunId, RunRef, Tx } from "../store/store.ts";
 import { withEndedChildren } from "./children.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
-import { type Stood, withStood } from "./stood.ts";
+import { type Suspensions, withSuspensions } from "./suspensions.ts";
 import type { UsualDurations } from "./usual-durations.ts";
 
 /** An event of a run, as it was submitted. */
@@ -22,7 +22,7 @@ export interface Submitted {
 export interface LoadOptions {
   readonly plans: Plans;
   readonly isRetryable: (error: unknown) => boolean;
-  readonly stood: Stood;
+  readonly suspensions: Suspensions;
   readonly usual: UsualDurations;
 }
 
@@ -75,7 +75,7 @@ export async function loadViews(
   const steps = wanted.length === 0 ? new Map() : await tx.loadSteps(wanted);
   const views = found.map(({ head, laned, events }) => {
     const view: View = { ...emptyView(head.run), steps: steps.get(head.runId) ?? new Map() };
-    return { head, laned, events, view: withStood(view, laned, options.stood) };
+    return { head, laned, events, view: withSuspensions(view, laned, options.suspensions) };
   });
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
   const loaded = await withEndedChildren(tx, options.plans, seen);

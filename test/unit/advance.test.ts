@@ -41,7 +41,7 @@ async function world(): Promise<World> {
         ...{ plans: createPlans(store, judgeOf), usual: NOTHING_USUAL, publish: () => undefined },
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
-        stood: { stoodMs: () => 0, hasStood: () => false, pinnedTo: (lane) => lane },
+        suspensions: { suspendedMs: () => 0, hasSuspended: () => false, pinnedTo: (lane) => lane },
         ...more,
       }),
   };

@@ -86,11 +86,11 @@ describe("a gate", () => {
 
   it("knows how long a lane stood still", () => {
     const gate = createGate(clock);
-    expect(gate.hasStood()).toBe(false);
+    expect(gate.hasSuspended()).toBe(false);
     gate.learn(look({ outages: [{ lane: 1, from: now - 50, to: null }] }));
     now += 100;
-    expect(gate.stoodMs(1, now - 500)).toBe(150);
-    expect(gate.stoodMs(2, 0)).toBe(0);
+    expect(gate.suspendedMs(1, now - 500)).toBe(150);
+    expect(gate.suspendedMs(2, 0)).toBe(0);
   });
 });
 

@@ -7,28 +7,28 @@ import { planStep } from "../core/pass.ts";
 import { plannedOf } from "../core/strategy.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 
-export interface Stood {
+export interface Suspensions {
   /** How long nothing of the lane went through since then, in milliseconds. */
-  stoodMs(lane: number, since: Moment): number;
+  suspendedMs(lane: number, since: Moment): number;
   /** false: of no lane, so nobody needs to ask. */
-  hasStood(): boolean;
+  hasSuspended(): boolean;
   /** Where tasks of a definition stand that are sent to this lane, if a pin says another. */
   pinnedTo(lane: number, of: { readonly workflow: string; readonly definitionId: number }): number;
 }
 
-export function withStood(view: View, laned: LanedPlan, of: Stood): View {
-  if (!of.hasStood()) return view;
-  const stood = new Map<number, number>();
+export function withSuspensions(view: View, laned: LanedPlan, of: Suspensions): View {
+  if (!of.hasSuspended()) return view;
+  const suspendedMs = new Map<number, number>();
   for (const step of view.steps.values()) {
     const { firstReadyAt } = step;
     if (firstReadyAt === null || isFinal(step.forward)) continue;
     const { definitionId, plan } = laned;
     const known = { workflow: plan.workflow, definitionId };
     const lanes = new Set(lanesOf(laned, step).map((lane) => of.pinnedTo(lane, known)));
-    const ms = [...lanes].reduce((sum, lane) => sum + of.stoodMs(lane, firstReadyAt), 0);
-    if (ms > 0) stood.set(step.no, ms);
+    const ms = [...lanes].reduce((sum, lane) => sum + of.suspendedMs(lane, firstReadyAt), 0);
+    if (ms > 0) suspendedMs.set(step.no, ms);
   }
-  return stood.size === 0 ? view : { ...view, stood };
+  return suspendedMs.size === 0 ? view : { ...view, suspendedMs };
 }
 
 /** A queue that expressions name is not known here: circuits of it take time. */
