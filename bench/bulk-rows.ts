@@ -28,7 +28,7 @@ export async function copyRun(db: pg.Client, copies: Copies): Promise<void> {
     [copies.count, copies.of],
   );
   await db.query(
-    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_beat_at,
+    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_heartbeat_at,
        heartbeat_ms)
      select sha256(n::text::bytea), 1, 'copied', '1', now(),
        (select min(l.heartbeat_ms) from drover.lease as l where l.run_id = $2)

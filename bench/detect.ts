@@ -97,7 +97,7 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
     ...{ of: await leasedRun(world), count: leases, leaseWithinMs: HEARTBEAT_MS },
     leasesOfSession: LEASES_OF_SESSION,
   });
-  await db.query("update drover.agent_session set last_beat_at = now() where agent_id = 'copied'");
+  await db.query("update drover.agent_session set last_heartbeat_at = now() where agent_id = 'copied'");
   await settle(db);
   const leased = [...(await timers(world, many)), ...(await silences(world, many))];
   const runs = Number(values.runs);
@@ -198,7 +198,7 @@ async function poll(address: string, task: string, maxTasks: number): Promise<nu
 function keepBeating(db: pg.Client): { stop(): void } {
   const timer = setInterval(() => {
     void db.query(
-      "update drover.agent_session set last_beat_at = now() where agent_id in ('copied', 'bench-1')",
+      "update drover.agent_session set last_heartbeat_at = now() where agent_id in ('copied', 'bench-1')",
     );
   }, HEARTBEAT_MS / 3);
   return { stop: () => clearInterval(timer) };

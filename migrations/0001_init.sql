@@ -459,7 +459,7 @@ comment on column drover.intervention.step_no is '-1: about the run.';
 -- ---------------------------------------------------------------------------------------------------
 
 -- One start of an agent, by which its leases live: when it was last heard of. It has a row from its first
--- task on; no heartbeat has come before last_beat_at is set. Supervisors read the leases of sessions that
+-- task on; no heartbeat has come before last_heartbeat_at is set. Supervisors read the leases of sessions that
 -- have been silent for heartbeat_ms: it may be too short, and is never too long.
 create table drover.agent_session (
   session bytea primary key,
@@ -467,7 +467,7 @@ create table drover.agent_session (
   agent_id text not null,
   agent_version text not null,
   started_at timestamptz not null default now(),
-  last_beat_at timestamptz,
+  last_heartbeat_at timestamptz,
   heartbeat_ms integer,
   idle_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
@@ -1175,7 +1175,7 @@ select
   to_timestamp((m.since + coalesce((m.lease ->> 'by')::float8, coalesce((m.lease ->> 'at')::float8, 0)
     + coalesce((x.step #>> '{z,3}')::float8, 900000))) / 1000) as attempt_by,
   l.heartbeat_ms,
-  b.last_beat_at,
+  b.last_heartbeat_at,
   m.progress,
   coalesce(m.lease #>> '{c,kind}', 'none') as cancel,
   to_timestamp((m.since + (m.lease ->> 'w')::float8) / 1000) as next_look_at,

@@ -134,7 +134,7 @@ create table drover.agent_session (
   agent_id text not null,
   agent_version text not null,
   started_at timestamp with time zone default now() not null,
-  last_beat_at timestamp with time zone,
+  last_heartbeat_at timestamp with time zone,
   heartbeat_ms integer,
   idle_at timestamp with time zone,
   constraint agent_session_pkey primary key (session)
@@ -1092,7 +1092,7 @@ create view drover.lease_view as
     l.granted_at,
     to_timestamp((m.since + coalesce((m.lease ->> 'by'::text)::double precision, coalesce((m.lease ->> 'at'::text)::double precision, 0::double precision) + coalesce((x.step #>> '{z,3}'::text[])::double precision, 900000::double precision))) / 1000::double precision) as attempt_by,
     l.heartbeat_ms,
-    b.last_beat_at,
+    b.last_heartbeat_at,
     m.progress,
     coalesce(m.lease #>> '{c,kind}'::text[], 'none'::text) as cancel,
     to_timestamp((m.since + ((m.lease ->> 'w'::text)::double precision)) / 1000::double precision) as next_look_at,

@@ -1,13 +1,13 @@
 // The parts of a control plane that work without a caller, each made with what it needs. What fails
 // in them is a line of the log at level warn, and is counted by its part.
 import type { Logger } from "pino";
-import { type BeatOptions, createBeat } from "./beat.ts";
 import type { Clock, Random } from "./clock.ts";
 import type { SupervisorConfig } from "./config.ts";
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
 import type { ClaimsOptions } from "./dispatch/claims.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
+import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
 import type { Advance } from "./scheduler/advance.ts";
 import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
 import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-derived.ts";
@@ -37,7 +37,15 @@ import { randomUuid } from "./uuid.ts";
 const FIRST_PARTITION = 0;
 
 export const BACKGROUND_PARTS = [
-  ...(["timers", "consistency", "housekeeping", "beat", "circuits", "dispatch", "health"] as const),
+  ...([
+    "timers",
+    "consistency",
+    "housekeeping",
+    "poll-tick",
+    "circuits",
+    "dispatch",
+    "health",
+  ] as const),
   ...(["webhooks", "triggers", "inbox", "intake", "durations"] as const),
 ];
 export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
@@ -177,10 +185,18 @@ export function consistencyOf(
   return createConsistencyCheck({ ...given, ...more });
 }
 
-export function beatOf(
+export function pollTickOf(
   { store, clock, log, address, random, measures }: BackgroundOptions,
-  more: Omit<BeatOptions, Given | "node" | "address">,
+  more: Omit<PollTickOptions, Given | "node" | "address">,
 ): Loop {
-  const onFailed = () => measures?.failed("beat");
-  return createBeat({ store, clock, log, address, node: randomUuid(random), onFailed, ...more });
+  const onFailed = () => measures?.failed("poll-tick");
+  return createPollTick({
+    store,
+    clock,
+    log,
+    address,
+    node: randomUuid(random),
+    onFailed,
+    ...more,
+  });
 }

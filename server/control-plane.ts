@@ -2,7 +2,6 @@
 // and joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
 import type { Logger } from "pino";
 import {
-  beatOf,
   circuitsOf,
   consistencyOf,
   deliveriesOf,
@@ -11,6 +10,7 @@ import {
   inboxOf,
   intakeOf,
   learningOf,
+  pollTickOf,
   triggeringOf,
   undeliveredBy,
 } from "./background.ts";
@@ -112,7 +112,7 @@ export interface ControlPlane {
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
-  readonly beat: Loop;
+  readonly pollTick: Loop;
   /** Learns what rests and who is cordoned, and moves the circuits of our lanes. */
   readonly circuits: CircuitWatch;
   /** Tells what was learned of durations, and asks for what is in use. */
@@ -159,7 +159,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const intake = intakeOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, usual, publish, isRetryable, onError, waitingMax },
-    ...{ onFlushed, onOutdated, suspensions: { ...versions, ...gate }, traces: options.spans && traces },
+    ...{
+      onFlushed,
+      onOutdated,
+      suspensions: { ...versions, ...gate },
+      traces: options.spans && traces,
+    },
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: intake.enter });
@@ -174,7 +179,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     ...undeliveredBy(advance, onError),
   });
-  // Should it fail, the next beat of the session says the same.
+  // Should it fail, the next heartbeat of the session says the same.
   const onForgotten = (lease: SessionLease) =>
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
@@ -208,8 +213,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
   const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const beat = beatOf(looking, { marks, ...parked, circuits });
-  const loops = [beat, intake, triggers, housekeeping, learning, consistency];
+  const pollTick = pollTickOf(looking, { marks, ...parked, circuits });
+  const loops = [pollTick, intake, triggers, housekeeping, learning, consistency];
   forgetWith(store, [plans, lanes, claims, parked.roster], waiters);
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
   const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
@@ -222,7 +227,14 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
     ...{ advance, fire, ownership, watches, consistency },
-    ...{ deliveries, triggers, beat, circuits, learning, payloadBytesMax: intake.payloadBytesMax },
+    ...{
+      deliveries,
+      triggers,
+      pollTick,
+      circuits,
+      learning,
+      payloadBytesMax: intake.payloadBytesMax,
+    },
     async start() {
       // Before anything is handed out or given up.
       await circuits.runOnce();

@@ -192,8 +192,8 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
         unit: "ops",
         queries: [
           {
-            expr: `sum(${rate('drover_batch_items_sum{batch="beat"}')})`,
-            legend: "beats",
+            expr: `sum(${rate('drover_batch_items_sum{batch="heartbeat"}')})`,
+            legend: "heartbeats",
           },
         ],
       },

@@ -23,11 +23,11 @@ export interface Timeouts {
   readonly heartbeatMs: number;
   /** All strategies and retries of a step from its first READY. */
   readonly totalMs: number;
-  /** Progress that stands still for so long while the agent beats; null: not watched. */
+  /** Progress that stands still for so long while the agent sends heartbeats; null: not watched. */
   readonly stallMs: number | null;
   /** From `deferred` until its outcome must have come by the callback token. */
   readonly callbackMs: number;
-  /** From the beat that told the agent to stop until its lease ends. */
+  /** From the heartbeat that told the agent to stop until its lease ends. */
   readonly cancelMs: number;
   /** From the end of a lost lease until anything that could meet its late effect may start. */
   readonly settleMs: number;

@@ -109,7 +109,7 @@ export type RunEvent =
       readonly kind: "lease-moment";
       readonly step: number;
       readonly fence: number;
-      readonly lastBeatAt: Moment | null;
+      readonly lastHeartbeatAt: Moment | null;
       /** Since when the owner of the partition has been looking without a gap. */
       readonly watchingSince: Moment;
       /** How long attempts of the step take; null, or left out: too little is known. */

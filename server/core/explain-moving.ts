@@ -121,19 +121,19 @@ function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolea
   return onPickup === "fallback" && hasFallback ? "fall-back" : "alarm";
 }
 
-const NO_SIGNS: LeaseSigns = Object.freeze({ lastBeatAt: null, progress: null });
+const NO_SIGNS: LeaseSigns = Object.freeze({ lastHeartbeatAt: null, progress: null });
 
 function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
   const { task, agentId, cancel, attemptBy, suspectAt } = lease;
-  const { lastBeatAt, progress: text } = seen.signs.leases.get(step.no) ?? NO_SIGNS;
+  const { lastHeartbeatAt, progress: text } = seen.signs.leases.get(step.no) ?? NO_SIGNS;
   // The silence of its session is found beside the lease's own times.
-  const silentAt = Math.max(lease.grantedAt, lastBeatAt ?? 0) + lease.heartbeatMs;
+  const silentAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0) + lease.heartbeatMs;
   const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
   if (cancel.kind !== "none") {
     const heard = cancel.kind === "heard";
     const { cause } = cancel;
     return {
-      waitsFor: { kind: "agent-to-stop", task, agentId, cause, heard, lastBeatAt },
+      waitsFor: { kind: "agent-to-stop", task, agentId, cause, heard, lastHeartbeatAt },
       since: heard ? cancel.by - lease.cancelMs : cancel.at,
       next: { what: heard ? "end-lease" : "check-lease", at: wakeAt },
       actions: [],
@@ -145,7 +145,7 @@ function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
   return {
     waitsFor: {
       kind: "agent-working",
-      ...{ task, queue, taskName, agentId, attemptBy, lastBeatAt, progress, suspectAt },
+      ...{ task, queue, taskName, agentId, attemptBy, lastHeartbeatAt, progress, suspectAt },
     },
     since: lease.grantedAt,
     next: { what: wakeAt < attemptBy ? "check-lease" : "tell-to-stop", at: wakeAt },

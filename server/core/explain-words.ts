@@ -151,13 +151,16 @@ function circuitWords({
 }
 
 function workWords(
-  { lastBeatAt, progress, suspectAt }: AgentWorking,
+  { lastHeartbeatAt, progress, suspectAt }: AgentWorking,
   ago: (at: Moment) => string,
 ): string {
-  const beat = lastBeatAt === null ? "it has not beaten yet" : `last beat ${ago(lastBeatAt)}`;
+  const heartbeat =
+    lastHeartbeatAt === null
+      ? "it has sent no heartbeat yet"
+      : `last heartbeat ${ago(lastHeartbeatAt)}`;
   const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
   const slow = suspectAt === null ? "" : `, suspect: past its usual time ${ago(suspectAt)}`;
-  return `${beat}${said}${slow}`;
+  return `${heartbeat}${said}${slow}`;
 }
 
 function itemWords(

@@ -99,8 +99,8 @@ export interface LaneCircuit {
 }
 
 export interface LeaseSigns {
-  /** Of the session that holds it; null: it has not beaten. */
-  readonly lastBeatAt: Moment | null;
+  /** Of the session that holds it; null: it has not sent. */
+  readonly lastHeartbeatAt: Moment | null;
   /** As the agent last said it; null: it has said none. */
   readonly progress: string | null;
 }
@@ -147,9 +147,9 @@ export type WaitsFor =
       readonly task: TaskKind;
       readonly agentId: string;
       readonly cause: CancelCause;
-      /** A beat has told it. */
+      /** A heartbeat has told it. */
       readonly heard: boolean;
-      readonly lastBeatAt: Moment | null;
+      readonly lastHeartbeatAt: Moment | null;
     }
   /** A policy spaces the tries. */
   | { readonly kind: "backoff"; readonly task: TaskKind }
@@ -237,7 +237,7 @@ export interface AgentWorking {
   readonly taskName: string;
   readonly agentId: string;
   readonly attemptBy: Moment;
-  readonly lastBeatAt: Moment | null;
+  readonly lastHeartbeatAt: Moment | null;
   /** What it last said, and since when it says so; null: it has said nothing. */
   readonly progress: { readonly text: string; readonly since: Moment } | null;
   /** Since when it is known to run far longer than others of its step; null: it does not. */
@@ -262,7 +262,7 @@ export type NextKind =
   | "fall-back"
   /** The step fails, and `on_failure` says what follows. */
   | "fail"
-  /** If the agent has not beaten, and made progress where that is watched, it is given up. */
+  /** If the agent has not sent, and made progress where that is watched, it is given up. */
   | "check-lease"
   /** The attempt is over its time. */
   | "tell-to-stop"

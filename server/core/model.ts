@@ -44,7 +44,7 @@ export type CancelCause = "run" | "timeout" | "stalled";
 export type LeaseCancel =
   | { readonly kind: "none" }
   | { readonly kind: "asked"; readonly cause: CancelCause; readonly at: Moment }
-  /** A beat has answered *cancel*: the lease ends at `by` whatever the agent does. */
+  /** A heartbeat has answered *cancel*: the lease ends at `by` whatever the agent does. */
   | { readonly kind: "heard"; readonly cause: CancelCause; readonly by: Moment };
 
 export interface Lease {

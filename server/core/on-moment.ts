@@ -30,9 +30,9 @@ const DONE: Answer = { kind: "done" };
 /**
  * The moment of a lease: cancel grace over, silent, past its time, or its progress stands still;
  * or it runs far longer than others of its step, which is only said; else it moves to its next
- * moment. Silence counts from the last beat of the session, and only while somebody could have
- * heard one. An agent that beats and yet does not hear of a cancel no longer names this task: by
- * its own clock its lease has ended, and other beats must not keep it for ever.
+ * moment. Silence counts from the last heartbeat of the session, and only while somebody could have
+ * heard one. An agent that sends heartbeats and yet does not hear of a cancel no longer names this task: by
+ * its own clock its lease has ended, and other heartbeats must not keep it for ever.
  */
 export function onLeaseMoment(
   pass: Pass,
@@ -60,7 +60,7 @@ export function onLeaseMoment(
       rule: "stall",
       cause: "stalled",
       dueAt: moments.stalledAt,
-      saw: `beats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
+      saw: `sends heartbeats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
     });
   } else if (cancel.kind === "none" && now >= moments.slowAt) {
     slow(pass, step, lease, event.usual ?? null, moments);
@@ -115,7 +115,7 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
 
 interface LeaseMoments extends LeaseTimes {
   readonly heardAt: Moment;
-  /** No beat of the session, or none that names the task after it should stop. */
+  /** No heartbeat of the session, or none that names the task after it should stop. */
   readonly silentAt: Moment;
   readonly quietAt: Moment;
 }
@@ -123,14 +123,17 @@ interface LeaseMoments extends LeaseTimes {
 function momentsOf(
   lease: Lease,
   {
-    lastBeatAt,
+    lastHeartbeatAt,
     watchingSince,
     usual,
-  }: Pick<Extract<RunEvent, { kind: "lease-moment" }>, "lastBeatAt" | "watchingSince" | "usual">,
+  }: Pick<
+    Extract<RunEvent, { kind: "lease-moment" }>,
+    "lastHeartbeatAt" | "watchingSince" | "usual"
+  >,
   now: Moment,
 ): LeaseMoments {
   const { cancel, heartbeatMs, stallMs } = lease;
-  const heardAt = Math.max(lease.grantedAt, lastBeatAt ?? 0);
+  const heardAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0);
   const quietAt = Math.max(heardAt, watchingSince) + heartbeatMs;
   const unnamedAt =
     cancel.kind === "asked"
@@ -177,14 +180,14 @@ function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseMoments): vo
   const { now } = pass.occasion;
   const quiet = inWords(now - moments.heardAt);
   const allowed = inWords(lease.heartbeatMs);
-  const beats = now < moments.quietAt;
+  const heartbeats = now < moments.quietAt;
   endAsUnknown(pass, step, lease, {
     code: stopCode(lease) ?? "drover.lost",
-    message: beats
-      ? `its agent beats and did not name it for ${allowed} after it should stop`
+    message: heartbeats
+      ? `its agent sends heartbeats and did not name it for ${allowed} after it should stop`
       : `no heartbeat for ${quiet}, ${allowed} allowed`,
-    saw: beats
-      ? `${lease.agentId} beats, and does not name this task any more`
+    saw: heartbeats
+      ? `${lease.agentId} sends heartbeats, and does not name this task any more`
       : `no heartbeat of ${lease.agentId} for ${quiet}`,
     dueAt: moments.silentAt,
     rule: "lease",

@@ -129,7 +129,9 @@ export function makeReady(
     // A circuit has moved the end of its time by what no row says: it is looked at by the last
     // moment that one does say.
     wakeAt:
-      until !== null && pass.view.suspendedMs.has(no) ? Math.min(wakeAt, Math.max(until, now)) : wakeAt,
+      until !== null && pass.view.suspendedMs.has(no)
+        ? Math.min(wakeAt, Math.max(until, now))
+        : wakeAt,
   };
   emit(pass, { kind: "made-ready", step: no, ready });
 }

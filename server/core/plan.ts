@@ -31,7 +31,7 @@ const DAY = 24 * HOUR;
 
 export const RUN_TIMEOUT_MS = 7 * DAY;
 export const DEFAULT_QUEUE = "default";
-/** The least silence that ends a lease: agents beat at a third of it. */
+/** The least silence that ends a lease: agents send heartbeats at a third of it. */
 export const HEARTBEAT_MS_MIN = 2 * SECOND;
 /** Losses in a row of one strategy that make a step poison. */
 export const LOSSES_IN_A_ROW_MAX = 3;

@@ -20,7 +20,7 @@ export interface Edge<State extends string, Trigger extends string> {
 }
 
 /** An effect of a decision, or what happens to a task outside of one. */
-export type StepTrigger = Effect["kind"] | "claim" | "beat";
+export type StepTrigger = Effect["kind"] | "claim" | "heartbeat";
 
 export type RunEdge = Edge<RunState["kind"], RunTrigger>;
 export type ForwardEdge = Edge<Forward["kind"], StepTrigger>;
@@ -106,7 +106,7 @@ export const FORWARD_EDGES: readonly ForwardEdge[] = edges<Forward["kind"], Step
   ["LEASED", "wake-moved", "LEASED", "its time came too early: there has been progress since"],
   ["LEASED", "cancel-asked", "LEASED", "past its time, stalled, or the run got its verdict"],
   ["LEASED", "suspected", "LEASED", "it runs far longer than others of its step have"],
-  ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
+  ["LEASED", "heartbeat", "LEASED", "the agent heard that it should stop"],
   ["LEASED", "made-ready", "READY", "released, never delivered, or lost; or the next strategy"],
   ["LEASED", "held", "HELD", "the same, while the run is paused"],
   [
@@ -230,7 +230,7 @@ export const UNDO_EDGES: readonly UndoEdge[] = edges<Undo["kind"], StepTrigger>(
   ["READY", "undo-failed", "FAILED", "a late report: it failed for good"],
   ["LEASED", "wake-moved", "LEASED", "its time came too early: there has been progress since"],
   ["LEASED", "cancel-asked", "LEASED", "it ran past its time"],
-  ["LEASED", "beat", "LEASED", "the agent heard that it should stop"],
+  ["LEASED", "heartbeat", "LEASED", "the agent heard that it should stop"],
   ["LEASED", "made-ready", "READY", "released, never delivered, or lost"],
   ["LEASED", "backed-off", "BACKOFF", "it failed or is unknown, and a policy allows another try"],
   ["LEASED", "undone", "DONE", "its agent says so"],

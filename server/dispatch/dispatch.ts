@@ -1,5 +1,5 @@
 // The Dispatcher put together: polls park as waiters and are served by claims, reports go through
-// the one door, beats are gathered, and polls that an agent calls lost give back what they were
+// the one door, heartbeats are gathered, and polls that an agent calls lost give back what they were
 // granted (lost-polls.ts): a poll waits for that, a heartbeat does not.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
@@ -82,7 +82,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       // A lost poll may be granted a task between that and this: it is never one to be forgotten.
       const before = Math.min(...request.lostPolls) - 1;
-      return options.heartbeats.beat({
+      return options.heartbeats.submit({
         listsAllTo: Math.min(request.listsAllTo ?? 0, before),
         namespaceId: request.namespace.id,
         session: request.agent.session,

@@ -66,7 +66,7 @@ export interface PollAnswer {
   readonly waitedMs: number;
 }
 
-export interface BeatRequest {
+export interface SessionHeartbeatRequest {
   readonly namespace: Namespace;
   readonly agent: AgentIdentity;
   readonly lostPolls: readonly number[];
@@ -80,7 +80,7 @@ export interface BeatRequest {
   }[];
 }
 
-export type BeatVerdict =
+export type HeartbeatVerdict =
   | { readonly kind: "carry-on"; readonly leaseMs: number }
   | { readonly kind: "cancel"; readonly withinMs: number }
   | { readonly kind: "lease-lost" };
@@ -112,7 +112,7 @@ export interface PollEnds {
 
 export interface Dispatcher {
   poll(request: PollRequest, ends: PollEnds): Promise<PollAnswer>;
-  heartbeat(request: BeatRequest): Promise<readonly BeatVerdict[]>;
+  heartbeat(request: SessionHeartbeatRequest): Promise<readonly HeartbeatVerdict[]>;
   /** What was claimed for `next` is given back if the signal is aborted before the answer. */
   complete(
     request: CompleteRequest,

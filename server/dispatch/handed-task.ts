@@ -14,7 +14,7 @@ import type { KnownRuns } from "./known-runs.ts";
 import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
 import type { Waiter } from "./waiters.ts";
 
-/** Agents beat three times within the silence that would end their lease. */
+/** Agents send three heartbeats within the silence that would end their lease. */
 const BEATS_PER_LEASE = 3;
 
 /** The span of a try, in the trace of its run. */

@@ -1,20 +1,20 @@
 // Heartbeats. Beats of many agents are gathered into one statement; only then are the calls
-// answered, so an answered beat is durable and a cancel is heard on any server. A task whose page
+// answered, so an answered heartbeat is durable and a cancel is heard on any server. A task whose page
 // somebody holds, and of which there is something to write, is asked about again in the next
 // gathering, before its call is answered.
 //
 // A gathering is bounded by its reports, since they are what its statement takes its time for: when
-// all agents beat together after an outage, each statement stays far below its limit of 2 s. Two
-// are under way at a time, never with the same session, so that no beat waits for all the others.
+// all agents send heartbeats together after an outage, each statement stays far below its limit of 2 s. Two
+// are under way at a time, never with the same session, so that no heartbeat waits for all the others.
 // They lock rows of sessions in one order, and pages without waiting.
 
 import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { BeatAnswer, EngineStore, SessionBeat, SessionLease } from "../store/store.ts";
-import type { BeatVerdict } from "./dispatcher.ts";
+import type { HeartbeatVerdict } from "./dispatcher.ts";
 
-/** A single beat is flushed at once; one of thousands is answered so much later at most. */
+/** A single heartbeat is flushed at once; one of thousands is answered so much later at most. */
 const SPACING_MS = 250;
 const FULL_AT = 500;
 const BEATS_MAX = 1_000;
@@ -26,12 +26,12 @@ const WAITING_MAX = 20_000;
 const BUSY_MAX = 4;
 
 export interface Heartbeats {
-  beat(beat: SessionBeat): Promise<readonly BeatVerdict[]>;
+  submit(heartbeat: SessionBeat): Promise<readonly HeartbeatVerdict[]>;
   idle(): Promise<void>;
 }
 
 export interface HeartbeatsOptions {
-  readonly store: Pick<EngineStore, "beat">;
+  readonly store: Pick<EngineStore, "heartbeat">;
   readonly clock: Clock;
   readonly isRetryable: (error: unknown) => boolean;
   /** CommitSummary of each lease that its session does not hold any more. */
@@ -48,7 +48,7 @@ export function createHeartbeats({
 }: HeartbeatsOptions): Heartbeats {
   type Answers = readonly BeatAnswer[];
   const batcher = createBatcher<SessionBeat, Answers>({
-    name: "beat",
+    name: "heartbeat",
     clock,
     bucket: { everyMs: SPACING_MS, capacity: 1 },
     fullAt: FULL_AT,
@@ -60,12 +60,12 @@ export function createHeartbeats({
     waitingMax: WAITING_MAX,
     isRetryable,
     onFlushed,
-    async flush(beats) {
-      const { answers, forgotten, foreign } = await store.beat(beats);
+    async flush(heartbeats) {
+      const { answers, forgotten, foreign } = await store.heartbeat(heartbeats);
       forgotten.forEach(onForgotten);
-      return beats.map(
-        (beat, place): ItemResult<Answers> =>
-          foreign.has(beat)
+      return heartbeats.map(
+        (heartbeat, place): ItemResult<Answers> =>
+          foreign.has(heartbeat)
             ? { kind: "failed", error: ofAnotherNamespace() }
             : { kind: "done", result: answers[place] ?? [] },
       );
@@ -73,14 +73,14 @@ export function createHeartbeats({
   });
 
   return Object.freeze({
-    async beat(beat: SessionBeat): Promise<readonly BeatVerdict[]> {
-      const verdicts: (BeatVerdict | null)[] = beat.reports.map(() => null);
-      let open = beat.reports.map((report, place) => ({ report, place }));
+    async submit(heartbeat: SessionBeat): Promise<readonly HeartbeatVerdict[]> {
+      const verdicts: (HeartbeatVerdict | null)[] = heartbeat.reports.map(() => null);
+      let open = heartbeat.reports.map((report, place) => ({ report, place }));
       for (let tries = 0; tries < BUSY_MAX; tries++) {
         const reports = open.map(({ report }) => report);
         // What is asked again lists only a part.
         const answers = await batcher.submit(
-          tries === 0 ? beat : { ...beat, reports, listsAllTo: 0 },
+          tries === 0 ? heartbeat : { ...heartbeat, reports, listsAllTo: 0 },
         );
         for (const [index, { place }] of open.entries()) {
           const answer = answers[index];
@@ -91,7 +91,7 @@ export function createHeartbeats({
       }
       throw new DroverError(
         "STORE_UNAVAILABLE",
-        "the leases of this beat are held by another transaction: beat again",
+        "the leases of this heartbeat are held by another transaction: send it again",
         { retryAfterMs: 500 },
       );
     },

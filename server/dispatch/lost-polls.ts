@@ -7,7 +7,7 @@
 import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
 import type { Advance } from "../scheduler/advance.ts";
-import type { LostPolls } from "../store/beats.ts";
+import type { LostPolls } from "../store/heartbeats.ts";
 import type { EngineStore } from "../store/store.ts";
 
 /** As that of heartbeats: a lonely question is asked at once. */

@@ -1,4 +1,4 @@
-// The marks of the lanes that this process claims from (store/marks.ts): moved by each beat, looked
+// The marks of the lanes that this process claims from (store/marks.ts): moved by each poll tick, looked
 // at from the beginning once a minute, and dropped a minute after nothing was claimed there.
 import type { Clock } from "../clock.ts";
 import { type Mark, markAfter, type SeenMarks } from "../store/marks.ts";

@@ -1,4 +1,4 @@
-// Which agents call this server: kept in memory, and told to the store with the beat, at most once
+// Which agents call this server: kept in memory, and told to the store with each poll tick, at most once
 // in 20 s for each session, and at once where the store takes the session for silent. Nothing of it
 // is waited for, and what a server that is killed had not told yet is lost.
 //

@@ -1,6 +1,6 @@
 // One task in the hands of one agent process, played as its act says.
 //
-//   taken → works, and beats → does it at the remote service → reports until it is answered → alive
+//   taken → works, sends heartbeats → does it at the remote service → reports until it is answered → alive
 //             ├ told to stop, and listens → reports "cancelled" → alive
 //             └ hangs, is frozen, or crashes → gone
 import type { DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
@@ -58,7 +58,7 @@ interface Stage {
 }
 
 const SERVER_AWAY_MS = 200;
-/** Whose work is long beats as seldom as its lease allows: by then a beat is a hundredth of it. */
+/** Whose work is long sends heartbeats as seldom as its lease allows: by then a heartbeat is a hundredth of it. */
 const [LONG_BEATS, LEASE_SHARE] = [100, 0.8];
 
 /** Calls `rest` once, as soon as nothing more is to come of it. */
@@ -134,7 +134,7 @@ function say({ world, agent, about }: Stage, what: string, rank: TimelineRank = 
   world.timeline.tell(rank, { who: agent.name, about, what });
 }
 
-/** It works, listens to its beats, and reports. */
+/** It works, listens to its heartbeats, and reports. */
 async function answer(
   stage: Stage,
   act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
@@ -201,7 +201,7 @@ type Heard = "done" | "cancel" | "lost";
 /** Beats while it works; ends early if it is told to stop. */
 function works(stage: Stage, ms: number): Promise<Heard> {
   return new Promise((resolve) => {
-    const beating = beat(
+    const heartbeats = heartbeat(
       stage,
       (doneMs) => ({ case: "fraction", value: Math.min(1, doneMs / ms) }),
       (heard) => {
@@ -210,13 +210,13 @@ function works(stage: Stage, ms: number): Promise<Heard> {
       },
     );
     void stage.world.sleep(ms).then(() => {
-      beating.stop();
+      heartbeats.stop();
       resolve("done");
     });
   });
 }
 
-/** It beats until its lease is lost, whatever it is told. */
+/** It sends heartbeats until its lease is lost, whatever it is told. */
 async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<Left> {
   const { progress } = act;
   const how = progress === null ? "hangs" : `stands at ${Math.round(progress * 100)} %`;
@@ -227,7 +227,7 @@ async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<
     progress === null
       ? { case: "counter", value: BigInt(ms) }
       : { case: "fraction", value: progress };
-  beat(stage, moved, (heard) => {
+  heartbeat(stage, moved, (heard) => {
     if (heard === "cancel" && !told) say(stage, "is told to stop, and does not listen");
     told ||= heard === "cancel";
     return heard !== "lost";
@@ -260,7 +260,7 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
 type Progress = NonNullable<MessageInitShape<typeof ProgressSchema>["kind"]>;
 
 /** `progress` of what it has done in so many milliseconds; `again` says whether to go on. */
-function beat(
+function heartbeat(
   { world, agent, task }: Stage,
   progress: (ms: number) => Progress,
   again: (heard: "carry-on" | "cancel" | "lost") => boolean,

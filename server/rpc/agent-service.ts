@@ -15,8 +15,8 @@ import type { Clock } from "../clock.ts";
 import { DEFAULT_QUEUE } from "../core/plan.ts";
 import type {
   AgentIdentity,
-  BeatVerdict,
   Dispatcher,
+  HeartbeatVerdict,
   PollAnswer,
   ResultAnswer,
 } from "../dispatch/dispatcher.ts";
@@ -51,7 +51,7 @@ const PAUSE_MS = 5_000;
 /** Fields whose items have answers of their own. */
 export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete: "results" });
 
-type BeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
+type HeartbeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
 type CompleteAnswerInit = MessageInitShape<typeof CompleteAnswerSchema>;
 
 /** An item after its own check: what dispatch is asked, or why it is not. */
@@ -95,7 +95,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
           : 0,
         reports: asked(items),
       });
-      return { answers: merged(items, verdicts, beatAnswer, beatError) };
+      return { answers: merged(items, verdicts, heartbeatAnswer, heartbeatError) };
     },
 
     async complete(request, { itemErrors, signal }) {
@@ -244,7 +244,7 @@ function merged<T, Answer, Out>(
   return out;
 }
 
-function beatAnswer(verdict: BeatVerdict): BeatAnswerInit {
+function heartbeatAnswer(verdict: HeartbeatVerdict): HeartbeatAnswerInit {
   switch (verdict.kind) {
     case "carry-on":
       return { answer: { case: "carryOn", value: { leaseFor: wholeMs(verdict.leaseMs) } } };
@@ -255,7 +255,7 @@ function beatAnswer(verdict: BeatVerdict): BeatAnswerInit {
   }
 }
 
-function beatError(error: DroverError): BeatAnswerInit {
+function heartbeatError(error: DroverError): HeartbeatAnswerInit {
   return { answer: { case: "error", value: toStatus(error) } };
 }
 

@@ -210,13 +210,13 @@ function agentInit(
   waitsFor: Extract<WaitsFor, { kind: "agent-working" | "agent-to-stop" | "callback" }>,
 ): MessageInitShape<typeof AgentWaitSchema> {
   if (waitsFor.kind === "callback") return { agentId: waitsFor.agentId ?? "" };
-  const { agentId, lastBeatAt } = waitsFor;
-  const beaten = { agentId, ...timeField("lastBeatTime", lastBeatAt) };
+  const { agentId, lastHeartbeatAt } = waitsFor;
+  const sent = { agentId, ...timeField("lastBeatTime", lastHeartbeatAt) };
   if (waitsFor.kind === "agent-to-stop")
-    return { ...beaten, stopCause: STOP_CAUSES[waitsFor.cause], stopHeard: waitsFor.heard };
+    return { ...sent, stopCause: STOP_CAUSES[waitsFor.cause], stopHeard: waitsFor.heard };
   const { attemptBy, progress, suspectAt } = waitsFor;
   return {
-    ...beaten,
+    ...sent,
     attemptEndTime: timestampFromMs(attemptBy),
     ...(progress ? { progress: progressMessage(progress.text) } : {}),
     ...timeField("progressTime", progress?.since ?? null),

@@ -35,7 +35,7 @@ const CORDONS_MAX = 100;
 
 /**
  * Of a lane that is new, or polled for the first time, the servers tell each other with their next
- * beats, so for so long nobody knows whether it has agents.
+ * heartbeats, so for so long nobody knows whether it has agents.
  */
 const UNSERVED_AFTER_MS = 3_000;
 

@@ -79,7 +79,7 @@ export async function loadViews(
   });
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
   const loaded = await withEndedChildren(tx, options.plans, seen);
-  return { views: await withBeats(tx, options.usual, loaded), failed };
+  return { views: await withHeartbeats(tx, options.usual, loaded), failed };
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
@@ -131,8 +131,8 @@ function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
   }));
 }
 
-/** A beat may have come between the supervisor's look and the lock of the run. */
-async function withBeats(
+/** A heartbeat may have come between the supervisor's look and the lock of the run. */
+async function withHeartbeats(
   tx: Tx,
   usual: UsualDurations,
   loaded: readonly Loaded[],
@@ -148,15 +148,15 @@ async function withBeats(
     ),
   );
   if (sessions.length === 0) return loaded;
-  const beats = await tx.lastBeats([...new Set(sessions)]);
+  const heartbeats = await tx.lastHeartbeats([...new Set(sessions)]);
   return loaded.map((one) => ({
     ...one,
     events: one.events.map((judged) => {
       if (judged.event.kind !== "lease-moment") return judged;
       const session = sessionOf(one.view, judged.event.step);
-      const lastBeatAt = session === null ? null : (beats.get(session) ?? null);
+      const lastHeartbeatAt = session === null ? null : (heartbeats.get(session) ?? null);
       const known = usual.of(one.head.definitionId, judged.event.step);
-      return { ...judged, event: { ...judged.event, lastBeatAt, usual: known } };
+      return { ...judged, event: { ...judged.event, lastHeartbeatAt, usual: known } };
     }),
   }));
 }

@@ -1,5 +1,5 @@
 // Who waits for a run to change: WatchRun and WaitRun. Woken at once by a change in this process,
-// and by the beat, which asks for all watched runs in one statement a second.
+// and by the poll tick, which asks for all watched runs in one statement a second.
 import type { RunRef, WatchedRun } from "../store/store.ts";
 
 export interface Watch {
@@ -7,7 +7,7 @@ export interface Watch {
   /** Runs that somebody waits for. */
   watched(): readonly RunRef[];
   changed(run: WatchedRun): void;
-  /** The beat's answer about watched runs: those left out have ended. */
+  /** The answer of the poll query about watched runs: those left out have ended. */
   pulsed(asked: readonly RunRef[], open: readonly WatchedRun[]): void;
 }
 

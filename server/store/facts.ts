@@ -18,7 +18,7 @@ export interface TaskFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** The run's. */
   readonly input: Payload | null;
-  /** Details of the last beat before this attempt. */
+  /** Details of the last heartbeat before this attempt. */
   readonly lastDetails: Payload | null;
   /** Of a map, whose own task is its gate. */
   readonly items: Items | null;

@@ -61,7 +61,7 @@ export interface AgentRecord {
   /** The last call of any kind, up to 20 s late. */
   readonly seenAt: Moment;
   /** null: it has not held a task yet. */
-  readonly lastBeatAt: Moment | null;
+  readonly lastHeartbeatAt: Moment | null;
   /** It has fallen silent, and does not count as polling until it calls; null: it has not. */
   readonly silentSince: Moment | null;
   readonly succeededAt: Moment | null;

@@ -21,12 +21,18 @@ import type { StoredMessage } from "../core/message.ts";
 import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
-import type { BeatAnswer, BeatReport, Beats, SessionBeat, SessionLease } from "./beats.ts";
 import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
 import type { Consistency, ConsistencyTx } from "./consistency.ts";
 import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
+import type {
+  HeartbeatAnswer,
+  HeartbeatReport,
+  HeartbeatStore,
+  SessionHeartbeat,
+  SessionLease,
+} from "./heartbeats.ts";
 import type { Failures, KeptFor } from "./kept-for.ts";
 import type { Mark } from "./marks.ts";
 import type { Namespaces } from "./namespaces.ts";
@@ -48,20 +54,20 @@ import type { TriggeredBy, Triggers } from "./triggers.ts";
 import type { Written } from "./written.ts";
 
 export type {
-  BeatAnswer,
-  BeatReport,
   DueKind,
   DueLook,
   DueRow,
   DueSchedule,
   Grant,
   Granted,
+  HeartbeatAnswer as BeatAnswer,
+  HeartbeatReport as BeatReport,
   LockedReady,
   ReadyRow,
   RunHead,
   RunId,
   RunRef,
-  SessionBeat,
+  SessionHeartbeat as SessionBeat,
   SessionLease,
   TaskFacts,
 };
@@ -173,8 +179,8 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
   /** Steps of locked runs; the pages that they are in are locked, too. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
-  /** Last beats of sessions, as they are now: a heartbeat that comes waits for this transaction. */
-  lastBeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
+  /** Last heartbeats of sessions, as they are now: a heartbeat that comes waits for this transaction. */
+  lastHeartbeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
   /** Tasks that ended: those of a step and fence, of every kind. */
   loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;
   /** What expressions see: the run's own facts, and those of the named steps that are final. */
@@ -284,7 +290,7 @@ export interface WatchedRun {
 export interface Store extends EngineStore, OperatorStore {}
 
 /** What the engine needs. PostgreSQL and memory keep it. */
-export interface EngineStore extends Beats, Consistency {
+export interface EngineStore extends HeartbeatStore, Consistency {
   readonly reads: Reads;
   readonly partitions: Partitions;
   readonly outbox: Outbox;

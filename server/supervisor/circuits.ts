@@ -1,4 +1,4 @@
-// With each beat: what may be handed out is learned anew, what this server has counted is written,
+// With each poll tick: what may be handed out is learned anew, what this server has counted is written,
 // and the circuits of lanes that this process owns are moved as the rules say (core/circuit.ts).
 //
 // A lane is owned by the owner of a partition that its number names. Nothing rests on that: a
@@ -27,9 +27,9 @@ import type { Owned } from "./ownership.ts";
 export interface CircuitWatch {
   /** Of lanes: how far back a bad end makes one watched, in milliseconds. */
   readonly windowMs: number;
-  /** What follows from a beat. */
+  /** What follows from a poll tick. */
   heard(sign: CircuitSign): Promise<void>;
-  /** The same, without waiting for a beat. */
+  /** The same, without waiting for a poll tick. */
   runOnce(): Promise<void>;
 }
 

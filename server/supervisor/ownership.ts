@@ -253,7 +253,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       if (running) return;
       running = true;
       const noWay = await tick();
-      // Who watches nothing hears of lanes by its beat, a second later.
+      // Who watches nothing learns of lanes by its poll tick, a second later.
       running = noWay === null;
       if (noWay !== null && !watchesNothing) throw noWay;
       plan();

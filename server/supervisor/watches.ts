@@ -371,8 +371,8 @@ export function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
   const { step, fence } = row;
   switch (row.kind) {
     case "lease":
-      // The last beat is read again once the lease is locked (scheduler/advance.ts).
-      return { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince };
+      // The last heartbeat is read again once the lease is locked (scheduler/advance.ts).
+      return { kind: "lease-moment", step, fence, lastHeartbeatAt: null, watchingSince };
     case "ready":
       return {
         ...{ kind: "ready-moment", step, fence, polled: row.polled },

@@ -43,7 +43,7 @@ async function beat(
   const about = { namespaceId, session, agentId: "agent-1", agentVersion: "1" };
   const {
     answers: [answers],
-  } = await store.beat([{ ...about, reports }]);
+  } = await store.heartbeat([{ ...about, reports }]);
   if (!answers) throw new Error("a beat without an answer");
   return answers;
 }
@@ -61,7 +61,7 @@ async function forgotten(
   listsAllTo: number,
 ): Promise<readonly SessionLease[]> {
   const reports = listed.map((task) => reportOf(task));
-  return (await store.beat([{ ...beatOf(run, session), reports, listsAllTo }])).forgotten;
+  return (await store.heartbeat([{ ...beatOf(run, session), reports, listsAllTo }])).forgotten;
 }
 
 function forgottenOf({ ready, secret }: Granted): SessionLease {
@@ -189,7 +189,7 @@ export function describeBeats(opened: Opened): void {
     const idle = { namespaceId, agentId: "agent-2", agentVersion: "1", session: newSession() };
     const busy = { ...idle, agentId: "agent-1", session: SESSION };
     const wrong = reportOf(a, { fence: 9 });
-    const { answers } = await store.beat([
+    const { answers } = await store.heartbeat([
       { ...idle, reports: [] },
       { ...busy, reports: [reportOf(b), wrong, reportOf(a)] },
     ]);
@@ -207,7 +207,7 @@ export function describeBeats(opened: Opened): void {
     const lastBeat = () =>
       store.transact({ name: "look" }, async (tx) => ({
         now: tx.now,
-        beats: await tx.lastBeats([session, silent]),
+        beats: await tx.lastHeartbeats([session, silent]),
       }));
     const first = await lastBeat();
     expect([...first.beats.keys()]).toEqual([session]);
@@ -228,13 +228,15 @@ export function describeBeats(opened: Opened): void {
     const task = await claimOne(store, run, { session, pollSeq: 3 });
     await beat(store, run, [reportOf(task)], session);
     const lastBeat = () =>
-      store.transact({ name: "look" }, async (tx) => (await tx.lastBeats([session])).get(session));
+      store.transact({ name: "look" }, async (tx) =>
+        (await tx.lastHeartbeats([session])).get(session),
+      );
     const before = [await lastBeat(), await leaseOf(store, run, 0)];
     await elapse(10);
     const said = reportOf(task, { progress: "elsewhere" });
     const own = { ...beatOf(run, session), reports: [reportOf(task)], listsAllTo: 3 };
     const foreign = { ...beatOf(other, session), reports: [said, said], listsAllTo: 3 };
-    const alone = await store.beat([foreign]);
+    const alone = await store.heartbeat([foreign]);
     expect(alone.answers).toEqual([[{ kind: "lease-lost" }, { kind: "lease-lost" }]]);
     expect([alone.forgotten, [...alone.foreign]]).toEqual([[], [foreign]]);
     expect([await lastBeat(), await leaseOf(store, run, 0)]).toEqual(before);
@@ -242,7 +244,7 @@ export function describeBeats(opened: Opened): void {
       [own, foreign],
       [foreign, own],
     ]) {
-      const heard = await store.beat(beats);
+      const heard = await store.heartbeat(beats);
       expect(heard.answers[beats.indexOf(own)]).toEqual([{ kind: "carry-on", leaseMs: 7_000 }]);
       expect([heard.forgotten, [...heard.foreign]]).toEqual([[], [foreign]]);
     }
@@ -250,7 +252,7 @@ export function describeBeats(opened: Opened): void {
   });
 
   test("nobody's beats are nobody's answers", async () => {
-    const { answers, forgotten: left, foreign } = await opened().store.beat([]);
+    const { answers, forgotten: left, foreign } = await opened().store.heartbeat([]);
     expect([answers, left, [...foreign]]).toEqual([[], [], []]);
   });
 
@@ -297,6 +299,6 @@ export function describeBeats(opened: Opened): void {
     const older = { ...beatOf(run, session), reports: [reportOf(a)], listsAllTo: 5 };
     const newer = { ...beatOf(run, session), reports: [reportOf(a), reportOf(b)], listsAllTo: 6 };
     for (const beats of [[older, newer], [newer, older], [older]])
-      expect((await store.beat(beats)).forgotten).toEqual([]);
+      expect((await store.heartbeat(beats)).forgotten).toEqual([]);
   });
 }

@@ -87,7 +87,9 @@ export function describeChildren(opened: Opened): void {
     const parent = await beginAs(store, []);
     const child = await childOf(store, parent);
     const message = { kind: "pause" } as const;
-    await passAs(store, parent, { effects: [{ kind: "child-messaged", step: 0, fence: 1, message }] });
+    await passAs(store, parent, {
+      effects: [{ kind: "child-messaged", step: 0, fence: 1, message }],
+    });
     const told = await store.transact({ name: "look" }, async (tx) => {
       await tx.lockRuns([child.ref], true);
       return (await tx.loadMessages([child.ref.runId])).get(child.ref.runId);

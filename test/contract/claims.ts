@@ -243,7 +243,7 @@ export function describeClaims(opened: Opened): void {
     const said = { progress: "page 3", details: json('{"page":3}') };
     // The second beat says nothing new, and leaves what is stored.
     for (const word of [said, { progress: null, details: null }])
-      await store.beat([
+      await store.heartbeat([
         {
           ...{ namespaceId: run.namespaceId, session: SESSION, agentId: "x", agentVersion: "1" },
           reports: [{ runId: ready.runId, step: 0, fence: 1, secret, ...word }],

@@ -38,7 +38,7 @@ async function beatOf(store: EngineStore, run: Scheduled, { ready, secret, sessi
   const { runId, step, fence } = ready;
   const report = { runId, step, fence, secret, progress: null, details: null };
   const agent = { namespaceId: run.namespaceId, session, agentId: "x", agentVersion: "1" };
-  await store.beat([{ ...agent, reports: [report] }]);
+  await store.heartbeat([{ ...agent, reports: [report] }]);
 }
 
 function waiting(no: number, on: WaitingFor, wakeAt: Moment): Step {

@@ -232,7 +232,7 @@ function describeTaskFacts(opened: Opened): void {
     const step = blankStep(0, { forward: readyFor() });
     const run = await beginAs(store, [step]);
     const first = await claimOne(store, run);
-    await store.beat([
+    await store.heartbeat([
       {
         ...{ namespaceId: run.namespaceId, session: SESSION, agentId: "x", agentVersion: "1" },
         reports: [

@@ -385,7 +385,7 @@ export function report(granted: Granted, outcome: Outcome, digest = hex(32)): Ru
 /** The agent has been silent for ever: the lease is lost. */
 export function silence(granted: Granted): RunEvent {
   const { step, fence } = granted.ready;
-  return { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince: 0 };
+  return { kind: "lease-moment", step, fence, lastHeartbeatAt: null, watchingSince: 0 };
 }
 
 export const cancel = (undo: boolean): RunEvent => ({ kind: "cancel", undo, note: "enough" });

@@ -247,7 +247,7 @@ export async function beatAll(life: Life, session: string): Promise<void> {
   const { ref, namespaceId } = life.scheduled;
   const {
     answers: [answers],
-  } = await life.store.beat([
+  } = await life.store.heartbeat([
     {
       ...{ namespaceId, session, agentId: "x", agentVersion: "1" },
       reports: held.map(({ step, lease: { fence, secret } }) => ({

@@ -320,7 +320,7 @@ function momentOf(step: Step | undefined, polled: boolean): RunEvent | null {
       return { kind: "ready-moment", step: no, fence: moving.fence, polled };
     case "LEASED": {
       const { fence } = moving;
-      return { kind: "lease-moment", step: no, fence, lastBeatAt: null, watchingSince: 0 };
+      return { kind: "lease-moment", step: no, fence, lastHeartbeatAt: null, watchingSince: 0 };
     }
   }
 }

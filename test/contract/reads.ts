@@ -201,10 +201,10 @@ export function describeReads(opened: Opened): void {
     const { step, fence } = ready;
     const report = { runId, step, fence, secret, progress: "page 7", details: null };
     const about = { session: SESSION, agentId: "agent-1", agentVersion: "1" };
-    await store.beat([{ ...about, namespaceId: run.namespaceId, reports: [report] }]);
+    await store.heartbeat([{ ...about, namespaceId: run.namespaceId, reports: [report] }]);
     const beaten = await store.reads.runSigns(runId);
     expect(beaten.leases.get(0)).toMatchObject({ progress: "page 7" });
-    expect(beaten.leases.get(0)?.lastBeatAt).toBeGreaterThanOrEqual(silent.now);
+    expect(beaten.leases.get(0)?.lastHeartbeatAt).toBeGreaterThanOrEqual(silent.now);
   });
 
   test("there are no signs of a run that is not there, and the time all the same", async () => {

@@ -100,7 +100,7 @@ export function describeSilentAgents<S extends EngineStore>(
     const { store } = opened();
     const run = await polledRun();
     const [{ session, agentId, agentVersion, namespaceId }, other] = run.agents;
-    await store.beat([{ session, agentId, agentVersion, namespaceId, reports: [] }]);
+    await store.heartbeat([{ session, agentId, agentVersion, namespaceId, reports: [] }]);
     await store.markSilent([await lost(run.agents[0], 60_000), await lost(other)]);
     expect(await said(run)).toEqual(polledBy(1));
   });

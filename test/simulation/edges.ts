@@ -24,7 +24,7 @@ export interface Edges {
   readonly strange: readonly string[];
   pass(record: PassRecord, plan: Plan): void;
   /** A ready row became a lease, or an agent heard that it should stop. */
-  step(side: "forward" | "undo", on: "claim" | "beat"): void;
+  step(side: "forward" | "undo", on: "claim" | "heartbeat"): void;
 }
 
 export const EVERY_EDGE: readonly EdgeName[] = [
@@ -107,7 +107,7 @@ export function createEdges(): Edges {
       )
         strange.push(`the effects alone do not make the run ${record.head.runId}`);
     },
-    step(side: "forward" | "undo", on: "claim" | "beat") {
+    step(side: "forward" | "undo", on: "claim" | "heartbeat") {
       take(side, { from: on === "claim" ? "READY" : "LEASED", on, to: "LEASED" });
     },
   } satisfies Edges);

@@ -107,9 +107,9 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
       afterFreeze(wire, () => call("intervention", () => store.recordIntervention(...of))),
     taskFacts: (tasks) => read("taskFacts", () => taskFacts(wire, tasks)),
     facts: (wanted) => read("facts", () => store.facts(wanted)),
-    beat: (beats) =>
-      call("beat", async () => {
-        const { answers, forgotten, foreign } = await store.beat(beats);
+    heartbeat: (beats) =>
+      call("heartbeat", async () => {
+        const { answers, forgotten, foreign } = await store.heartbeat(beats);
         wire.witness.beaten(beats, answers);
         const told = answers.map((of) =>
           of.map((answer) =>

@@ -147,7 +147,7 @@ export function createStoreWitness(
           const task = taskOf.get(secret);
           if (answers[place]?.[index]?.kind !== "cancel" || !task || heard.has(secret)) continue;
           heard.add(secret);
-          edges.step(sideOf(task), "beat");
+          edges.step(sideOf(task), "heartbeat");
         }
     },
     took(process: string, node: string, taken: readonly TakenPartition[]) {

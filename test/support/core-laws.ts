@@ -89,7 +89,7 @@ export function assertView(plan: Plan, view: View): void {
 export function edgeOfStep(
   side: "forward" | "undo",
   from: Step["forward"]["kind"] | Step["undo"]["kind"],
-  on: Effect["kind"] | "claim" | "beat",
+  on: Effect["kind"] | "claim" | "heartbeat",
   to: Step["forward"]["kind"] | Step["undo"]["kind"],
 ): EdgeTaken {
   const name = edge(side, from, on, to);

@@ -48,7 +48,7 @@ export interface State {
   /** Messages told so far. */
   messages: number;
   ended: EndedAttempt[];
-  readonly lastBeats: Map<string, Moment>;
+  readonly lastHeartbeats: Map<string, Moment>;
   readonly accepted: Map<string, string>;
   readonly effects: Effect[];
   readonly effectsAt: Moment[];
@@ -199,7 +199,7 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
 
 /** `moved`: with each beat comes progress. */
 export function beat(state: State, session: string, moved: boolean): void {
-  state.lastBeats.set(session, state.now);
+  state.lastHeartbeats.set(session, state.now);
   for (const step of state.view.steps.values()) {
     const moving = movingSide(step);
     if (moving?.state.kind !== "LEASED" || moving.state.session !== session) continue;
@@ -208,7 +208,7 @@ export function beat(state: State, session: string, moved: boolean): void {
     if (lease.cancel.kind !== "asked") continue;
     const by = state.now + lease.cancelMs;
     const cancel = { kind: "heard", cause: lease.cancel.cause, by } as const;
-    replaceLease(state, step, moving.side, { ...lease, cancel, wakeAt: by }, "beat");
+    replaceLease(state, step, moving.side, { ...lease, cancel, wakeAt: by }, "heartbeat");
   }
 }
 
@@ -217,7 +217,7 @@ function replaceLease(
   step: Step,
   side: "forward" | "undo",
   lease: Lease,
-  on: "claim" | "beat" | null,
+  on: "claim" | "heartbeat" | null,
 ): void {
   const after: Step = { ...step, [side]: lease };
   if (on !== null) state.edgesTaken.push(edgeOfStep(side, step[side].kind, on, "LEASED"));
@@ -234,7 +234,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
         kind: "lease-moment",
         step: step.no,
         fence: moving.fence,
-        lastBeatAt: state.lastBeats.get(moving.session) ?? null,
+        lastHeartbeatAt: state.lastHeartbeats.get(moving.session) ?? null,
         watchingSince: facts.watchingSince ?? 0,
         usual: facts.usual ?? null,
       };
@@ -268,7 +268,7 @@ export function nextMoment(state: State): { at: Moment; step: number | null } | 
     // stop is waited for until its grace is over.
     if (moving.state.kind === "LEASED" && moving.state.cancel.kind !== "heard") {
       const { session, grantedAt, heartbeatMs } = moving.state;
-      const heardAt = Math.max(grantedAt, state.lastBeats.get(session) ?? 0);
+      const heardAt = Math.max(grantedAt, state.lastHeartbeats.get(session) ?? 0);
       moments.push({ at: heardAt + heartbeatMs, step: step.no });
     }
   }

@@ -285,7 +285,7 @@ function begunState(definition: Definition, judge: Judge, begins: Begins): State
     now: START,
     view: begun.view,
     messages: 0,
-    ...{ ended: [], lastBeats: new Map(), accepted: new Map() },
+    ...{ ended: [], lastHeartbeats: new Map(), accepted: new Map() },
     effects: [...begun.effects],
     effectsAt: begun.effects.map(() => START),
     ...{ edgesTaken: [], handedOut: [], passes: [] },
@@ -342,7 +342,7 @@ export function createWorld(
       return held;
     },
     beat: (session = "s1", progress = false) => beat(state, session, progress),
-    beatUnnamed: (session = "s1") => void state.lastBeats.set(session, state.now),
+    beatUnnamed: (session = "s1") => void state.lastHeartbeats.set(session, state.now),
     pass,
     reportOf,
     report: (held: Held, outcome: ReportedOutcome, options: ReportOptions = {}) =>

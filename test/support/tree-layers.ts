@@ -262,7 +262,12 @@ export const layers: readonly Layer[] = [
   },
   {
     of: [
-      ...["server/control-plane.ts", "server/beat.ts", "server/inbox.ts", "server/measures.ts"],
+      ...[
+        "server/control-plane.ts",
+        "server/poll-tick.ts",
+        "server/inbox.ts",
+        "server/measures.ts",
+      ],
       ...["server/background.ts", "server/standing.ts"],
     ],
     may: [

@@ -41,7 +41,7 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
     },
     lanes: { of: async () => [{ lane: LANE, weight: 1 }], mayGrow: () => false },
     roster: createRoster(clock),
-    heartbeats: { beat: async () => [], idle: async () => undefined },
+    heartbeats: { submit: async () => [], idle: async () => undefined },
     lostPolls: { giveBack: async () => undefined },
     onError: () => undefined,
   });
@@ -95,7 +95,7 @@ it("a call whose results have no room is refused before any of them is submitted
       idle: async () => undefined,
     },
     lanes: { of: async () => [], mayGrow: () => false },
-    heartbeats: { beat: async () => [], idle: async () => undefined },
+    heartbeats: { submit: async () => [], idle: async () => undefined },
     lostPolls: { giveBack: async () => undefined },
     onError: () => undefined,
   });

@@ -1,14 +1,14 @@
 /** How heartbeats are gathered when many agents beat together, each with many tasks. */
 import { expect, it } from "vitest";
 import { createHeartbeats } from "../../server/dispatch/heartbeats.ts";
-import type { BeatsHeard, SessionBeat } from "../../server/store/beats.ts";
+import type { HeartbeatsStored, SessionHeartbeat } from "../../server/store/heartbeats.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 const REPORTS = 1_000;
 /** Between two gatherings that are not full. */
 const SPACING_MS = 250;
 
-function beatOf(no: number, reports: number): SessionBeat {
+function beatOf(no: number, reports: number): SessionHeartbeat {
   return {
     ...{ namespaceId: 1, session: String(no).padStart(32, "0"), agentId: "a", agentVersion: "1" },
     reports: Array.from({ length: reports }, (_, step) => ({
@@ -19,15 +19,15 @@ function beatOf(no: number, reports: number): SessionBeat {
 
 /** A store that answers a gathering when the test says so. */
 function world() {
-  const out: { readonly beats: readonly SessionBeat[]; readonly answer: () => void }[] = [];
+  const out: { readonly beats: readonly SessionHeartbeat[]; readonly answer: () => void }[] = [];
   const clock = createServerClock();
   const heartbeats = createHeartbeats({
     clock,
     isRetryable: () => false,
     onForgotten: () => undefined,
     store: {
-      beat: (beats) =>
-        new Promise<BeatsHeard>((resolve) => {
+      heartbeat: (beats) =>
+        new Promise<HeartbeatsStored>((resolve) => {
           const answers = beats.map(({ reports }) =>
             reports.map(() => ({ kind: "carry-on", leaseMs: 1 }) as const),
           );
@@ -49,12 +49,12 @@ function world() {
   return { heartbeats, out, next };
 }
 
-const reportsOf = (beats: readonly SessionBeat[]) =>
+const reportsOf = (beats: readonly SessionHeartbeat[]) =>
   beats.reduce((sum, { reports }) => sum + reports.length, 0);
 
 it("a gathering has no more reports than one statement can store in its time", async () => {
   const { heartbeats, next } = world();
-  const all = Array.from({ length: 50 }, (_, no) => heartbeats.beat(beatOf(no, REPORTS)));
+  const all = Array.from({ length: 50 }, (_, no) => heartbeats.submit(beatOf(no, REPORTS)));
   const sizes: number[] = [];
   while (sizes.reduce((a, b) => a + b, 0) < all.length * REPORTS) {
     const { beats, answer } = await next();
@@ -68,10 +68,10 @@ it("a gathering has no more reports than one statement can store in its time", a
 
 it("a second gathering leaves beside a large one, and never with a session of it", async () => {
   const { heartbeats, out, next } = world();
-  const first = heartbeats.beat(beatOf(1, 1));
+  const first = heartbeats.submit(beatOf(1, 1));
   const large = await next();
-  const again = heartbeats.beat(beatOf(1, 2));
-  const other = heartbeats.beat(beatOf(2, 1));
+  const again = heartbeats.submit(beatOf(1, 2));
+  const other = heartbeats.submit(beatOf(2, 1));
   const small = await next();
   expect(small.beats.map(({ session }) => Number(session))).toEqual([2]);
   small.answer();

@@ -1,7 +1,7 @@
 /** Lost polls: asked for many sessions at once, and no call fails because of them. */
 import { expect, it } from "vitest";
 import { createLostPolls } from "../../server/dispatch/lost-polls.ts";
-import type { LostPolls, SessionLease } from "../../server/store/beats.ts";
+import type { LostPolls, SessionLease } from "../../server/store/heartbeats.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 /** Between two questions. */

@@ -42,6 +42,6 @@ export function markSilent(tables: Tables, now: Moment, silent: readonly SilentS
 
 function isSilent(tables: Tables, { session }: AgentRow, said: SilentSession): boolean {
   if (said.kind === "gone") return tables.lease.where("session", session).length === 0;
-  const { lastBeatAt = 0 } = tables.agentSession.get(session) ?? {};
-  return lastBeatAt <= said.at - said.heartbeatMs;
+  const { lastHeartbeatAt = 0 } = tables.agentSession.get(session) ?? {};
+  return lastHeartbeatAt <= said.at - said.heartbeatMs;
 }

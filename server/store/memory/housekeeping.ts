@@ -14,7 +14,7 @@ export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: Ke
     tables.lease.where("session", session).length === 0;
   const sessions = tables.agentSession
     .all()
-    .filter((row) => row.lastBeatAt < now - sessionKeptMs && isFree(row));
+    .filter((row) => row.lastHeartbeatAt < now - sessionKeptMs && isFree(row));
   const agents = tables.agent
     .all()
     .filter((row) => row.seenAt < now - sessionKeptMs && isFree(row));

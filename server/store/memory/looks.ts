@@ -3,8 +3,8 @@ import type { Moment } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { isEnded } from "../../core/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
-import type { LostPolls, SessionLease } from "../beats.ts";
 import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
+import type { LostPolls, SessionLease } from "../heartbeats.ts";
 import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_REPORTED_MS } from "../pulse.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
@@ -166,8 +166,8 @@ export function silentLeases(
   return tables.lease.where("partition", partition).flatMap((row): readonly DueRow[] => {
     const { runId, step, fence, session, grantedAt, heartbeatMs, cancel } = row;
     if (cancel === "heard") return [];
-    const lastBeatAt = tables.agentSession.get(session)?.lastBeatAt ?? grantedAt;
-    const wakeAt = Math.max(grantedAt, lastBeatAt, since) + heartbeatMs;
+    const lastHeartbeatAt = tables.agentSession.get(session)?.lastHeartbeatAt ?? grantedAt;
+    const wakeAt = Math.max(grantedAt, lastHeartbeatAt, since) + heartbeatMs;
     return [{ ...UNTAKEN, runId, partition, step, fence, kind: "lease", wakeAt }];
   });
 }
@@ -236,9 +236,9 @@ export function runSigns(
   const leases = steps.flatMap((no) => {
     const row = tables.lease.get(stepKey(runId, no));
     if (!row) return [];
-    const lastBeatAt = tables.agentSession.get(row.session)?.lastBeatAt ?? null;
+    const lastHeartbeatAt = tables.agentSession.get(row.session)?.lastHeartbeatAt ?? null;
     const progress = pageStepOf(tables, runId, no)?.progress ?? null;
-    return [[no, { lastBeatAt, progress }] as const];
+    return [[no, { lastHeartbeatAt, progress }] as const];
   });
   const polls = steps.flatMap((no) => {
     const row = tables.ready.get(stepKey(runId, no));

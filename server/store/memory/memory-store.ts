@@ -15,12 +15,12 @@ import type { Reads } from "../reads.ts";
 import type { EngineStore, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markPolled, markSilent } from "./agents.ts";
-import { beatSessions } from "./beats.ts";
 import { createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
 import { differingRuns } from "./consistency.ts";
 import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
+import { storeHeartbeats } from "./heartbeats.ts";
 import { forgetOld } from "./housekeeping.ts";
 import { dueRows, type LaneFacts, outsideOf, pulse, runSigns, undelivered } from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
@@ -138,11 +138,11 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     releaseEscalation: (claim) => run(() => claimEscalation(tables, now(), claim, true)),
     taskFacts: (tasks) => run(() => tasks.flatMap((task) => taskFacts(tables, task))),
     facts: (wanted) => run(() => factsOf(tables, wanted)),
-    beat: (beats) =>
+    heartbeat: (heartbeats) =>
       run((transaction) => {
         let number = 0;
         const nextNumber = () => number++;
-        return beatSessions({ tables, now: now(), transaction, nextNumber, world }, beats);
+        return storeHeartbeats({ tables, now: now(), transaction, nextNumber, world }, heartbeats);
       }),
     undelivered: (lost) => run(() => undelivered(tables, lost)),
     markPolled: (node, lanes) => run(() => markPolled(tables, now(), node, lanes)),

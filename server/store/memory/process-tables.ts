@@ -9,7 +9,7 @@ export interface AgentSessionRow {
   readonly namespaceId: number;
   readonly agentId: string;
   readonly agentVersion: string;
-  readonly lastBeatAt: Moment;
+  readonly lastHeartbeatAt: Moment;
 }
 
 export interface AgentRow

@@ -170,7 +170,7 @@ function lock({ tables, locked }: Open, { runId, partition }: RunRef): RunHead |
 
 type Loading =
   | "loadSteps"
-  | "lastBeats"
+  | "lastHeartbeats"
   | "loadAttempts"
   | "loadFacts"
   | "loadSignals"
@@ -186,12 +186,12 @@ function loadingOf(open: Open): Pick<Tx, Loading> {
       open.enter("steps");
       return new Map(wanted.map((one) => [one.runId, wantedSteps(open, one)]));
     },
-    lastBeats: async (sessions) => {
+    lastHeartbeats: async (sessions) => {
       open.enter("steps");
       return new Map(
         sessions.flatMap((session) => {
           const row = tables.agentSession.get(session);
-          return row ? [[session, row.lastBeatAt] as const] : [];
+          return row ? [[session, row.lastHeartbeatAt] as const] : [];
         }),
       );
     },

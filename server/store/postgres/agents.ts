@@ -68,7 +68,7 @@ interface AgentRow {
   first_seen_at: Moment;
   seen_at: Moment;
   succeeded_at: Moment | null;
-  last_beat_at: Moment | null;
+  last_heartbeat_at: Moment | null;
   silent_since: Moment | null;
   held: number;
 }
@@ -90,7 +90,7 @@ export async function listAgents(
     server: row.server,
     firstSeenAt: row.first_seen_at,
     seenAt: row.seen_at,
-    lastBeatAt: row.last_beat_at,
+    lastHeartbeatAt: row.last_heartbeat_at,
     silentSince: row.silent_since,
     succeededAt: row.succeeded_at,
     held: row.held,

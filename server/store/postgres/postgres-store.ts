@@ -1,5 +1,5 @@
 // The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
-// are composed in lists.ts. Three pools: batches and beats, reads, and what operators look at.
+// are composed in lists.ts. Three pools: batches and heartbeats, reads, and what operators look at.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -13,7 +13,6 @@ import { namespaceIsGone } from "../namespaces.ts";
 import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markSilent } from "./agents.ts";
-import { beat, hearTasks } from "./beats.ts";
 import { createCircuits } from "./circuits.ts";
 import { rules } from "./codes.ts";
 import { columns } from "./columns.ts";
@@ -24,6 +23,7 @@ import { createDurations } from "./durations.ts";
 import { createEmptyLanes } from "./empty-lanes.ts";
 import { loadFacts, stepsRead, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
+import { hearTasks, heartbeat } from "./heartbeats.ts";
 import { createForgetOld } from "./housekeeping.ts";
 import { createInboxRows } from "./inbox.ts";
 import { createIncarnations } from "./incarnations.ts";
@@ -151,8 +151,8 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),
     taskFacts: (tasks) => taskFacts(query, tasks, cache),
     facts: (wanted) => loadFacts(query, wanted, stepsRead(query, cache)),
-    beat: (beats) =>
-      beat(
+    heartbeat: (heartbeats) =>
+      heartbeat(
         query,
         async (reports) => {
           const { answers, committed } = await transact({ fate: "unasked" }, async (begun) => {
@@ -164,7 +164,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
           committed();
           return answers;
         },
-        beats,
+        heartbeats,
       ),
     async undelivered(lost) {
       const polls = lost.flatMap(({ session, polls: of }) => of.map((poll) => ({ session, poll })));

@@ -1,4 +1,4 @@
-// What the beat asks. Numbers of transactions are text on the way: 64 bits.
+// What the poll tick asks. Numbers of transactions are text on the way: 64 bits.
 import type { Moment } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
 import { rangesOf } from "../marks.ts";
@@ -60,7 +60,7 @@ export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> 
   };
 }
 
-/** For a look between two beats. */
+/** For a look between two poll ticks. */
 export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitSign> {
   const { circuits } = await pulse(query, { lanes: [], runs: [], marks: [], circuitsMs });
   if (!circuits) throw new Error("a look at circuits came back without its row");

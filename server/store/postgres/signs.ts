@@ -14,7 +14,7 @@ interface SignRow {
   /** null: the row that is there for the time alone. */
   step_no: number | null;
   is_lease: boolean | null;
-  last_beat_at: Moment | null;
+  last_heartbeat_at: Moment | null;
   /** Of a lease. */
   page: string | null;
   polled_at: Moment | null;
@@ -60,9 +60,9 @@ export async function runSigns(
   const queues = new Map<number, string>();
   for (const row of rows) {
     if (row.step_no === null) continue;
-    const { last_beat_at: lastBeatAt } = row;
+    const { last_heartbeat_at: lastHeartbeatAt } = row;
     const progress = stepIn(row.page, row.step_no)?.progress ?? null;
-    if (row.is_lease) leases.set(row.step_no, { lastBeatAt, progress });
+    if (row.is_lease) leases.set(row.step_no, { lastHeartbeatAt, progress });
     else polls.set(row.step_no, row.polled_at);
     if (row.silent) silent.add(row.step_no);
     if (row.queue !== null) queues.set(row.step_no, row.queue);

@@ -55,12 +55,13 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     lockRuns: pages.lockRuns,
     endedRuns: pages.lockEnded,
     loadSteps: pages.loadSteps,
-    lastBeats: async (sessions) => {
-      const rows = await query<{ session: string; last_beat_at: number | null }>("last_beats", [
-        sessions,
-      ]);
+    lastHeartbeats: async (sessions) => {
+      const rows = await query<{ session: string; last_heartbeat_at: number | null }>(
+        "last_heartbeats",
+        [sessions],
+      );
       return new Map(
-        rows.flatMap(({ session, last_beat_at: at }) => (at === null ? [] : [[session, at]])),
+        rows.flatMap(({ session, last_heartbeat_at: at }) => (at === null ? [] : [[session, at]])),
       );
     },
     loadAttempts: (keys) => loadAttempts(query, pages, keys),

@@ -38,7 +38,7 @@ export function describeAgents(opened: Opened<Store>): void {
     const [listed] = await agents(namespaceId);
     expect(listed).toMatchObject({
       ...{ session: one.session, agentId: "hotel", agentVersion: "1.2", labels: { zone: "b" } },
-      ...{ poll, server: "here:1", lastBeatAt: null, succeededAt: null, held: 0 },
+      ...{ poll, server: "here:1", lastHeartbeatAt: null, succeededAt: null, held: 0 },
     });
     expect(listed?.seenAt).toBe(listed?.firstSeenAt);
   });
@@ -101,10 +101,10 @@ export function describeAgents(opened: Opened<Store>): void {
     const { runId } = run.ref;
     const report = { runId, step, fence, secret: granted.secret, details: null };
     const beat = { namespaceId, session, agentId: "hotel", agentVersion: "1.2" };
-    await store.beat([{ ...beat, reports: [{ ...report, progress: "counter 7" }] }]);
+    await store.heartbeat([{ ...beat, reports: [{ ...report, progress: "counter 7" }] }]);
     const [listed] = await agents(namespaceId);
     expect(listed).toMatchObject({ held: 1 });
-    expect(listed?.lastBeatAt).toBeGreaterThanOrEqual(granted.grantedAt);
+    expect(listed?.lastHeartbeatAt).toBeGreaterThanOrEqual(granted.grantedAt);
     expect(await store.operators.held(session)).toMatchObject([
       {
         ...{ runId, workflow: "holiday", definitionId, step, kind: "perform", fence, attempt: 1 },

@@ -268,11 +268,11 @@ describe("the circuit of a queue's task", () => {
     await there.circuits.runOnce();
     expect([...(await look(near)), ...(await look(far))]).toEqual([]);
     const waiting = far.take(task);
-    await there.beat.runOnce();
+    await there.pollTick.runOnce();
     await here.scheduler.sayCircuit(of, "", { ...said, forced: "closed" });
     expect(await look(near)).toHaveLength(1);
     await there.circuits.runOnce();
-    await there.beat.runOnce();
+    await there.pollTick.runOnce();
     expect(await waiting).toMatchObject({ runId: run.runId });
   });
 
@@ -356,10 +356,10 @@ describe("a cordon", () => {
     expect(await agent.report(held, success)).toBe("accepted");
     expect(await look(agent)).toEqual([]);
     const waiting = agent.take(task);
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await there.scheduler.uncordonAgent(cordon);
     await here.circuits.runOnce();
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     expect(await waiting).toMatchObject({ runId: run.runId });
   });
 

@@ -96,7 +96,7 @@ describe("a limit", () => {
       .map(async (plane) => {
         const agent = newAgent(plane);
         for (let idle = 0; idle < IDLE_MAX; idle++) {
-          await plane.beat.runOnce();
+          await plane.pollTick.runOnce();
           const [task] = await agent.poll(name, { maxTasks: 1, waitMs: 50 });
           if (!task) continue;
           idle = 0;

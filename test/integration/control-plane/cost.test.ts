@@ -365,7 +365,7 @@ describe("a process in which nothing happens", () => {
     );
     const beat = async () => {
       asked = [];
-      await plane.beat.runOnce();
+      await plane.pollTick.runOnce();
       return { asked, lanes: lanesAsked };
     };
     await expect.poll(beat).toEqual({ asked: ["pulse"], lanes: polls.length });

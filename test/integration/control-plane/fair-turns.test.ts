@@ -115,7 +115,7 @@ describe("a namespace with a hundred thousand ready tasks", () => {
       newAgent(large).poll(laneTask(no % LANES), { maxTasks: 100, waitMs: 100_000 }),
     );
     const served = newAgent(small).take("single", { waitMs: 100_000 });
-    await plane.beat.runOnce();
+    await plane.pollTick.runOnce();
     claims.length = 0;
     // The single task becomes ready last.
     await copyRun(runId, lanes);
@@ -124,7 +124,7 @@ describe("a namespace with a hundred thousand ready tasks", () => {
       { ...elsewhere, namespace: small.namespace },
       { workflow: "single", steps: [{ id: "s", needs: [], task: "single" }] },
     );
-    await plane.beat.runOnce();
+    await plane.pollTick.runOnce();
     expect((await served).runId).toBe(single.runId);
     expect(claims[0]).toContain(single.runId);
     expect(claims[0]?.length).toBeLessThanOrEqual(2_000);

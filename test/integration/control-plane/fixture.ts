@@ -334,12 +334,18 @@ export async function lose(plane: TestPlane, hand: Hand, task: HandedTask): Prom
   const { runId, step, fence } = tokenOf(task);
   await moveGrant(hand, runId, { step, to: Date.now() - 86_400_000 });
   await hand.query(
-    `update drover.agent_session set last_beat_at = now() - interval '1 day'
+    `update drover.agent_session set last_heartbeat_at = now() - interval '1 day'
      where session in (select session from drover.lease where run_id = $1 and step_no = $2)`,
     [runId, step],
   );
   const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
-  const moment = { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince: 0 } as const;
+  const moment = {
+    kind: "lease-moment",
+    step,
+    fence,
+    lastHeartbeatAt: null,
+    watchingSince: 0,
+  } as const;
   await plane.advance.submit(ref, moment);
 }
 

@@ -35,7 +35,13 @@ async function lookLate(plane: TestPlane, task: HandedTask): Promise<void> {
   const { runId, step, fence } = tokenOf(task);
   await moveGrant(hand, runId, { step, to: Date.now() - 3_600_000 });
   const partition = Number.parseInt(runId.slice(-2), 16);
-  const event = { kind: "lease-moment", step, fence, lastBeatAt: null, watchingSince: 0 } as const;
+  const event = {
+    kind: "lease-moment",
+    step,
+    fence,
+    lastHeartbeatAt: null,
+    watchingSince: 0,
+  } as const;
   await plane.advance.submit({ runId, partition }, event);
 }
 

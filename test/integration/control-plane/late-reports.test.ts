@@ -167,7 +167,7 @@ describe("fences", () => {
     const agents = [newAgent(here), newAgent(there), newAgent(here), newAgent(there)];
     const take = async (at: number, lostPolls: readonly number[] = []) => {
       polls += 1;
-      await here.beat.runOnce();
+      await here.pollTick.runOnce();
       const [task] = await (agents[at]?.poll(name, { pollSeq: polls, lostPolls }) ?? []);
       if (!task) throw new Error("the step should be ready");
       seen.push([task.fence, task.attempt]);

@@ -105,7 +105,7 @@ describe("a claim and a pass over the same run", () => {
     expect(
       await Promise.all([agent.report(mine, success), newAgent(other).report(theirs, success)]),
     ).toEqual(["accepted", "accepted"]);
-    await Promise.all([plane.beat.runOnce(), other.beat.runOnce()]);
+    await Promise.all([plane.pollTick.runOnce(), other.pollTick.runOnce()]);
     const next = await Promise.all(waiting);
     expect(next.map(({ runId }) => runId).sort()).toEqual(runs.map(({ runId }) => runId).sort());
   });
@@ -243,7 +243,7 @@ describe("a heartbeat", () => {
     const gate = gates.stopNext("advance");
     const ended = agent.report(task, success);
     await gate.reached;
-    const answer = await other.store.beat([
+    const answer = await other.store.heartbeat([
       {
         ...{ namespaceId: 1, session: agent.session, agentId: "a", agentVersion: "1" },
         reports: [{ runId, step, fence, secret, progress: "half", details: null }],
@@ -267,12 +267,12 @@ describe("a heartbeat", () => {
       kind: "lease-moment",
       step,
       fence,
-      lastBeatAt: null,
+      lastHeartbeatAt: null,
       watchingSince: 0,
     } as const;
     const ended = plane.advance.submit(run, event);
     await gate.reached;
-    const beaten = other.store.beat([
+    const beaten = other.store.heartbeat([
       {
         ...{ namespaceId: 1, session: agent.session, agentId: "a", agentVersion: "1" },
         reports: [{ runId, step, fence, secret, progress: null, details: null }],

@@ -222,8 +222,8 @@ describe("a poll that ends while its claim is under way", () => {
     const name = newTask();
     const runs = 60;
     // No server tells the other what is ready: each finds it by its beat.
-    here.beat.start();
-    there.beat.start();
+    here.pollTick.start();
+    there.pollTick.start();
     for (let run = 0; run < runs; run++) await schedule(there, chain(name, 1));
     const delivered: string[] = [];
     const polls = Array.from({ length: 90 }, async (_, at) => {

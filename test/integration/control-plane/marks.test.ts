@@ -61,7 +61,7 @@ it("finds the row of a transaction that began before others and commits after th
   const late = await schedule(plane, chain(name, 1));
   const latePlace = await placeOf(late);
   expect(await agent.take(name)).toMatchObject({ runId: late.runId });
-  await plane.beat.runOnce();
+  await plane.pollTick.runOnce();
   gate.open();
   const run = await early;
   expect(await placeOf(run)).toBeLessThan(latePlace);
@@ -75,7 +75,7 @@ it("finds the row that another claim had locked when the mark was moved, and gav
     .poll(name, { waitMs: 0 })
     .catch(() => "its claim has failed");
   await gate.reached;
-  await plane.beat.runOnce();
+  await plane.pollTick.runOnce();
   await hand.endIdleTransaction();
   gate.open();
   await polled;
@@ -87,7 +87,7 @@ it("finds the row that another claim had locked when the mark was moved, and gav
 });
 
 it("begins behind what was claimed, and sees each row that comes", async () => {
-  await plane.beat.runOnce();
+  await plane.pollTick.runOnce();
   const [lane] = await hand.query<{ id: number }>("select id from drover.lane where task = $1", [
     name,
   ]);
@@ -97,6 +97,6 @@ it("begins behind what was claimed, and sees each row that comes", async () => {
   for (const priority of [5, 9, 1, 5]) {
     const run = await schedule(plane, chain(name, 1), { priority });
     expect(await agent.take(name)).toMatchObject({ runId: run.runId });
-    await plane.beat.runOnce();
+    await plane.pollTick.runOnce();
   }
 });

@@ -130,7 +130,7 @@ describe("a beat", () => {
     try {
       const polled = newAgent(plane).poll(newTask(), { waitMs: 500 });
       await expect.poll(() => plane.parked()).toBe(1);
-      await plane.beat.runOnce();
+      await plane.pollTick.runOnce();
       expect(pulses).toBe(1);
       await polled;
     } finally {

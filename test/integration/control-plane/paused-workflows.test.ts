@@ -87,7 +87,7 @@ describe("a pause of a workflow", () => {
     expect(await look(newAgent(here))).toEqual([]);
     expect(await stateOf(here, run)).toBe("RUNNING");
     const waiting = newAgent(here).take(task);
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await resume(here);
     expect(await waiting).toMatchObject({ runId: run.runId, stepId: "s1" });
   });

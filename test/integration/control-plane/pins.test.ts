@@ -131,7 +131,7 @@ describe("a pin", () => {
     const agent = ofVersion(here, "2");
     const first = await take(agent);
     const waiting = take(ofVersion(here, "2"));
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await agent.report(first, success);
     expect(await waiting).toMatchObject({ runId: first.runId, stepId: "s1" });
   });
@@ -139,7 +139,7 @@ describe("a pin", () => {
   it("is known within a second to polls that wait on another server, of one task or of any", async () => {
     for (const any of [false, true]) {
       const waiting = take(ofVersion(there, "2"), any);
-      await there.beat.runOnce();
+      await there.pollTick.runOnce();
       await begun();
       await pin(here, "2");
       const run = await schedule(here, steps(1));
@@ -181,7 +181,7 @@ describe("a pin that is taken back", () => {
     const { runId } = await begun();
     await pin(here, "2");
     const waiting = take(newAgent(here));
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await unpin(here);
     expect((await waiting).runId).toBe(runId);
   });
@@ -191,7 +191,7 @@ describe("a pin that is taken back", () => {
     await pin(here, "2");
     const waiting = take(newAgent(there));
     await unpin(here);
-    await there.beat.runOnce();
+    await there.pollTick.runOnce();
     expect((await waiting).runId).toBe(runId);
   });
 

@@ -114,7 +114,7 @@ describe("a place that becomes free", () => {
     const [task] = await look(agent);
     if (!task) throw new Error("one task was due");
     const waiting = wait(newAgent(here));
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await agent.report(task, success);
     expect(await waiting).toMatchObject([{ runId }]);
     expect(await leased()).toBe(1);
@@ -128,7 +128,7 @@ describe("a place that becomes free", () => {
     const [task] = await look(agent, 1, "one");
     if (!task) throw new Error("one task was due");
     const waiting = wait(newAgent(here), "two");
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await agent.report(task, success);
     expect(await waiting).toMatchObject([{ runId }]);
   });
@@ -140,9 +140,9 @@ describe("a place that becomes free", () => {
     const [task] = await look(agent);
     if (!task) throw new Error("one task was due");
     const waiting = wait(newAgent(there));
-    await there.beat.runOnce();
+    await there.pollTick.runOnce();
     await agent.report(task, success);
-    await there.beat.runOnce();
+    await there.pollTick.runOnce();
     expect(await waiting).toMatchObject([{ runId }]);
   });
 });
@@ -203,7 +203,7 @@ describe("limits that are set", () => {
     await limit({ leasesMax: 1 });
     expect(await agent.beat(held)).toEqual(["carry-on", "carry-on", "carry-on"]);
     const waiting = wait(newAgent(here));
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await limit({ leasesMax: 4 });
     expect(await waiting).toHaveLength(1);
     await limit({});

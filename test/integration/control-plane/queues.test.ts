@@ -85,10 +85,10 @@ describe("a pause of a queue", () => {
     const agent = newAgent(here);
     const first = await take(agent);
     const waiting = take(newAgent(here));
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await pause(there);
     expect(await agent.report(first, success)).toBe("accepted");
-    await Promise.all([here.beat.runOnce(), there.beat.runOnce()]);
+    await Promise.all([here.pollTick.runOnce(), there.pollTick.runOnce()]);
     expect(await look(newAgent(here))).toEqual([]);
     expect(await stateOf(here, run)).toBe("RUNNING");
     await resume(here);
@@ -117,7 +117,7 @@ describe("resuming", () => {
     await pause(here);
     const run = await schedule(here, steps(1));
     const waiting = take(newAgent(here));
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await resume(here);
     expect((await waiting).runId).toBe(run.runId);
   });
@@ -127,7 +127,7 @@ describe("resuming", () => {
     const run = await schedule(here, steps(1));
     const waiting = take(newAgent(there));
     await resume(here);
-    await there.beat.runOnce();
+    await there.pollTick.runOnce();
     expect((await waiting).runId).toBe(run.runId);
   });
 });

@@ -40,10 +40,10 @@ describe("a notification that is lost", () => {
         served = true;
         return task;
       });
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     const run = await schedule(there, chain(name, 1));
     expect(served).toBe(false);
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     expect((await polled).runId).toBe(run.runId);
   });
 
@@ -61,7 +61,7 @@ describe("a notification that is lost", () => {
     const polled = newAgent(here).take(name);
     await hand.query("insert into drover.ready select * from hidden");
     await hand.query("commit");
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     expect((await polled).runId).toBe(run.runId);
   });
 
@@ -70,18 +70,18 @@ describe("a notification that is lost", () => {
     const run = await schedule(there, chain(name, 1));
     const changed = here.scheduler.runChange(run, 1, AbortSignal.timeout(10_000));
     await there.scheduler.command(run, { kind: "cancel", undo: false, note: "" });
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     await changed;
   });
 
   it("is made good by the beat that runs by itself, within its second", async () => {
     const name = newTask();
-    here.beat.start();
+    here.pollTick.start();
     const polled = newAgent(here).take(name);
     await schedule(there, chain(name, 1));
     const startedAt = performance.now();
     await polled;
-    await here.beat.stop();
+    await here.pollTick.stop();
     expect(performance.now() - startedAt).toBeLessThan(2_500);
   });
 });
@@ -105,7 +105,7 @@ describe("a task that was lost", () => {
     });
     expect(keptMs).toEqual([2_000]);
     const waiting = loser.take(name);
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     expect((await waiting).fence).toBe(2);
   });
 
@@ -150,7 +150,7 @@ describe("an agent that a batch had reserved", () => {
       );
     const served = poll([first]);
     const left = poll([first, second]);
-    await here.beat.runOnce();
+    await here.pollTick.runOnce();
     const gate = gates.stopNext("advance");
     const reported = agent.report(task, success);
     await gate.reached;

@@ -44,7 +44,7 @@ beforeAll(async () => {
     `update drover.run_page set partition = ${partition}, wake_at = now() where state like '%"LEASED"%'`,
   );
   await db.query(`update drover.lease set partition = ${partition}`);
-  await db.query("update drover.agent_session set last_beat_at = now()");
+  await db.query("update drover.agent_session set last_heartbeat_at = now()");
   // As autovacuum does sooner or later.
   await db.query("vacuum analyze");
   store = createPostgresStore({ connectionString: database.connectionString, log: quietLog });

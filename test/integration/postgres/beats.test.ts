@@ -59,7 +59,7 @@ afterAll(async () => {
 test("5,000 tasks of 500 agents that list all they hold are carried on at once, but the one left out", async () => {
   const [dropped] = rows;
   const sessions = [...Map.groupBy(rows, ({ session }) => session)];
-  const { answers, forgotten } = await store.beat(
+  const { answers, forgotten } = await store.heartbeat(
     sessions.map(([session, of]) => ({
       ...{ namespaceId: 1, session, agentId: "agent", agentVersion: "1", listsAllTo: TASKS },
       reports: of
@@ -78,7 +78,7 @@ test("5,000 tasks of 500 agents that list all they hold are carried on at once, 
 test("a beat that waited does not set back the last beat that another server has stored meanwhile", async () => {
   const [held, session] = ["aa".repeat(16), "bb".repeat(16)];
   const beatOf = (...sessions: string[]) =>
-    store.beat(
+    store.heartbeat(
       sessions.map((one) => ({
         ...{ namespaceId: 1, session: one, agentId: "agent", agentVersion: "1", reports: [] },
       })),
@@ -87,7 +87,7 @@ test("a beat that waited does not set back the last beat that another server has
   await hand.connect();
   onTestFinished(() => hand.end());
   const lastBeat = async (): Promise<number> => {
-    const text = `select extract(epoch from last_beat_at) as at from drover.agent_session
+    const text = `select extract(epoch from last_heartbeat_at) as at from drover.agent_session
       where session = decode($1, 'hex')`;
     return Number((await hand.query<{ at: string }>(text, [session])).rows[0]?.at);
   };
@@ -117,10 +117,10 @@ test("a last beat that lies ahead of the clock, which was set back, does not sta
   const hand = new pg.Client({ connectionString: database.connectionString });
   await hand.connect();
   onTestFinished(() => hand.end());
-  await store.beat([beat]);
-  await hand.query("update drover.agent_session set last_beat_at = now() + interval '1 hour'");
-  await store.beat([beat]);
+  await store.heartbeat([beat]);
+  await hand.query("update drover.agent_session set last_heartbeat_at = now() + interval '1 hour'");
+  await store.heartbeat([beat]);
   const ahead =
-    "select from drover.agent_session where session = $1 and last_beat_at > clock_timestamp()";
+    "select from drover.agent_session where session = $1 and last_heartbeat_at > clock_timestamp()";
   expect((await hand.query(ahead, [Buffer.from(session, "hex")])).rowCount).toBe(0);
 });

@@ -94,7 +94,7 @@ const ROWS = [
      heartbeat_ms, cancel)
    select run_id, 1, partition, 1 + n % 40, 1, sha256((n % 200)::text::bytea), sha256('x'), 1, now(), 30000, 'none'
    from made where kind = 1`,
-  `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_beat_at,
+  `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_heartbeat_at,
      heartbeat_ms)
    select sha256(n::text::bytea), 1, 'a', '1', now(), 30000 from generate_series(0, 199) as n`,
   `insert into drover.idempotency (namespace_id, key, run_id, digest, expires_at)

@@ -234,7 +234,9 @@ describe("items of a map", () => {
     );
     await insertTask(db, runId, leased);
     const signs = await reads().runSigns(runId);
-    expect([...signs.leases]).toEqual([[placeOf(MAP, 700), { lastBeatAt: null, progress: null }]]);
+    expect([...signs.leases]).toEqual([
+      [placeOf(MAP, 700), { lastHeartbeatAt: null, progress: null }],
+    ]);
     expect(signs.queues.get(placeOf(MAP, 700))).toBe("beds");
   });
 });

@@ -37,7 +37,7 @@ const EVERY_STEP = [
     "insert_ready",
   ],
   ...["lock_ready", "task_facts", "write_payloads", "insert_logged_attempts", "payloads"],
-  ...["last_beats", "beat_sessions", "heard_leases", "lock_pages_skip"],
+  ...["last_heartbeats", "store_heartbeats", "leases_of_heartbeats", "lock_pages_skip"],
 ];
 /** Tables with rows for steps and items of a map; an item has a page of its own. */
 const PLACED = [

@@ -406,7 +406,13 @@ describe("lease_view", () => {
         ...{ step: "hotel", item: null, no: 1, task_kind: "perform", fence: 4, attempt: 2 },
         ...{ queue: "beds", task: "book", agent_id: "anna", session: lease.session },
         ...{ granted_at: new Date(NOW), attempt_by: new Date(NOW + 60_000), progress: "50%" },
-        ...{ heartbeat_ms: 30_000, last_beat_at: null, cancel: "asked", partition: 7, ...NEXT },
+        ...{
+          heartbeat_ms: 30_000,
+          last_heartbeat_at: null,
+          cancel: "asked",
+          partition: 7,
+          ...NEXT,
+        },
       },
     ]);
   });

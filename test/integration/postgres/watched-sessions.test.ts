@@ -141,7 +141,7 @@ const LOOKS = [
 /** Sessions with their leases; those that are silent were heard a minute ago, others now. */
 async function fillSessions(): Promise<void> {
   await db.query(
-    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_beat_at,
+    `insert into drover.agent_session (session, namespace_id, agent_id, agent_version, last_heartbeat_at,
        heartbeat_ms)
      select sha256(n::text::bytea), 1, 'agent', '1',
        now() - case when n < $2 then interval '1 minute' else interval '0' end, 30000
@@ -177,7 +177,9 @@ it("a look reads the leases of silent sessions alone, and each session once", as
 it("a look reads no session that holds nothing, once it has been found idle", async () => {
   await fillSessions();
   await db.query("delete from drover.lease");
-  await db.query("update drover.agent_session set last_beat_at = now() - interval '2 minutes'");
+  await db.query(
+    "update drover.agent_session set last_heartbeat_at = now() - interval '2 minutes'",
+  );
   await release();
   await db.query("vacuum analyze drover.agent_session, drover.lease");
   for (const { name, values } of LOOKS)
@@ -203,7 +205,7 @@ it("heartbeats change no index", async () => {
   onTestFinished(() => beating.end());
   await beating.query("begin");
   for (let count = 0; count < 10; count++)
-    await beating.query(statement("beat_sessions").text, [[session], [1], ["agent"], ["1"]]);
+    await beating.query(statement("store_heartbeats").text, [[session], [1], ["agent"], ["1"]]);
   const { rows } = await beating.query(
     `select pg_stat_get_xact_tuples_updated(c.oid)::integer as all,
        pg_stat_get_xact_tuples_hot_updated(c.oid)::integer as hot
@@ -254,9 +256,9 @@ it("a session that holds nothing is forgotten, whether it has ever sent a heartb
   const [mute, heard] = ["af".repeat(16), "ba".repeat(16)];
   const beat = { namespaceId: 1, session: heard, agentId: "agent", agentVersion: "1", reports: [] };
   for (const session of [mute, heard]) await grant(session, [2_000]);
-  await store.beat([beat]);
-  const backdate = "update drover.agent_session set last_beat_at = now() - interval '1 hour'";
-  await db.query(`${backdate} where last_beat_at is not null`);
+  await store.heartbeat([beat]);
+  const backdate = "update drover.agent_session set last_heartbeat_at = now() - interval '1 hour'";
+  await db.query(`${backdate} where last_heartbeat_at is not null`);
   await release();
   await forget({ sessionKeptMs: 60_000 });
   expect([await rowOf(mute), await rowOf(heard)]).toMatchObject([{ idle: false }, { idle: false }]);

@@ -6,7 +6,10 @@ import { AgentService, type CompleteAnswer } from "@drover/proto/drover/v1/agent
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { BeatRequest, CompleteRequest } from "../../../server/dispatch/dispatcher.ts";
+import type {
+  CompleteRequest,
+  SessionHeartbeatRequest,
+} from "../../../server/dispatch/dispatcher.ts";
 import { DroverError } from "../../../server/errors.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { type GrpcClient, grpcClient, readStatus } from "./rpc-clients.ts";
@@ -215,7 +218,7 @@ describe("Complete", () => {
 
 describe("Heartbeat", () => {
   test("each report has its own answer", async () => {
-    const seen: BeatRequest[] = [];
+    const seen: SessionHeartbeatRequest[] = [];
     world.dispatcher.heartbeat = async (request) => {
       seen.push(request);
       return [
@@ -267,7 +270,7 @@ describe("Heartbeat", () => {
   });
 
   test("without reports it still says that the agent lives, and names lost polls", async () => {
-    const seen: BeatRequest[] = [];
+    const seen: SessionHeartbeatRequest[] = [];
     world.dispatcher.heartbeat = async (request) => {
       seen.push(request);
       return [];

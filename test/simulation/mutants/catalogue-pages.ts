@@ -40,7 +40,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "heartbeat writes back an old page",
-    file: "store/memory/beats.ts",
+    file: "store/memory/heartbeats.ts",
     find: "const row = tables.page.get(pageKey(runId, pageNoOf(place)));",
     replace: `const all = ((globalThis as any).pagesHeard ??= new WeakMap());
   if (!all.has(tables)) all.set(tables, new Map());

@@ -112,7 +112,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "list of all taken for polls to come",
-    file: "store/memory/beats.ts",
+    file: "store/memory/heartbeats.ts",
     find: "const isForgotten = pollSeq <= upTo && !listed.has(secret);",
     replace: "const isForgotten = upTo > 0 && pollSeq > 0 && !listed.has(secret);",
     why: "a task that is on its way to its agent is taken from it by a beat",

@@ -46,7 +46,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "notification the only wake-up",
-    file: "beat.ts",
+    file: "poll-tick.ts",
     find: "if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);",
     replace: "",
     why: "a ready task and a waiting agent miss each other when a notification is lost",
@@ -105,8 +105,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "heartbeat lost at take-over",
     file: "scheduler/load.ts",
-    find: "const lastBeatAt = session === null ? null : (beats.get(session) ?? null);",
-    replace: "const lastBeatAt = beats.size < 0 ? 0 : null;",
+    find: "const lastHeartbeatAt = session === null ? null : (beats.get(session) ?? null);",
+    replace: "const lastHeartbeatAt = beats.size < 0 ? 0 : null;",
     why: "an agent that beats is declared lost, since its supervisor does not know its beats",
   },
   {

@@ -192,7 +192,7 @@ test("43: a clean stop finishes what is in flight before it ends", () =>
     const one = agent("one");
     const [first, second] = [await one.take({ at: here }), await one.take({ at: here })];
     faults.scriptStore({ name: "advance", at: here, backMs: 500 });
-    faults.scriptStore({ name: "beat", at: here, backMs: 500 });
+    faults.scriptStore({ name: "heartbeat", at: here, backMs: 500 });
     const report = one.report(first, success(), { at: here });
     const beat = one.beat([second], { at: here });
     await pass(100);

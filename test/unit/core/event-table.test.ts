@@ -283,7 +283,7 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
       kind: "lease-moment",
       step: 0,
       fence: 1,
-      lastBeatAt: null,
+      lastHeartbeatAt: null,
       watchingSince: 0,
     },
   "ready-moment": (played) =>

@@ -272,15 +272,15 @@ test("a task with an agent tells its last beat, and how far it came since when",
   world.advance(2_000);
   const signs = {
     ...NO_SIGNS,
-    leases: new Map([[0, { lastBeatAt: START + 5_000, progress: "p7" }]]),
+    leases: new Map([[0, { lastHeartbeatAt: START + 5_000, progress: "p7" }]]),
   };
   expect(waitOf(world, "a", signs)).toMatchObject({
-    waitsFor: { lastBeatAt: START + 5_000, progress: { text: "p7", since: START + 5_000 } },
+    waitsFor: { lastHeartbeatAt: START + 5_000, progress: { text: "p7", since: START + 5_000 } },
     since: START,
     next: { what: "check-lease", at: START + 35_000 },
   });
   expect(waitOf(world, "a")).toMatchObject({
-    waitsFor: { lastBeatAt: null, progress: null },
+    waitsFor: { lastHeartbeatAt: null, progress: null },
     next: { what: "check-lease", at: START + 30_000 },
   });
 });

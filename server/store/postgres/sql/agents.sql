@@ -46,7 +46,7 @@ found as materialized (
   where a.silent_since is null
     and date_trunc('milliseconds', coalesce(a.called_at, a.first_seen_at)) <= s.since and case
     when s.heartbeat_ms is null then h.holds is null
-    else (b.last_beat_at > s.since - s.heartbeat_ms * interval '1 millisecond') is not true
+    else (b.last_heartbeat_at > s.since - s.heartbeat_ms * interval '1 millisecond') is not true
   end
   order by a.session
   for update of a
@@ -71,7 +71,7 @@ with page as (
 )
 select encode(a.session, 'hex') as session, a.agent_id, a.agent_version, a.labels, a.queues, a.tasks,
   a.server, a.first_seen_at, a.seen_at, a.succeeded_at, a.silent_since,
-  s.last_beat_at,
+  s.last_heartbeat_at,
   (select count(*) from (
     select from drover.lease as l where l.session = a.session limit $7::integer
   ) as counted)::integer as held

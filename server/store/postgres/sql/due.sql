@@ -154,17 +154,17 @@ cross join lateral (
   select x.*
   from drover.lease as x
   where x.session = s.session and x.heartbeat_ms <= coalesce(
-    extract(epoch from now() - s.last_beat_at) * 1000 + coalesce($4::integer, 2000000000), 2147483647
+    extract(epoch from now() - s.last_heartbeat_at) * 1000 + coalesce($4::integer, 2000000000), 2147483647
   )::bigint
   offset 0
 ) as l
 join unnest($1::smallint[], $2::float8[]) as m (partition, since) on m.partition = l.partition
 cross join lateral (
-  select greatest(l.granted_at, s.last_beat_at, to_timestamp(m.since / 1e3::float8))
+  select greatest(l.granted_at, s.last_heartbeat_at, to_timestamp(m.since / 1e3::float8))
     + l.heartbeat_ms * interval '1 millisecond' as silent_at
 ) as x
 where s.heartbeat_ms is not null
-  and coalesce(s.last_beat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
+  and coalesce(s.last_heartbeat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
     <= now() + coalesce($4::integer, 2000000000) * interval '1 millisecond'
   and l.cancel <> 'heard'
   and x.silent_at <= now() + coalesce($4::integer, 2000000000) * interval '1 millisecond'

@@ -15,7 +15,7 @@ with idle as materialized (
     select true as holds from drover.lease as l where l.session = o.session limit 1
   ) as h on true
   where o.heartbeat_ms is not null
-    and coalesce(o.last_beat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
+    and coalesce(o.last_heartbeat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
     and (o.idle_at is null or o.idle_at < now() - $3::bigint * interval '1 millisecond')
     and h.holds is null
   limit $1::integer
@@ -36,7 +36,7 @@ with old as materialized (
   select o.session
   from drover.agent_session as o
   where o.heartbeat_ms is null
-    and coalesce(o.last_beat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
+    and coalesce(o.last_heartbeat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
   limit $1::integer
   for update skip locked
 ),

@@ -46,21 +46,21 @@ from mine as m cross join late cross join lateral (
 -- Plan: agent_session_watched, lease_session, partition_lease by key.
 select x.partition, least(count(*), $3::integer)::integer as rows, min(x.silent_at) as oldest_at
 from (
-  select l.partition, greatest(l.granted_at, s.last_beat_at, w.taken_at, pg_postmaster_start_time())
+  select l.partition, greatest(l.granted_at, s.last_heartbeat_at, w.taken_at, pg_postmaster_start_time())
     + l.heartbeat_ms * interval '1 millisecond' as silent_at
   from drover.agent_session as s
   cross join lateral (
     select y.*
     from drover.lease as y
     where y.session = s.session and y.heartbeat_ms
-      <= coalesce(extract(epoch from now() - s.last_beat_at) * 1000 - $2::bigint, 2147483647)::bigint
+      <= coalesce(extract(epoch from now() - s.last_heartbeat_at) * 1000 - $2::bigint, 2147483647)::bigint
     offset 0
   ) as l
   left join lateral (
     select p.taken_at from drover.partition_lease as p where p.partition = l.partition limit 1
   ) as w on true
   where s.heartbeat_ms is not null and l.partition = any ($1::smallint[]) and l.cancel <> 'heard'
-    and coalesce(s.last_beat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
+    and coalesce(s.last_heartbeat_at, '-infinity') + s.heartbeat_ms * interval '1 millisecond'
       < now() - $2::bigint * interval '1 millisecond'
 ) as x
 where x.silent_at < now() - $2::bigint * interval '1 millisecond'

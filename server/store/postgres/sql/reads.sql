@@ -86,7 +86,7 @@ select * from (
 order by newest.n;
 
 -- name: run_signs
--- What agents let hear of themselves: the last beat of each lease and the page with its progress, the last poll of the
+-- What agents let hear of themselves: the last heartbeat of each lease and the page with its progress, the last poll of the
 -- lane of each ready row and whether those that polled it are silent since (a poll counts for $2
 -- milliseconds), what keeps that lane, how many ask for it if all of those are cordoned, the version of
 -- agents that it is for, and the queue of both; the region of the run, if no node watches its partition
@@ -106,7 +106,7 @@ with kept_out as (
     where o.namespace_id = a.namespace_id and ((o.kind, o.name) in ((0, a.agent_id), (1, a.agent_version)))
   ))
 )
-select now() as now, x.step_no, x.is_lease, x.last_beat_at, x.page, x.polled_at, lane.queue,
+select now() as now, x.step_no, x.is_lease, x.last_heartbeat_at, x.page, x.polled_at, lane.queue,
   h.paused, h.paused_at, h.pause_reason, o.state as circuit, o.since as open_since,
   o.until as open_until, o.saw, o.forced_at, o.forced_by, o.forced_why, k.agents as cordoned,
   v.agent_version, not x.is_lease and exists (
@@ -129,7 +129,7 @@ left join lateral (
   where r.id = $1::uuid and n.id is null
 ) as w on true
 left join (
-  select l.step_no, l.lane, true as is_lease, s.last_beat_at, (
+  select l.step_no, l.lane, true as is_lease, s.last_heartbeat_at, (
       select p.state from drover.run_page as p where p.run_id = l.run_id and p.no = drover.page_of(l.step_no)
     ) as page, null::timestamptz as polled_at
   from drover.lease as l

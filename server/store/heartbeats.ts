@@ -2,7 +2,7 @@
 import type { Payload } from "../core/payload.ts";
 import type { RunId, RunRef } from "./run-head.ts";
 
-export interface BeatReport {
+export interface HeartbeatReport {
   readonly runId: RunId;
   readonly step: number;
   readonly fence: number;
@@ -12,12 +12,12 @@ export interface BeatReport {
   readonly details: Payload | null;
 }
 
-export interface SessionBeat {
+export interface SessionHeartbeat {
   readonly namespaceId: number;
   readonly session: string;
   readonly agentId: string;
   readonly agentVersion: string;
-  readonly reports: readonly BeatReport[];
+  readonly reports: readonly HeartbeatReport[];
   /**
    * Every lease of the session that was granted to a poll up to this number and that its agent
    * still holds is in the reports; left out: that is not said.
@@ -38,16 +38,16 @@ export interface SessionLease extends RunRef {
   readonly secret: string;
 }
 
-export interface BeatsHeard {
-  /** By beat and report. */
-  readonly answers: readonly (readonly BeatAnswer[])[];
+export interface HeartbeatsStored {
+  /** By heartbeat and report. */
+  readonly answers: readonly (readonly HeartbeatAnswer[])[];
   /** Leases that their sessions say they do not hold. */
   readonly forgotten: readonly SessionLease[];
   /** Beats of sessions that belong to another namespace than they name; they store nothing. */
-  readonly foreign: ReadonlySet<SessionBeat>;
+  readonly foreign: ReadonlySet<SessionHeartbeat>;
 }
 
-export type BeatAnswer =
+export type HeartbeatAnswer =
   | { readonly kind: "carry-on"; readonly leaseMs: number }
   | { readonly kind: "cancel"; readonly withinMs: number }
   | { readonly kind: "lease-lost" }
@@ -55,9 +55,9 @@ export type BeatAnswer =
   | { readonly kind: "busy" };
 
 /** What the store does for agent sessions, outside of transactions. */
-export interface Beats {
-  /** Stores beats of sessions and their reports; answers in the order of the reports. Durable. */
-  beat(beats: readonly SessionBeat[]): Promise<BeatsHeard>;
+export interface HeartbeatStore {
+  /** Stores heartbeats of sessions and their reports; answers in the order of the reports. Durable. */
+  heartbeat(heartbeats: readonly SessionHeartbeat[]): Promise<HeartbeatsStored>;
   /** Leases that were granted to one of these polls of their session; of many sessions at once. */
   undelivered(lost: readonly LostPolls[]): Promise<readonly SessionLease[]>;
 }

@@ -1,4 +1,4 @@
-// The beat: once a second, never backed off. Whatever is parked in this process, one statement asks
+// The poll tick: once a second, never backed off. Whatever is parked in this process, one statement asks
 // for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
 // costs a second and never a task; and whether anything has changed of what may be handed out.
 // Every 20 s it says which lanes are polled here, and which agents call here; and at once, which of
@@ -18,7 +18,7 @@ import type { CircuitWatch } from "./supervisor/circuits.ts";
 const EVERY_MS = 1_000;
 const POLLED_EVERY_MS = 20_000;
 
-export interface BeatOptions {
+export interface PollTickOptions {
   readonly store: EngineStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -33,11 +33,11 @@ export interface BeatOptions {
   readonly watch: Watch;
   readonly roster: Roster;
   readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
-  /** A part of a beat has failed. */
+  /** A part of a poll tick has failed. */
   readonly onFailed?: (() => void) | undefined;
 }
 
-export function createBeat(options: BeatOptions): Loop {
+export function createPollTick(options: PollTickOptions): Loop {
   const { store, clock, log, waiters, marks, watch, roster, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
@@ -52,7 +52,7 @@ export function createBeat(options: BeatOptions): Loop {
 
   function failed(part: string, error: unknown): void {
     options.onFailed?.();
-    log.warn({ event: "beat.failed", part, err: String(error) });
+    log.warn({ event: "poll-tick.failed", part, err: String(error) });
   }
 
   async function runOnce(): Promise<void> {

@@ -1,10 +1,10 @@
 -- Heartbeats belong to the session.
 
--- name: beat_sessions
--- Written first, in key order. HOT: no index on what changes. The time of the last beat does not go back:
--- this statement may have waited for a row while a later beat of the session was stored by another server,
+-- name: store_heartbeats
+-- Written first, in key order. HOT: no index on what changes. The time of the last heartbeat does not go back:
+-- this statement may have waited for a row while a later heartbeat of the session was stored by another server,
 -- and its agent was told to carry on from there. A time that lies ahead of the clock does not stay: the
--- clock was set back. A session belongs to the namespace of its first beat: what names another one stores
+-- clock was set back. A session belongs to the namespace of its first heartbeat: what names another one stores
 -- nothing, and is the answer, with the right namespace.
 with asked as materialized (
   select decode(u.session, 'hex') as session, u.namespace_id, u.agent_id, u.agent_version
@@ -12,12 +12,12 @@ with asked as materialized (
     as u (session, namespace_id, agent_id, agent_version)
 ),
 stored as (
-  insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, last_beat_at)
+  insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, last_heartbeat_at)
   select a.session, a.namespace_id, a.agent_id, a.agent_version, now()
   from asked as a
   order by a.session
   on conflict (session) do update
-    set last_beat_at = least(greatest(s.last_beat_at, excluded.last_beat_at), clock_timestamp()),
+    set last_heartbeat_at = least(greatest(s.last_heartbeat_at, excluded.last_heartbeat_at), clock_timestamp()),
       agent_version = excluded.agent_version
     where s.namespace_id = excluded.namespace_id
   returning s.session
@@ -27,16 +27,16 @@ from asked as a
 left join drover.agent_session as s on s.session = a.session
 where a.session not in (select s.session from stored as s);
 
--- name: last_beats
+-- name: last_heartbeats
 -- For passes that may end leases of silent sessions: a heartbeat that comes now waits for them, and finds
 -- its leases gone. In the order of the sessions. Plan: agent_session by key.
-select encode(s.session, 'hex') as session, s.last_beat_at
+select encode(s.session, 'hex') as session, s.last_heartbeat_at
 from unnest($1::text[]) as u (session)
 join drover.agent_session as s on s.session = decode(u.session, 'hex')
 order by s.session
 for share of s;
 
--- name: heard_leases
+-- name: leases_of_heartbeats
 -- Of what heartbeats name ($1 to $5) the leases that are there. A session that lists all of what it was
 -- granted up to a poll ($6, $7) has forgotten what it leaves out: such a lease is answered without a place.
 -- Those of a session in one gathering are one list.

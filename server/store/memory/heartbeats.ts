@@ -1,19 +1,30 @@
-// Heartbeats: the session has beaten, and pages keep what was said of its tasks.
+// Heartbeats: the session has sent, and pages keep what was said of its tasks.
 import type { Moment } from "../../core/attempt.ts";
 import { hearHeartbeat } from "../../core/page/hand-out.ts";
 import { pageNoOf } from "../../core/page/page.ts";
-import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat, SessionLease } from "../beats.ts";
+import type {
+  HeartbeatAnswer,
+  HeartbeatReport,
+  HeartbeatsStored,
+  SessionHeartbeat,
+  SessionLease,
+} from "../heartbeats.ts";
 import { putPage, putPayloads, type Writing } from "./pages.ts";
 import { pageKey, type Tables } from "./tables.ts";
 
-export function beatSessions(writing: Writing, beats: readonly SessionBeat[]): BeatsHeard {
+export function storeHeartbeats(
+  writing: Writing,
+  heartbeats: readonly SessionHeartbeat[],
+): HeartbeatsStored {
   const { tables, now } = writing;
-  const foreign = new Set(beats.filter((beat) => !beatSession(tables, now, beat)));
-  const own = beats.filter((beat) => !foreign.has(beat));
+  const foreign = new Set(heartbeats.filter((heartbeat) => !storeSession(tables, now, heartbeat)));
+  const own = heartbeats.filter((heartbeat) => !foreign.has(heartbeat));
   return {
-    answers: beats.map((beat) =>
-      beat.reports.map((report) =>
-        foreign.has(beat) ? { kind: "lease-lost" } : beatTask(writing, beat.session, report),
+    answers: heartbeats.map((heartbeat) =>
+      heartbeat.reports.map((report) =>
+        foreign.has(heartbeat)
+          ? { kind: "lease-lost" }
+          : storeTask(writing, heartbeat.session, report),
       ),
     ),
     forgotten: forgottenLeases(tables, own),
@@ -22,18 +33,21 @@ export function beatSessions(writing: Writing, beats: readonly SessionBeat[]): B
 }
 
 /** False: the session belongs to another namespace, and nothing is stored. */
-function beatSession(tables: Tables, now: Moment, beat: SessionBeat): boolean {
-  const { session, namespaceId, agentId, agentVersion } = beat;
+function storeSession(tables: Tables, now: Moment, heartbeat: SessionHeartbeat): boolean {
+  const { session, namespaceId, agentId, agentVersion } = heartbeat;
   const stored = tables.agentSession.get(session);
   if (stored && stored.namespaceId !== namespaceId) return false;
-  tables.agentSession.put({ session, namespaceId, agentId, agentVersion, lastBeatAt: now });
+  tables.agentSession.put({ session, namespaceId, agentId, agentVersion, lastHeartbeatAt: now });
   return true;
 }
 
 /** What sessions have left out of lists that they call whole: those of a session are one. */
-function forgottenLeases(tables: Tables, beats: readonly SessionBeat[]): readonly SessionLease[] {
-  const listed = new Set(beats.flatMap(({ reports }) => reports.map(({ secret }) => secret)));
-  return [...Map.groupBy(beats, ({ session }) => session)].flatMap(([session, of]) => {
+function forgottenLeases(
+  tables: Tables,
+  heartbeats: readonly SessionHeartbeat[],
+): readonly SessionLease[] {
+  const listed = new Set(heartbeats.flatMap(({ reports }) => reports.map(({ secret }) => secret)));
+  return [...Map.groupBy(heartbeats, ({ session }) => session)].flatMap(([session, of]) => {
     const upTo = Math.max(...of.map(({ listsAllTo = 0 }) => listsAllTo));
     return tables.lease.where("session", session).flatMap((lease) => {
       const { runId, partition, step, fence, secret, pollSeq } = lease;
@@ -43,7 +57,7 @@ function forgottenLeases(tables: Tables, beats: readonly SessionBeat[]): readonl
   });
 }
 
-function beatTask(writing: Writing, session: string, report: BeatReport): BeatAnswer {
+function storeTask(writing: Writing, session: string, report: HeartbeatReport): HeartbeatAnswer {
   const { tables, now } = writing;
   const { runId, step: place } = report;
   const row = tables.page.get(pageKey(runId, pageNoOf(place)));

@@ -4,7 +4,12 @@
 import type { LeaseCancel } from "../../core/model.ts";
 import type { PayloadRow } from "../../core/page/apply-pass.ts";
 import { hearHeartbeat } from "../../core/page/hand-out.ts";
-import type { BeatAnswer, BeatReport, BeatsHeard, SessionBeat } from "../beats.ts";
+import type {
+  HeartbeatAnswer,
+  HeartbeatReport,
+  HeartbeatsStored,
+  SessionHeartbeat,
+} from "../heartbeats.ts";
 import type { RunId } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { Pages } from "./pages.ts";
@@ -26,14 +31,14 @@ interface ForgottenRow {
   readonly secret: string;
 }
 
-export async function beat(
+export async function heartbeat(
   query: Query,
   hear: HearTasks,
-  beats: readonly SessionBeat[],
-): Promise<BeatsHeard> {
-  const sessions = [...new Map(beats.map((one) => [one.session, one])).values()];
+  heartbeats: readonly SessionHeartbeat[],
+): Promise<HeartbeatsStored> {
+  const sessions = [...new Map(heartbeats.map((one) => [one.session, one])).values()];
   const others = await query<{ session: string; namespace_id: number | null }>(
-    "beat_sessions",
+    "store_heartbeats",
     columns(
       sessions,
       (one) => one.session,
@@ -45,9 +50,9 @@ export async function beat(
   const bound = new Map(sessions.map(({ session, namespaceId }) => [session, namespaceId]));
   for (const { session, namespace_id: namespaceId } of others) bound.set(session, namespaceId ?? 0);
   const foreign = new Set(
-    beats.filter(({ session, namespaceId }) => bound.get(session) !== namespaceId),
+    heartbeats.filter(({ session, namespaceId }) => bound.get(session) !== namespaceId),
   );
-  const own = beats.filter((one) => !foreign.has(one));
+  const own = heartbeats.filter((one) => !foreign.has(one));
   const reports = own.flatMap(({ session, reports: of }) => of.map((one) => ({ ...one, session })));
   const rows = await heldTasks(query, own, reports);
   const held = new Map(rows.flatMap((row) => (row.place === null ? [] : [[row.place, row]])));
@@ -58,8 +63,8 @@ export async function beat(
   const heard = telling.length === 0 ? new Map() : await hear(telling);
   let place = 0;
   return {
-    answers: beats.map((one) =>
-      one.reports.map((): BeatAnswer => {
+    answers: heartbeats.map((one) =>
+      one.reports.map((): HeartbeatAnswer => {
         if (foreign.has(one)) return { kind: "lease-lost" };
         const report = reports[place];
         place += 1;
@@ -78,27 +83,27 @@ export async function beat(
   };
 }
 
-export interface TaskHeard extends BeatReport {
+export interface TaskHeard extends HeartbeatReport {
   readonly session: string;
 }
 
 /** Writes what is said of tasks into their pages. */
 export type HearTasks = (
   reports: readonly TaskHeard[],
-) => Promise<ReadonlyMap<TaskHeard, BeatAnswer>>;
+) => Promise<ReadonlyMap<TaskHeard, HeartbeatAnswer>>;
 
 /** The work of its transaction. A page that somebody holds is `busy`: the report is repeated. */
 export async function hearTasks(
   { now, send }: Pick<Begun, "now" | "send">,
   pages: Pages,
   reports: readonly TaskHeard[],
-): Promise<ReadonlyMap<TaskHeard, BeatAnswer>> {
+): Promise<ReadonlyMap<TaskHeard, HeartbeatAnswer>> {
   await pages.lockPages(reports);
   const payloads: (PayloadRow & { readonly runId: RunId })[] = [];
-  const answers = new Map<TaskHeard, BeatAnswer>();
+  const answers = new Map<TaskHeard, HeartbeatAnswer>();
   for (const report of reports) {
     const { runId, step, session } = report;
-    let answer: BeatAnswer = { kind: "lease-lost" };
+    let answer: HeartbeatAnswer = { kind: "lease-lost" };
     const found = pages.change(runId, step, (was) => {
       const heard = hearHeartbeat(was, session, report, now);
       if (!heard) return was;
@@ -114,14 +119,14 @@ export async function hearTasks(
 
 async function heldTasks(
   query: Query,
-  beats: readonly SessionBeat[],
+  heartbeats: readonly SessionHeartbeat[],
   reports: readonly TaskHeard[],
 ): Promise<readonly (HeldRow | ForgottenRow)[]> {
   const whole = new Map<string, number>();
-  for (const { session, listsAllTo = 0 } of beats)
+  for (const { session, listsAllTo = 0 } of heartbeats)
     if (listsAllTo > (whole.get(session) ?? 0)) whole.set(session, listsAllTo);
   if (reports.length === 0 && whole.size === 0) return [];
-  return query<HeldRow | ForgottenRow>("heard_leases", [
+  return query<HeldRow | ForgottenRow>("leases_of_heartbeats", [
     ...columns(
       reports,
       (report) => report.runId,
