@@ -41,7 +41,7 @@ export function createPollTick(options: PollTickOptions): Loop {
   const { store, clock, log, waiters, marks, watch, roster, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
-  /** What stands before the pulse, or after it, holds up nothing else. */
+  /** A failure before or after the poll query stops none of the others. */
   async function alone(part: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -61,25 +61,25 @@ export function createPollTick(options: PollTickOptions): Loop {
       return refreshLanes(waiters, options.lanes, growing);
     });
     await alone("mark polled", () => mark(waiters.lanesAskedFor()));
-    await alone("pulse", look);
+    await alone("poll-query", poll);
     await alone("agents", async () => {
       await roster.sendGone((gone) => store.markSilent(gone));
       await roster.send((seen) => store.markAgents(options.address, seen));
     });
   }
 
-  async function look(): Promise<void> {
+  async function poll(): Promise<void> {
     const lanes = waiters.lanes();
     const runs = watch.watched();
     const known = marks.asked();
     const { windowMs: circuitsMs } = circuits;
-    const pulse = await store.pulse({ lanes, runs, marks: known, circuitsMs });
+    const answers = await store.pollQuery({ lanes, runs, marks: known, circuitsMs });
     // Its look left out what stands before marks that no longer count.
-    if (pulse.marks && !marks.seen(pulse.marks)) void options.claims.look(lanes);
-    if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);
-    watch.pulsed(runs, pulse.runs);
-    roster.silent(pulse.silent);
-    if (pulse.circuits) await circuits.heard(pulse.circuits);
+    if (answers.marks && !marks.seen(answers.marks)) void options.claims.look(lanes);
+    if (answers.lanes.length > 0) void options.claims.look(answers.lanes);
+    watch.polled(runs, answers.runs);
+    roster.silent(answers.silent);
+    if (answers.circuits) await circuits.heard(answers.circuits);
   }
 
   async function mark(lanes: readonly number[]): Promise<void> {

@@ -8,7 +8,7 @@ export interface Watch {
   watched(): readonly RunRef[];
   changed(run: WatchedRun): void;
   /** The answer of the poll query about watched runs: those left out have ended. */
-  pulsed(asked: readonly RunRef[], open: readonly WatchedRun[]): void;
+  polled(asked: readonly RunRef[], open: readonly WatchedRun[]): void;
 }
 
 interface Watcher {
@@ -51,7 +51,7 @@ export function createWatch(): Watch {
       }),
     changed: ({ runId, version }: WatchedRun) =>
       wake(runId, (watcher) => version > watcher.version),
-    pulsed(asked: readonly RunRef[], open: readonly WatchedRun[]) {
+    polled(asked: readonly RunRef[], open: readonly WatchedRun[]) {
       const versions = new Map(open.map(({ runId, version }) => [runId, version]));
       for (const { runId } of asked) {
         const version = versions.get(runId);

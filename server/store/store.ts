@@ -43,7 +43,7 @@ import type { Overdue } from "./overdue.ts";
 import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
 import type { Actor, PassRecord } from "./pass-record.ts";
 import type { Pins } from "./pins.ts";
-import type { Pulse, PulseQuestion } from "./pulse.ts";
+import type { PollQueryResult, PollQuery } from "./poll-query.ts";
 import type { LaneQuestion, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { Grant, Granted, LockedReady, ReadyRow } from "./ready-tasks.ts";
@@ -359,7 +359,7 @@ export interface EngineStore extends HeartbeatStore, Consistency {
    */
   forgetOld(rowsMax: number, kept?: Partial<KeptFor>, failures?: Failures): Promise<boolean>;
   /** One statement for everything that waits in this process. */
-  pulse(asked: PulseQuestion): Promise<Pulse>;
+  pollQuery(asked: PollQuery): Promise<PollQueryResult>;
   /**
    * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
    * where there are more; and leases whose sessions are silent. A page that was looked at too early

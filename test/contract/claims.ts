@@ -294,24 +294,24 @@ export function describeClaims(opened: Opened): void {
     expect(await store.taskFacts([undo])).toMatchObject([{ output: json('"B-17"') }]);
   });
 
-  test("a pulse names the lanes that have work and the watched runs that are open", async () => {
+  test("a poll query names the lanes that have work and the watched runs that are open", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
     const done = await schedule(store, workflow({ a: {} }));
     await pass(store, done, cancel(false));
     const [a = 0] = run.lanes;
     const lanes = [...run.lanes, ...done.lanes];
-    expect(await store.pulse({ lanes, runs: [run.ref, done.ref], marks: [] })).toEqual({
+    expect(await store.pollQuery({ lanes, runs: [run.ref, done.ref], marks: [] })).toEqual({
       lanes: [a],
       runs: [{ runId: run.ref.runId, version: 1 }],
       ...{ marks: null, circuits: null, silent: expect.any(Array) },
     });
     await pass(store, run, report(await claimOne(store, run), success));
-    const after = await store.pulse({ lanes: [a], runs: [run.ref], marks: [] });
+    const after = await store.pollQuery({ lanes: [a], runs: [run.ref], marks: [] });
     const none = { lanes: [], runs: [], marks: null, circuits: null, silent: expect.any(Array) };
     expect(after).toEqual({ ...none, runs: [{ runId: run.ref.runId, version: 2 }] });
-    expect(await store.pulse({ lanes: [], runs: [], marks: [] })).toEqual(none);
-    const { circuits } = await store.pulse({ lanes: [], runs: [], marks: [], circuitsMs: 60_000 });
+    expect(await store.pollQuery({ lanes: [], runs: [], marks: [] })).toEqual(none);
+    const { circuits } = await store.pollQuery({ lanes: [], runs: [], marks: [], circuitsMs: 60_000 });
     expect(circuits).toMatchObject({ now: expect.any(Number), mark: expect.any(String) });
   });
 
@@ -331,18 +331,18 @@ export function describeClaims(opened: Opened): void {
     const ids = [one, two, other].map(({ ref }) => ref.runId);
     expect(await look([])).toEqual(ids);
     const asked = [{ lane, priority: 5, from: 0n }];
-    const { marks } = await store.pulse({ lanes: [lane], runs: [], marks: asked });
+    const { marks } = await store.pollQuery({ lanes: [lane], runs: [], marks: asked });
     const first = marks?.marks[0]?.first ?? 0n;
     expect(marks).toMatchObject({ marks: [{ lane, priority: 5, first: expect.any(BigInt) }] });
     expect(marks?.oldest).toBeGreaterThan(0n);
     const behind = { lane, priority: 5, from: first + 1n };
     expect(await look([behind])).toEqual(ids.slice(1));
     expect(await look([{ ...behind, lane: lane + 1 }])).toEqual(ids);
-    const next = await store.pulse({ lanes: [lane], runs: [], marks: [behind] });
+    const next = await store.pollQuery({ lanes: [lane], runs: [], marks: [behind] });
     const second = next.marks?.marks[0]?.first ?? 0n;
     expect(await look([{ ...behind, from: second + 1n }])).toEqual(ids.slice(2));
     await claim(store, one);
-    const after = await store.pulse({ lanes: [lane], runs: [], marks: asked });
+    const after = await store.pollQuery({ lanes: [lane], runs: [], marks: asked });
     expect(after).toMatchObject({ lanes: [], marks: { marks: [{ first: null }] } });
   });
 

@@ -85,11 +85,11 @@ export function describeQueues(opened: Opened): void {
     });
   });
 
-  test("a pulse leaves out lanes that give nothing", async () => {
+  test("a poll query leaves out lanes that give nothing", async () => {
     const { store } = opened();
     const run = await inTwoQueues();
     await pause(run.namespaceId, "slow");
-    expect((await store.pulse({ lanes: run.lanes, runs: [], marks: [] })).lanes).toEqual([
+    expect((await store.pollQuery({ lanes: run.lanes, runs: [], marks: [] })).lanes).toEqual([
       run.lanes[1],
     ]);
   });

@@ -7,7 +7,7 @@ import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { rolledBack } from "../../server/store/postgres/failure.ts";
-import type { Pulse, PulseQuestion } from "../../server/store/pulse.ts";
+import type { PollQueryResult, PollQuery } from "../../server/store/poll-query.ts";
 import type { DueLook, EngineStore, TaskFacts } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
@@ -124,7 +124,7 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
     },
     undelivered: (...asked) => read("undelivered", () => store.undelivered(...asked)),
     forgetOld: (...asked) => call("forgetOld", () => store.forgetOld(...asked)),
-    pulse: (asked) => read("pulse", () => pulse(wire, asked)),
+    pollQuery: (asked) => read("pollQuery", () => pollQuery(wire, asked)),
     dueRows: (...asked) => call("dueRows", () => dueRows(wire, ...asked)),
     differingRuns: (...asked) => read("differingRuns", () => store.differingRuns(...asked)),
     overdue: (...asked) => read("overdue", () => store.overdue(...asked)),
@@ -155,11 +155,11 @@ async function dueRows(
  * What stands before a mark is gone for good: with it a server sees all that is ready without it.
  * A store that lost its tail gives numbers out again, and tells so with its answer.
  */
-async function pulse({ store, faults, onDefect }: StoreWire, asked: PulseQuestion): Promise<Pulse> {
+async function pollQuery({ store, faults, onDefect }: StoreWire, asked: PollQuery): Promise<PollQueryResult> {
   // Both at once: nothing comes between them.
   const [found, all] = await Promise.all([
-    store.pulse(asked),
-    store.pulse({ lanes: asked.lanes, runs: [], marks: [] }),
+    store.pollQuery(asked),
+    store.pollQuery({ lanes: asked.lanes, runs: [], marks: [] }),
   ]);
   const passed = all.lanes.filter((lane) => !found.lanes.includes(lane));
   if (passed.length > 0 && !faults.counts.has("store lost its tail"))

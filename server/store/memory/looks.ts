@@ -5,7 +5,7 @@ import { isEnded } from "../../core/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
 import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
 import type { LostPolls, SessionLease } from "../heartbeats.ts";
-import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_REPORTED_MS } from "../pulse.ts";
+import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
 import type { RunSigns } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow } from "../store.ts";
@@ -49,12 +49,12 @@ export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonl
   });
 }
 
-export function pulse(
+export function pollQuery(
   tables: Tables,
   now: Moment,
-  { lanes, runs, marks, circuitsMs = null }: PulseQuestion,
+  { lanes, runs, marks, circuitsMs = null }: PollQuery,
   world: { readonly pauseOf: PauseOf; readonly transactions: Transactions },
-): Pulse {
+): PollQueryResult {
   return {
     lanes: lanes.filter(
       (lane) =>

@@ -22,7 +22,7 @@ import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { storeHeartbeats } from "./heartbeats.ts";
 import { forgetOld } from "./housekeeping.ts";
-import { dueRows, type LaneFacts, outsideOf, pulse, runSigns, undelivered } from "./looks.ts";
+import { dueRows, type LaneFacts, outsideOf, pollQuery, runSigns, undelivered } from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -150,7 +150,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
     forgetOld: (rowsMax, kept) =>
       run(() => forgetOld(tables, now(), rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })),
-    pulse: (asked) => run(() => pulse(tables, now(), asked, { pauseOf, transactions })),
+    pollQuery: (asked) => run(() => pollQuery(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
       run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),
     outside: (of) => run(() => outsideOf(tables, now(), of)),

@@ -22,7 +22,7 @@ import { attemptIn } from "./attempts-at.ts";
 import { circuitSettings, circuitStates, cordonKinds, rules } from "./codes.ts";
 import { columns } from "./columns.ts";
 import { readPinned } from "./pins.ts";
-import { circuitSign } from "./pulse.ts";
+import { circuitSign } from "./poll-query.ts";
 import { stepFinder } from "./read-pages.ts";
 import type { Begun, Query } from "./transaction.ts";
 

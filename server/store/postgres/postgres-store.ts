@@ -38,7 +38,7 @@ import { createPartitions } from "./partitions.ts";
 import { claimEscalation } from "./people.ts";
 import { createPins } from "./pins.ts";
 import { createPool } from "./pool.ts";
-import { pulse } from "./pulse.ts";
+import { pollQuery } from "./poll-query.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
@@ -199,10 +199,10 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     forgetOld: createForgetOld(query, clock),
     differingRuns: (partitions, after, limit) =>
       differingRuns(query, cache, partitions, after, limit),
-    pulse(asked) {
+    pollQuery(asked) {
       // It comes once a second.
       void statistics.look();
-      return pulse(query, asked);
+      return pollQuery(query, asked);
     },
     dueRows: (partitions, limit, range = WHOLE_RANGE) =>
       dueRows(query, cache, partitions, { ...range, limit, polledMs: times.polledMs }),

@@ -29,7 +29,7 @@ let plane: TestPlane;
 let asked: string[];
 /** Each begins with a statement that was sent to a connection on which no answer was missing. */
 let exchanges: string[][];
-/** Lanes that the last pulse asked for. */
+/** Lanes that the last poll query asked for. */
 let lanesAsked: number;
 
 beforeAll(async () => {
@@ -75,7 +75,7 @@ function nameOf(what: unknown): string {
 }
 
 function isPulse(what: unknown): what is { readonly values: readonly [readonly number[]] } {
-  return nameOf(what) === "pulse";
+  return nameOf(what) === "poll_query";
 }
 
 /** Statements of one kind for each step, rounded up. */
@@ -368,7 +368,7 @@ describe("a process in which nothing happens", () => {
       await plane.pollTick.runOnce();
       return { asked, lanes: lanesAsked };
     };
-    await expect.poll(beat).toEqual({ asked: ["pulse"], lanes: polls.length });
+    await expect.poll(beat).toEqual({ asked: ["poll_query"], lanes: polls.length });
     stop.abort();
     await Promise.all(polls);
   });

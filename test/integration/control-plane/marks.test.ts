@@ -92,7 +92,7 @@ it("begins behind what was claimed, and sees each row that comes", async () => {
     name,
   ]);
   const marks = [{ lane: lane?.id ?? 0, priority: 5, from: 1n }];
-  const { marks: seen } = await plane.store.pulse({ lanes: [], runs: [], marks });
+  const { marks: seen } = await plane.store.pollQuery({ lanes: [], runs: [], marks });
   expect(seen?.marks).toEqual([{ lane: lane?.id, priority: 5, first: null }]);
   for (const priority of [5, 9, 1, 5]) {
     const run = await schedule(plane, chain(name, 1), { priority });

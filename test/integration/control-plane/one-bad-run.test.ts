@@ -118,20 +118,20 @@ describe("timers that always fail, twelve times as many as can rest", () => {
 
 describe("a beat", () => {
   it("asks for lost wake-ups though what stands before the question fails", async () => {
-    let pulses = 0;
+    let polls = 0;
     const plane = await openQuietPlane(database.connectionString, (store) => ({
       ...store,
       markPolled: () => Promise.reject(new Error("it cannot be written")),
-      pulse(asked) {
-        pulses++;
-        return store.pulse(asked);
+      pollQuery(asked) {
+        polls++;
+        return store.pollQuery(asked);
       },
     }));
     try {
       const polled = newAgent(plane).poll(newTask(), { waitMs: 500 });
       await expect.poll(() => plane.parked()).toBe(1);
       await plane.pollTick.runOnce();
-      expect(pulses).toBe(1);
+      expect(polls).toBe(1);
       await polled;
     } finally {
       await plane.close();

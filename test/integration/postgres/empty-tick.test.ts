@@ -48,7 +48,7 @@ interface Touched {
 interface Ticked {
   readonly parked: number;
   readonly due: Touched;
-  readonly pulse: Touched;
+  readonly pollQuery: Touched;
 }
 
 const withAll = (node: PlanNode): readonly PlanNode[] => [
@@ -108,9 +108,9 @@ async function tickOver(runs: number): Promise<Ticked> {
     const lanes = `'{${LANES.join(",")}}'`;
     return {
       parked,
-      pulse: await touchedBy(
+      pollQuery: await touchedBy(
         pool,
-        "pulse",
+        "poll_query",
         `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null, 1000, 60000`,
       ),
       due: await touchedBy(pool, "due_rows", `${ALL}, 500, 64, null, 1000, '{}', '{}', '{}'`),
@@ -124,14 +124,14 @@ async function tickOver(runs: number): Promise<Ticked> {
 test("a tick with nothing due touches a bounded number of rows and pages, however many are parked", async () => {
   const probes = PARTITIONS.length * TABLES.length;
   for (const runs of [1_000, 20_000]) {
-    const { parked, due, pulse } = await tickOver(runs);
-    const seen = JSON.stringify({ runs, parked, due, pulse });
+    const { parked, due, pollQuery } = await tickOver(runs);
+    const seen = JSON.stringify({ runs, parked, due, pollQuery });
     expect(parked, seen).toBeGreaterThan(runs);
     // What is not due is not even looked at; of what waits outside, whether there is any.
     expect(due.rows, seen).toBeLessThanOrEqual(OUTSIDE);
     expect(due.pages, seen).toBeLessThanOrEqual(2 * probes * PAGES_A_PROBE);
-    expect(pulse.rows, seen).toBe(0);
-    expect(pulse.pages, seen).toBeLessThanOrEqual(LANES.length * LANE_PROBES * PAGES_A_PROBE);
+    expect(pollQuery.rows, seen).toBe(0);
+    expect(pollQuery.pages, seen).toBeLessThanOrEqual(LANES.length * LANE_PROBES * PAGES_A_PROBE);
   }
 }, 120_000);
 

@@ -76,7 +76,7 @@ const BY_KEY = /Index Scan using lease_pkey.*\n +Index Cond: \(\(run_id = u.run_
 test("a server that does nothing asks nothing", async () => {
   const idle = createPostgresStore({ connectionString, log: quietLog });
   try {
-    for (let beats = 0; beats < 5; beats++) await idle.pulse(ASKS_NOTHING);
+    for (let beats = 0; beats < 5; beats++) await idle.pollQuery(ASKS_NOTHING);
   } finally {
     // Waits for what is under way.
     await idle.close();
@@ -88,7 +88,7 @@ test("the first work after it puts the plan right", async () => {
   expect(await plan()).not.toMatch(BY_KEY);
   await schedule(store, workflow({ a: {} }));
   await until("leases are found by their key", async () => {
-    await store.pulse(ASKS_NOTHING);
+    await store.pollQuery(ASKS_NOTHING);
     return BY_KEY.test(await plan()) ? true : null;
   });
 });

@@ -93,7 +93,7 @@ function isToldLate({ request: { held } }: Hold): boolean {
 
 /** What a look at circuits and cordons is made of. */
 const LOOKS: ReadonlySet<string> = new Set([
-  ...["countEnds", "pulse", "circuitLook", "circuitEvidence", "changeCircuits"],
+  ...["countEnds", "pollQuery", "circuitLook", "circuitEvidence", "changeCircuits"],
 ]);
 
 /** A server that could not ask meanwhile, or stood still. */

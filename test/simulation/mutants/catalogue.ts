@@ -47,7 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "notification the only wake-up",
     file: "poll-tick.ts",
-    find: "if (pulse.lanes.length > 0) void options.claims.look(pulse.lanes);",
+    find: "if (answers.lanes.length > 0) void options.claims.look(answers.lanes);",
     replace: "",
     why: "a ready task and a waiting agent miss each other when a notification is lost",
   },

@@ -94,7 +94,7 @@ from unnest($2::integer[]) as u (lane)
 order by u.lane
 on conflict (lane, node) do update set seen_at = excluded.seen_at;
 
--- name: pulse
+-- name: poll_query
 -- One statement for everything that waits in a process; lanes in ranges, as lock_ready has them. Of each
 -- mark ($7, $8, $9) the first row from there on, and the oldest transaction that writes, in one snapshot. Of
 -- circuits, unless $10 is null, a mark that is another one after any change that has been committed, and

@@ -6,7 +6,7 @@ import type { RunRef, WatchedRun } from "./store.ts";
 export const SILENT_MAX = 1_000;
 export const SILENT_REPORTED_MS = 60_000;
 
-export interface PulseQuestion {
+export interface PollQuery {
   readonly lanes: readonly number[];
   readonly runs: readonly RunRef[];
   /** Rows before them are not looked at. */
@@ -18,7 +18,7 @@ export interface PulseQuestion {
   readonly circuitsMs?: number | null;
 }
 
-export interface Pulse {
+export interface PollQueryResult {
   /** Lanes of the question that have a ready row which may be taken. */
   readonly lanes: readonly number[];
   /** Watched runs that are still open, with their version; one left out has ended. */

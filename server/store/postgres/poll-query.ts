@@ -2,11 +2,11 @@
 import type { Moment } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
 import { rangesOf } from "../marks.ts";
-import { type Pulse, type PulseQuestion, SILENT_MAX, SILENT_REPORTED_MS } from "../pulse.ts";
+import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-interface PulseRow {
+interface PollQueryRow {
   readonly kind: number;
   readonly lane: number | null;
   readonly run_id: string | null;
@@ -26,10 +26,10 @@ const MARK = 2;
 const CIRCUITS = 3;
 const SILENT = 4;
 
-export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> {
+export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQueryResult> {
   const { lanes, runs, marks, circuitsMs = null } = asked;
   const ranges = rangesOf(lanes, marks).flat();
-  const rows = await query<PulseRow>("pulse", [
+  const rows = await query<PollQueryRow>("poll_query", [
     ranges.map(({ lane }) => lane),
     ...columns(
       runs,
@@ -50,7 +50,7 @@ export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> 
     ),
     ...[circuitsMs, SILENT_MAX, SILENT_REPORTED_MS],
   ]);
-  const of = (kind: number): readonly PulseRow[] => rows.filter((row) => row.kind === kind);
+  const of = (kind: number): readonly PollQueryRow[] => rows.filter((row) => row.kind === kind);
   return {
     lanes: [...new Set(of(LANE).map((row) => row.lane ?? 0))],
     runs: of(RUN).map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
@@ -62,16 +62,16 @@ export async function pulse(query: Query, asked: PulseQuestion): Promise<Pulse> 
 
 /** For a look between two poll ticks. */
 export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitSign> {
-  const { circuits } = await pulse(query, { lanes: [], runs: [], marks: [], circuitsMs });
+  const { circuits } = await pollQuery(query, { lanes: [], runs: [], marks: [], circuitsMs });
   if (!circuits) throw new Error("a look at circuits came back without its row");
   return circuits;
 }
 
-function signOf({ now, mark, watched }: PulseRow): CircuitSign {
+function signOf({ now, mark, watched }: PollQueryRow): CircuitSign {
   return { now: now ?? 0, mark: mark ?? "", watched: watched ?? [] };
 }
 
-function marksSeen(rows: readonly PulseRow[]): Pulse["marks"] {
+function marksSeen(rows: readonly PollQueryRow[]): PollQueryResult["marks"] {
   const [any] = rows;
   if (!any?.oldest) return null;
   return {
