@@ -12,7 +12,7 @@ import type { Advance } from "./scheduler/advance.ts";
 import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
 import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-derived.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { UsualDurations } from "./scheduler/usual-durations.ts";
+import type { TypicalDurations } from "./scheduler/typical-durations.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import type { KeptFor } from "./store/kept-for.ts";
 import type { Plans } from "./store/plans.ts";
@@ -112,14 +112,14 @@ function keptFor(
 
 export function learningOf(
   { clock, log, measures }: BackgroundOptions,
-  usual: UsualDurations,
+  typical: TypicalDurations,
   { learnEveryMs: everyMs }: SupervisorConfig,
 ): Loop {
   const onError = (error: unknown) => {
     measures?.failed("durations");
     log.warn({ event: "durations.not-told", err: String(error) });
   };
-  return createLoop({ clock, everyMs, runOnce: usual.save, onError });
+  return createLoop({ clock, everyMs, runOnce: typical.save, onError });
 }
 
 export function intakeOf({ store, clock, log, measures }: BackgroundOptions): Intake & Loop {

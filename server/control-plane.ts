@@ -50,7 +50,7 @@ import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
-import { createUsualDurations } from "./scheduler/usual-durations.ts";
+import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
 import type { CircuitLook } from "./store/circuits.ts";
 import type { InboxRows } from "./store/inbox.ts";
@@ -154,11 +154,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     for (const run of summary.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver = handOverBy(() => claims);
-  const usual = createUsualDurations({ durations: store.durations, limits: settings, onError });
+  const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
   const { onFlushed, outdated: onOutdated } = measures ?? {};
   const intake = intakeOf(looking);
   const shared = {
-    ...{ store, plans, clock, random, handOver, usual, publish, isRetryable, onError, waitingMax },
+    ...{ store, plans, clock, random, handOver, typical, publish, isRetryable, onError, waitingMax },
     ...{
       onFlushed,
       onOutdated,
@@ -207,7 +207,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const deliveries = deliveriesOf(looking, plans, ownership.owned);
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
   const housekeeping = housekeepingOf(looking, settings);
-  const learning = learningOf(looking, usual, settings);
+  const learning = learningOf(looking, typical, settings);
   const consistency = consistencyOf(looking, shared, { owner, settings });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ gate, versions, lanes, waiters, claims });
@@ -336,7 +336,7 @@ function schedulerOf(
       await store.namespaces.setLimits(namespaceId, limits);
       await intake.look();
     },
-    learnedDurations: shared.usual.learned,
+    learnedDurations: shared.typical.learned,
     runChange: watch.change,
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
     ...createScheduleControl(timed),

@@ -7,7 +7,7 @@ import type { Payload } from "./payload.ts";
 import { itemOf, numberOf } from "./place.ts";
 import { type Plan, UNDELIVERED_AT_ONCE_MAX } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
-import type { Usual } from "./usual.ts";
+import type { TypicalDuration } from "./typical-duration.ts";
 
 /** Facts of the pass, the same for all of its events. */
 export interface Occasion {
@@ -113,7 +113,7 @@ export type RunEvent =
       /** Since when the owner of the partition has been looking without a gap. */
       readonly watchingSince: Moment;
       /** How long attempts of the step take; null, or left out: too little is known. */
-      readonly usual?: Usual | null;
+      readonly typical?: TypicalDuration | null;
     }
   /** Nobody took a ready task within `pickup`, or its `total` is over. */
   | {

@@ -159,7 +159,7 @@ function workWords(
       ? "it has sent no heartbeat yet"
       : `last heartbeat ${ago(lastHeartbeatAt)}`;
   const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
-  const slow = suspectAt === null ? "" : `, suspect: past its usual time ${ago(suspectAt)}`;
+  const slow = suspectAt === null ? "" : `, suspect: past its typical duration ${ago(suspectAt)}`;
   return `${heartbeat}${said}${slow}`;
 }
 

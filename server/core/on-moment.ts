@@ -23,7 +23,7 @@ import {
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
-import { nextSlowLook, type Usual } from "./usual.ts";
+import { nextSlowCheck, type TypicalDuration } from "./typical-duration.ts";
 
 const DONE: Answer = { kind: "done" };
 
@@ -63,7 +63,7 @@ export function onLeaseMoment(
       saw: `sends heartbeats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
     });
   } else if (cancel.kind === "none" && now >= moments.slowAt) {
-    slow(pass, step, lease, event.usual ?? null, moments);
+    slow(pass, step, lease, event.typical ?? null, moments);
   } else {
     const wakeAt = leaseWakeAt(lease, moments);
     if (wakeAt !== lease.wakeAt) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
@@ -76,12 +76,12 @@ function slow(
   pass: Pass,
   step: Step,
   lease: Lease,
-  usual: Usual | null,
+  typical: TypicalDuration | null,
   moments: LeaseMoments,
 ): void {
-  if (!usual) return;
+  if (!typical) return;
   const { now } = pass.occasion;
-  const { samples, p99Ms, slowAfterMs } = usual;
+  const { samples, p99Ms, slowAfterMs } = typical;
   const evidence = `of ${samples} that ended well 99 % took ${inWords(p99Ms)} at most, and past ${inWords(slowAfterMs)} it is slow`;
   intervene(pass, "slow", {
     step,
@@ -125,10 +125,10 @@ function momentsOf(
   {
     lastHeartbeatAt,
     watchingSince,
-    usual,
+    typical,
   }: Pick<
     Extract<RunEvent, { kind: "lease-moment" }>,
-    "lastHeartbeatAt" | "watchingSince" | "usual"
+    "lastHeartbeatAt" | "watchingSince" | "typical"
   >,
   now: Moment,
 ): LeaseMoments {
@@ -146,9 +146,9 @@ function momentsOf(
   const isWatched = lease.task === "perform" && lease.suspectAt === null;
   const slowAt = !isWatched
     ? Number.POSITIVE_INFINITY
-    : usual
-      ? lease.grantedAt + usual.slowAfterMs
-      : nextSlowLook(lease, now);
+    : typical
+      ? lease.grantedAt + typical.slowAfterMs
+      : nextSlowCheck(lease, now);
   const silentAt = Math.min(quietAt, unnamedAt);
   return { heardAt, silentAt, quietAt, unnamedAt, stalledAt, slowAt };
 }

@@ -29,7 +29,7 @@ import { type Loaded, loadViews, type Submitted } from "./load.ts";
 import type { RunTraces } from "./run-traces.ts";
 import { passSlotsOn } from "./slots.ts";
 import type { Suspensions } from "./suspensions.ts";
-import type { UsualDurations } from "./usual-durations.ts";
+import type { TypicalDurations } from "./typical-durations.ts";
 
 const FULL_AT = 500;
 const ITEMS_MAX = 500;
@@ -87,7 +87,7 @@ export interface AdvanceOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly handOver: HandOver;
-  readonly usual: UsualDurations;
+  readonly typical: TypicalDurations;
   readonly publish: (summary: CommitSummary) => void;
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of what went wrong after a commit. */
@@ -208,7 +208,7 @@ async function pass(
     const actor = events.find(({ item }) => item.actor)?.item.actor ?? null;
     const { view: after, effects } = decision;
     const laneOf = await laneOfPass(options.store, head.namespaceId, laned, decision);
-    const slowAfter = slowAfterOf(options.usual, head);
+    const slowAfter = slowAfterOf(options.typical, head);
     records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
   const passed = await passSlotsOn(tx, records);
@@ -242,10 +242,10 @@ function decided<D>(
 
 /** How long attempts at the steps of a run may take before one is slow. */
 export function slowAfterOf(
-  usual: UsualDurations,
+  typical: TypicalDurations,
   { definitionId }: Pick<RunHead, "definitionId">,
 ): NonNullable<PassRecord["slowAfter"]> {
-  return (step) => usual.of(definitionId, step)?.slowAfterMs ?? null;
+  return (step) => typical.of(definitionId, step)?.slowAfterMs ?? null;
 }
 
 interface BatchOutcome {
@@ -284,7 +284,7 @@ async function findRuns(
 
 type CommitOptions = Pick<
   AdvanceOptions,
-  "store" | "handOver" | "publish" | "usual" | "clock" | "onError" | "onOutdated"
+  "store" | "handOver" | "publish" | "typical" | "clock" | "onError" | "onOutdated"
 >;
 
 /**
@@ -335,7 +335,7 @@ async function deliverAndPublish(
   { worked, claim, left, now }: Committed,
   out: CommitSummary["batch"],
 ): Promise<void> {
-  const { handOver, publish, usual } = options;
+  const { handOver, publish, typical } = options;
   const reported = (part: () => void): void => {
     try {
       part();
@@ -346,7 +346,7 @@ async function deliverAndPublish(
   reported(() => handOver.begun(worked.begun));
   if (claim) reported(() => claim.deliver());
   reported(() => handOver.ended(endedRuns(worked.records)));
-  reported(() => usual.seen(worked.records));
+  reported(() => typical.seen(worked.records));
   const [filled, ended] = await Promise.all([left, worked.ended]);
   reported(() =>
     publish(commitSummary(worked, filled, ended, claim?.drained ?? new Set(), now, out)),

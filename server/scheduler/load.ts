@@ -9,7 +9,7 @@ import type { RunHead, RunId, RunRef, Tx } from "../store/store.ts";
 import { withEndedChildren } from "./children.ts";
 import { rowsBeside, secretOf } from "./rows-beside.ts";
 import { type Suspensions, withSuspensions } from "./suspensions.ts";
-import type { UsualDurations } from "./usual-durations.ts";
+import type { TypicalDurations } from "./typical-durations.ts";
 
 /** An event of a run, as it was submitted. */
 export interface Submitted {
@@ -23,7 +23,7 @@ export interface LoadOptions {
   readonly plans: Plans;
   readonly isRetryable: (error: unknown) => boolean;
   readonly suspensions: Suspensions;
-  readonly usual: UsualDurations;
+  readonly typical: TypicalDurations;
 }
 
 /** A run of the batch, with what its events ask about. */
@@ -79,7 +79,7 @@ export async function loadViews(
   });
   const seen = withSecrets(await withRowsBeside(tx, await withFacts(tx, views)));
   const loaded = await withEndedChildren(tx, options.plans, seen);
-  return { views: await withHeartbeats(tx, options.usual, loaded), failed };
+  return { views: await withHeartbeats(tx, options.typical, loaded), failed };
 }
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
@@ -134,7 +134,7 @@ function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
 /** A heartbeat may have come between the supervisor's look and the lock of the run. */
 async function withHeartbeats(
   tx: Tx,
-  usual: UsualDurations,
+  typical: TypicalDurations,
   loaded: readonly Loaded[],
 ): Promise<readonly Loaded[]> {
   const sessionOf = (view: View, no: number): string | null => {
@@ -155,8 +155,8 @@ async function withHeartbeats(
       if (judged.event.kind !== "lease-moment") return judged;
       const session = sessionOf(one.view, judged.event.step);
       const lastHeartbeatAt = session === null ? null : (heartbeats.get(session) ?? null);
-      const known = usual.of(one.head.definitionId, judged.event.step);
-      return { ...judged, event: { ...judged.event, lastHeartbeatAt, usual: known } };
+      const known = typical.of(one.head.definitionId, judged.event.step);
+      return { ...judged, event: { ...judged.event, lastHeartbeatAt, typical: known } };
     }),
   }));
 }

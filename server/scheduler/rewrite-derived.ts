@@ -18,7 +18,7 @@ const NUMBER_MS = 1_000;
 
 export type RewriteOptions = Pick<
   AdvanceOptions,
-  "store" | "handOver" | "publish" | "usual" | "clock" | "onError"
+  "store" | "handOver" | "publish" | "typical" | "clock" | "onError"
 >;
 
 export interface RewriteItem {

@@ -21,7 +21,7 @@ import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
 import { type KeyedRun, noSlot, openSlots } from "./slots.ts";
-import type { UsualDurations } from "./usual-durations.ts";
+import type { TypicalDurations } from "./typical-durations.ts";
 
 const FULL_AT = 500;
 const ITEMS_MAX = 500;
@@ -37,7 +37,7 @@ export interface ScheduleOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly handOver: HandOver;
-  readonly usual: UsualDurations;
+  readonly typical: TypicalDurations;
   readonly publish: (summary: CommitSummary) => void;
   readonly isRetryable: (error: unknown) => boolean;
   /** Hears of what went wrong after a commit. */
@@ -287,7 +287,7 @@ export async function accept(
         view: record.after,
         effects: record.effects,
       }),
-      slowAfter: slowAfterOf(options.usual, run),
+      slowAfter: slowAfterOf(options.typical, run),
     })),
   );
   const children = await beginChildren(options, tx, made);

@@ -24,7 +24,7 @@ import {
 import { plannedNow } from "../../server/core/page/apply-pass.ts";
 import { attemptNumber } from "../../server/core/page/attempts.ts";
 import { itemOf } from "../../server/core/place.ts";
-import { nextSlowLook } from "../../server/core/usual.ts";
+import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import { PLAIN } from "../../server/dispatch/handed-task.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";
@@ -226,7 +226,7 @@ export async function claimStep(life: Life, step: Step, session: string): Promis
   const { secret, agentId, pollSeq, grantedAt, attemptBy } = one;
   const stalledAt = stallMs === null ? Number.MAX_SAFE_INTEGER : grantedAt + stallMs;
   const slowLook =
-    task === "perform" ? nextSlowLook({ grantedAt, attemptBy }, grantedAt) : attemptBy;
+    task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy;
   const lease: Lease = {
     ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq, grantedAt },
     ...{ attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: grantedAt },

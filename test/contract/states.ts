@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isMoving, type Lease, movingSide, type Step } from "../../server/core/model.ts";
-import { nextSlowLook } from "../../server/core/usual.ts";
+import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { openRuns, stepAt } from "../support/random-states.ts";
 import { claimIn, look, type Opened, type Scheduled } from "./fixture.ts";
@@ -55,7 +55,7 @@ async function claimReady(store: EngineStore, run: Scheduled, step: Step): Promi
     ...{
       cancel: { kind: "none" },
       suspectAt: null,
-      wakeAt: task === "perform" ? nextSlowLook({ grantedAt, attemptBy }, grantedAt) : attemptBy,
+      wakeAt: task === "perform" ? nextSlowCheck({ grantedAt, attemptBy }, grantedAt) : attemptBy,
     },
   };
   const { steps } = await look(store, run);

@@ -1,7 +1,7 @@
 /** Sketches of durations: added in any order they say the same, within 1 % of what is true. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { usualOf } from "../../server/core/usual.ts";
+import { typicalDurationOf } from "../../server/core/typical-duration.ts";
 import {
   createSketch,
   type KeptSketch,
@@ -92,12 +92,12 @@ test("an attempt is never slow with too few samples, nor before the least, nor w
   });
   fc.assert(
     fc.property(learned, limits, (known, { slowSamples, slowMs, slowFactor }) => {
-      const usual = usualOf(known, { slowFactor, slowSamples, slowMs });
+      const typical = typicalDurationOf(known, { slowFactor, slowSamples, slowMs });
       const { samples, p99Ms } = known;
-      expect(usual === null).toBe(samples < slowSamples);
-      if (usual === null) return;
-      expect(usual.slowAfterMs).toBeGreaterThanOrEqual(Math.max(slowMs, p99Ms));
-      expect(usual.slowAfterMs).toBeLessThan(Math.max(slowMs, slowFactor * p99Ms) + 1);
+      expect(typical === null).toBe(samples < slowSamples);
+      if (typical === null) return;
+      expect(typical.slowAfterMs).toBeGreaterThanOrEqual(Math.max(slowMs, p99Ms));
+      expect(typical.slowAfterMs).toBeLessThan(Math.max(slowMs, slowFactor * p99Ms) + 1);
     }),
   );
 });

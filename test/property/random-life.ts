@@ -4,13 +4,13 @@ import type { OpenEscalation } from "../../server/core/history.ts";
 import type { ChildEnded } from "../../server/core/message.ts";
 import { type End, isEnded, movingSide, type Step } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import type { Usual } from "../../server/core/usual.ts";
+import type { TypicalDuration } from "../../server/core/typical-duration.ts";
 import type { Held } from "../support/core-rows.ts";
 import { deferred, success, type World } from "../support/core-world.ts";
 import { type Act, type Said, SESSIONS } from "./random-acts.ts";
 import { STEPS_MAX } from "./random-run.ts";
 
-const SUSPECT: Usual = { samples: 30, p99Ms: 200, slowAfterMs: 300 };
+const SUSPECT: TypicalDuration = { samples: 30, p99Ms: 200, slowAfterMs: 300 };
 
 export function live(world: World, acts: readonly Act[]): void {
   for (const next of acts) perform(world, next);
@@ -113,7 +113,7 @@ function overrun(
   // Others of its step take far less: it is suspect before its time is over.
   world.advance(Math.max(0, Math.min(SUSPECT.slowAfterMs, lease.attemptBy - world.now() - 1)));
   world.beat(held.session);
-  world.fire(held.step, { usual: SUSPECT });
+  world.fire(held.step, { typical: SUSPECT });
   if (!leaseOf(world, held.step)) return;
   world.advance(Math.max(0, lease.attemptBy - world.now()));
   world.beat(held.session);
@@ -153,7 +153,7 @@ function eventOf(world: World, one: Said): RunEvent | null {
       const step = pickOf(world.steps(), one.pick);
       if (!step) return null;
       const watchingSince = one.gapMs === 0 ? 0 : world.now() - one.gapMs;
-      return world.momentOf(step.no, { polled: one.polled, watchingSince, usual: SUSPECT });
+      return world.momentOf(step.no, { polled: one.polled, watchingSince, typical: SUSPECT });
     }
     case "callback": {
       const held = pickOf(one.of === "open" ? open(world) : world.handedOut, one.pick);

@@ -16,7 +16,7 @@ import { createPlans } from "../../server/store/plans.ts";
 import type { ScheduleSpec } from "../../server/store/schedules.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
-import { NOTHING_USUAL } from "../support/nothing-usual.ts";
+import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
 const START = Date.parse("2026-03-28T22:00:00Z");
 const HOUR = 3_600_000;
@@ -73,7 +73,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
-    usual: NOTHING_USUAL,
+    typical: NO_TYPICAL_DURATIONS,
     isRetryable: () => false,
     onError: (error: unknown) => {
       throw error;

@@ -14,8 +14,8 @@ import { planTaskOf } from "../../server/core/pass.ts";
 import { itemOf, numberOf } from "../../server/core/place.ts";
 import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
-import type { Usual } from "../../server/core/usual.ts";
-import { nextSlowLook } from "../../server/core/usual.ts";
+import type { TypicalDuration } from "../../server/core/typical-duration.ts";
+import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */
@@ -37,7 +37,7 @@ export interface MomentFacts {
   readonly agentVersion?: string;
   readonly watchingSince?: Moment;
   /** How long attempts of the step take. */
-  readonly usual?: Usual;
+  readonly typical?: TypicalDuration;
 }
 
 export interface State {
@@ -188,7 +188,7 @@ export function tryClaim(state: State, step: Step, session: string): Held | unde
   };
   const stalledAt = stallMs === null ? Number.POSITIVE_INFINITY : state.now + stallMs;
   const never = Number.POSITIVE_INFINITY;
-  const slowAt = lease.task === "perform" ? nextSlowLook(lease, lease.grantedAt) : never;
+  const slowAt = lease.task === "perform" ? nextSlowCheck(lease, lease.grantedAt) : never;
   const wakeAt = leaseWakeAt(lease, { unnamedAt: never, stalledAt, slowAt });
   replaceLease(state, step, side, { ...lease, wakeAt }, "claim");
   const { task: kind, fence, attempt, secret, grantedAt } = lease;
@@ -236,7 +236,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
         fence: moving.fence,
         lastHeartbeatAt: state.lastHeartbeats.get(moving.session) ?? null,
         watchingSince: facts.watchingSince ?? 0,
-        usual: facts.usual ?? null,
+        typical: facts.typical ?? null,
       };
     case "READY":
       return {

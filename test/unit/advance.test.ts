@@ -12,7 +12,7 @@ import type { EngineStore } from "../../server/store/store.ts";
 import { type Scheduled, schedule } from "../contract/fixture.ts";
 import { judgeOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
-import { NOTHING_USUAL } from "../support/nothing-usual.ts";
+import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
 const CANCEL = { kind: "cancel", undo: false, note: "enough" } as const;
 
@@ -38,7 +38,7 @@ async function world(): Promise<World> {
     advanceWith: (more) =>
       createAdvance({
         ...{ store, clock: systemClock, random: systemRandom, handOver },
-        ...{ plans: createPlans(store, judgeOf), usual: NOTHING_USUAL, publish: () => undefined },
+        ...{ plans: createPlans(store, judgeOf), typical: NO_TYPICAL_DURATIONS, publish: () => undefined },
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
         suspensions: { suspendedMs: () => 0, hasSuspended: () => false, pinnedTo: (lane) => lane },

@@ -7,7 +7,7 @@ import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { EngineStore, RunRef, Tx } from "../../server/store/store.ts";
 import { cancel, newUuid, ownPartition, pass, schedule } from "../contract/fixture.ts";
 import { workflow } from "../support/core-world.ts";
-import { NOTHING_USUAL } from "../support/nothing-usual.ts";
+import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
 const NOW = 1_767_225_600_000;
 const SAW = ["the lease of step 1 was missing", "wake_at was later than a timer of page 0"];
@@ -34,7 +34,7 @@ async function world() {
   };
   const published: CommitSummary[] = [];
   const rewrite = createRewriteDerived({
-    ...{ store, clock: systemClock, usual: NOTHING_USUAL },
+    ...{ store, clock: systemClock, typical: NO_TYPICAL_DURATIONS },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: (summary) => void published.push(summary),
     onError: (error) => {

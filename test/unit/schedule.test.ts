@@ -8,7 +8,7 @@ import { createPlans } from "../../server/store/plans.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { judgeOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
-import { NOTHING_USUAL } from "../support/nothing-usual.ts";
+import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
 it("a call that found its plan before a fail-over begins no run that nothing knows, and may be repeated", async () => {
   const store = createMemoryStore({ now: () => 1_767_225_600_000, elapsedMs: () => 0 });
@@ -25,7 +25,7 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
   store.onIncarnation(() => plans.forget());
   const { schedule } = createSchedule({
     ...{ store: failingOver, plans, clock: systemClock, random: systemRandom },
-    ...{ usual: NOTHING_USUAL, publish: () => undefined, isRetryable: () => false },
+    ...{ typical: NO_TYPICAL_DURATIONS, publish: () => undefined, isRetryable: () => false },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     onError: (error) => {
       throw error;

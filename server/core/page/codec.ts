@@ -128,7 +128,7 @@ interface RawStep {
   readonly u?: RawUndo;
   /**
    * Strategies; the mark alone, where there is one, as planned first and not changed. Left out: its
-   * mark is the usual one.
+   * mark is the standard one.
    */
   readonly s?: EffectMark | readonly RawStrategy[];
   readonly f?: number;
@@ -255,7 +255,7 @@ function plannedFirst(mark: EffectMark): Strategy {
 }
 
 /** What a step that has succeeded left behind, and what any other one has not yet. */
-function usualStrategies(hasSucceeded: boolean): readonly Strategy[] {
+function standardStrategies(hasSucceeded: boolean): readonly Strategy[] {
   return hasSucceeded ? SUCCEEDED : NOT_TRIED;
 }
 
@@ -263,12 +263,12 @@ function encodeStrategies({ forward, strategies }: Step): string {
   const [first] = strategies;
   const isFirst = strategies.length === 1 && first?.planned === 0 && !first.changed;
   if (!isFirst) return `,"s":${JSON.stringify(strategies.map(rawStrategy))}`;
-  const [usual] = usualStrategies(forward.kind === "SUCCEEDED");
-  return first.mark === usual?.mark ? "" : `,"s":"${first.mark}"`;
+  const [standard] = standardStrategies(forward.kind === "SUCCEEDED");
+  return first.mark === standard?.mark ? "" : `,"s":"${first.mark}"`;
 }
 
 function decodeStrategies({ w, s }: RawStep): readonly Strategy[] {
-  if (s === undefined) return usualStrategies(w === "SUCCEEDED");
+  if (s === undefined) return standardStrategies(w === "SUCCEEDED");
   return typeof s === "string" ? [plannedFirst(s)] : s.map(strategyOf);
 }
 
@@ -281,11 +281,11 @@ function strategyOf([planned, changed, mark]: RawStrategy): Strategy {
 }
 
 function encodeResult({ forward, fence, result }: Step): string {
-  const usual = forward.kind === "SUCCEEDED" ? fence : 0;
+  const standard = forward.kind === "SUCCEEDED" ? fence : 0;
   if (result !== null && !(result.kind === "perform" && result.n === 0 && result.fence > 0))
     return `,"o":[${result.fence},"${result.kind}",${result.n}]`;
   const of = result?.fence ?? 0;
-  return of === usual ? "" : `,"o":${of}`;
+  return of === standard ? "" : `,"o":${of}`;
 }
 
 function decodeResult({ w, f = 0, o = w === "SUCCEEDED" ? f : 0 }: RawStep): ResultRef | null {

@@ -3,7 +3,7 @@
 import type { Moment } from "../attempt.ts";
 import { type Lease, movingSide, type Ready, type Step } from "../model.ts";
 import type { Payload } from "../payload.ts";
-import { nextSlowLook } from "../usual.ts";
+import { nextSlowCheck } from "../typical-duration.ts";
 import { type PayloadRow, storedPayload } from "./apply-pass.ts";
 import type { PageStep, StoredPayload, TaskTerms } from "./page.ts";
 
@@ -46,7 +46,7 @@ function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: Moment): Leas
     slowAfterMs !== null
       ? now + slowAfterMs
       : task === "perform"
-        ? nextSlowLook({ grantedAt: now, attemptBy }, now)
+        ? nextSlowCheck({ grantedAt: now, attemptBy }, now)
         : Number.POSITIVE_INFINITY;
   const { secret, session, agentId, pollSeq } = to;
   return {

@@ -1,11 +1,11 @@
-// Lists of numbers within a page, each of which has a usual value at each place.
+// Lists of numbers within a page, each of which has a standard value at each place.
 
 type Values = readonly (number | null)[];
 
-/** Values at the end that are as usual are left out. */
-export function encodeShort(values: Values, usual: Values): string {
+/** Values at the end that are as standard are left out. */
+export function encodeShort(values: Values, standard: Values): string {
   let end = values.length;
-  while (end > 0 && values[end - 1] === usual[end - 1]) end--;
+  while (end > 0 && values[end - 1] === standard[end - 1]) end--;
   let text = "";
   for (let at = 0; at < end; at++) text += at === 0 ? values[at] : `,${values[at]}`;
   return `[${text}]`;

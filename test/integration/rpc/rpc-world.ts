@@ -30,7 +30,7 @@ import { createPostgresStore } from "../../../server/store/postgres/postgres-sto
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 import type { EngineStore, Store } from "../../../server/store/store.ts";
 import { createMappings } from "../../../server/triggers/mappings.ts";
-import { NOTHING_USUAL } from "../../support/nothing-usual.ts";
+import { NO_TYPICAL_DURATIONS } from "../../support/no-typical-durations.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";
 export const SECRET = "ab".repeat(16);
@@ -254,7 +254,7 @@ function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
-    usual: NOTHING_USUAL,
+    typical: NO_TYPICAL_DURATIONS,
     isRetryable: () => false,
     onError: (error) => {
       throw error;

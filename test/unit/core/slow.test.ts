@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { movingSide } from "../../../server/core/model.ts";
 import { createWorld, success, type World, workflow } from "../../support/core-world.ts";
 
-const usual = { samples: 431, p99Ms: 8_000, slowAfterMs: 12_000 };
+const typical = { samples: 431, p99Ms: 8_000, slowAfterMs: 12_000 };
 const HEARTBEAT_MS = 30_000;
 
 function leaseOf(world: World, id = "a") {
@@ -17,10 +17,10 @@ test("it is marked once its time has passed, with its evidence, and not before",
   world.claim("a");
   const granted = world.now();
   world.advance(11_999);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   expect(leaseOf(world)).toMatchObject({ suspectAt: null, wakeAt: granted + 12_000 });
   world.advance(1);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   expect(leaseOf(world)).toMatchObject({
     suspectAt: world.now(),
     wakeAt: leaseOf(world).attemptBy,
@@ -34,7 +34,7 @@ test("it is marked once its time has passed, with its evidence, and not before",
   ]);
 });
 
-test("what is usual was learned after its wake-up had been set: it is due at that, not before", () => {
+test("the typical duration was learned after its wake-up had been set: it is due at that, not before", () => {
   const world = createWorld(workflow({ a: { timeouts: { stallMs: 30_000 } } }));
   const { grantedAt } = world.claim("a");
   const { wakeAt } = leaseOf(world);
@@ -42,11 +42,11 @@ test("what is usual was learned after its wake-up had been set: it is due at tha
   world.advance(20_000);
   world.beat("s1", true);
   world.advance(10_500);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   expect(world.interventions("slow")).toMatchObject([{ dueAt: wakeAt, actedAt: world.now() }]);
 });
 
-test("while nothing is usual, it is looked at after a half and three quarters of its time", () => {
+test("while no typical duration is known, it is looked at after a half and three quarters of its time", () => {
   const world = createWorld(workflow({ a: { timeouts: { attemptMs: 80_000 } } }));
   const { grantedAt } = world.claim("a");
   expect(leaseOf(world).wakeAt).toBe(grantedAt + 40_000);
@@ -65,7 +65,7 @@ test("what others of its step take may become known while it runs: then it is ma
   for (const known of [false, true]) {
     world.advance(20_000);
     world.beat();
-    world.fire("a", known ? { usual } : {});
+    world.fire("a", known ? { typical } : {});
     expect(world.interventions("slow")).toHaveLength(known ? 1 : 0);
   }
 });
@@ -76,7 +76,7 @@ test("it is marked once, however long it goes on, and then succeeds as any other
   for (let beat = 0; beat < 5; beat++) {
     world.advance(20_000);
     world.beat();
-    world.fire("a", { usual });
+    world.fire("a", { typical });
   }
   expect(world.interventions("slow")).toHaveLength(1);
   expect(world.report(held, success())).toEqual({ kind: "done" });
@@ -88,7 +88,7 @@ test("it moves no version of the run, so that no watcher is woken by it", () => 
   world.claim("a");
   const { version } = world.run();
   world.advance(12_000);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   expect(world.run().version).toBe(version);
 });
 
@@ -105,12 +105,12 @@ test("silence, and the end of an attempt, come before it", () => {
   const silent = createWorld(workflow({ a: {} }));
   silent.claim("a");
   silent.advance(HEARTBEAT_MS);
-  silent.fire("a", { usual });
+  silent.fire("a", { typical });
   expect(silent.step("a").forward.kind).toBe("READY");
   const late = createWorld(workflow({ a: { timeouts: { attemptMs: 12_000 } } }));
   late.claim("a");
   late.advance(12_000);
-  late.fire("a", { usual });
+  late.fire("a", { typical });
   expect(leaseOf(late)).toMatchObject({ suspectAt: null, cancel: { cause: "timeout" } });
 });
 
@@ -118,15 +118,15 @@ test("the next attempt is judged from its own grant", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a", "s1");
   world.advance(12_000);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   world.advance(18_000);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   world.advance(2_000);
   world.claim("a", "s2");
   world.advance(11_999);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   expect(leaseOf(world).suspectAt).toBeNull();
   world.advance(1);
-  world.fire("a", { usual });
+  world.fire("a", { typical });
   expect(world.interventions("slow").map(({ fence }) => fence)).toEqual([1, 2]);
 });

@@ -2,7 +2,7 @@
 // back for the definitions that are in use. Nothing waits for it: what is not known yet calls no
 // attempt slow.
 import { itemOf, numberOf, placeOf } from "../core/place.ts";
-import { type SlowLimits, type Usual, usualOf } from "../core/usual.ts";
+import { type SlowLimits, type TypicalDuration, typicalDurationOf } from "../core/typical-duration.ts";
 import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import { createSketch } from "../store/sketch.ts";
@@ -12,9 +12,9 @@ const STEPS_MAX = 1_000;
 /** Definitions that are known here; the one that was asked for longest ago goes first. */
 const DEFINITIONS_MAX = 2_000;
 
-export interface UsualDurations {
+export interface TypicalDurations {
   /** null: too little is known, or nothing here yet. */
-  of(definitionId: number, step: number): Usual | null;
+  of(definitionId: number, step: number): TypicalDuration | null;
   /** What the store knows; null in `slowAfterMs`: it is too little. */
   learned(
     definitionId: number,
@@ -25,15 +25,15 @@ export interface UsualDurations {
   save(): Promise<void>;
 }
 
-export function createUsualDurations(options: {
+export function createTypicalDurations(options: {
   readonly durations: Durations;
   readonly limits: SlowLimits;
   readonly onError: (error: unknown) => void;
-}): UsualDurations {
+}): TypicalDurations {
   const { durations, limits } = options;
   let gathered = new Map<string, SeenDurations>();
   /** By definition and place; a definition that is being asked for is empty so far. */
-  const known = new Map<number, ReadonlyMap<number, Usual>>();
+  const known = new Map<number, ReadonlyMap<number, TypicalDuration>>();
   let inUse = new Set<number>();
   let asked = new Set<number>();
   let isAsking = false;
@@ -42,14 +42,14 @@ export function createUsualDurations(options: {
     const found = Map.groupBy(await durations.learned([...ids]), (one) => one.definitionId);
     for (const id of ids) {
       const steps = (found.get(id) ?? []).flatMap((learned) => {
-        const usual = usualOf(learned, limits);
-        return usual ? [[learned.step, usual] as const] : [];
+        const typical = typicalDurationOf(learned, limits);
+        return typical ? [[learned.step, typical] as const] : [];
       });
       remember(id, new Map(steps));
     }
   }
 
-  function remember(definitionId: number, steps: ReadonlyMap<number, Usual>): void {
+  function remember(definitionId: number, steps: ReadonlyMap<number, TypicalDuration>): void {
     known.delete(definitionId);
     known.set(definitionId, steps);
     const [oldest] = known.keys();
@@ -93,7 +93,7 @@ export function createUsualDurations(options: {
     async learned(definitionId: number) {
       const learned = await durations.learned([definitionId]);
       return learned.map((one) => {
-        return { ...one, slowAfterMs: usualOf(one, limits)?.slowAfterMs ?? null };
+        return { ...one, slowAfterMs: typicalDurationOf(one, limits)?.slowAfterMs ?? null };
       });
     },
     seen(records: readonly PassRecord[]) {
@@ -113,7 +113,7 @@ export function createUsualDurations(options: {
       inUse = new Set();
       await load(wanted);
     },
-  } satisfies UsualDurations);
+  } satisfies TypicalDurations);
 }
 
 /** All items of a map are at the place of the first. */

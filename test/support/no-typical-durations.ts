@@ -1,7 +1,7 @@
 /** Nothing was learned of durations, and nothing is. */
-import type { UsualDurations } from "../../server/scheduler/usual-durations.ts";
+import type { TypicalDurations } from "../../server/scheduler/typical-durations.ts";
 
-export const NOTHING_USUAL: UsualDurations = Object.freeze({
+export const NO_TYPICAL_DURATIONS: TypicalDurations = Object.freeze({
   of: () => null,
   learned: async () => [],
   seen: () => undefined,

@@ -17,13 +17,13 @@ export interface SlowLimits {
   readonly slowMs: number;
 }
 
-export interface Usual extends Learned {
+export interface TypicalDuration extends Learned {
   /** From its grant on; an attempt that runs longer is suspect. */
   readonly slowAfterMs: number;
 }
 
 /** null: too little is known to call any attempt slow. */
-export function usualOf(learned: Learned, limits: SlowLimits): Usual | null {
+export function typicalDurationOf(learned: Learned, limits: SlowLimits): TypicalDuration | null {
   if (learned.samples < limits.slowSamples) return null;
   const afterMs = Math.ceil(limits.slowFactor * learned.p99Ms);
   return { ...learned, slowAfterMs: Math.max(limits.slowMs, afterMs) };
@@ -34,7 +34,7 @@ export function usualOf(learned: Learned, limits: SlowLimits): Usual | null {
  * quarters of its time, since others of its step may have ended meanwhile. Most attempts have ended
  * by then, and a task that waits to be taken is due earlier: so the look costs no write.
  */
-export function nextSlowLook(
+export function nextSlowCheck(
   { grantedAt, attemptBy }: { readonly grantedAt: Moment; readonly attemptBy: Moment },
   now: Moment,
 ): Moment {
