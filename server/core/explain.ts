@@ -22,7 +22,7 @@ import { itemOf, numberOf } from "./place.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import { reaches } from "./saga.ts";
-import { shownStep } from "./shown.ts";
+import { publicStep } from "./public-state.ts";
 
 export function explain(plan: Plan, seen: SeenRun): Explanation {
   const steps =
@@ -187,7 +187,7 @@ function explainForward(plan: Plan, place: Place): StepWait | null {
   if (isMoving(forward)) return explainMoving(place, forward);
   if (forward.kind === "ESCALATED") return explainAsking(plan, place);
   if (forward.kind === "MAPPING") return waitingOnItems(place);
-  if (shownStep(step, seen.state, planned.always).state !== "BLOCKED") return null;
+  if (publicStep(step, seen.state, planned.always).state !== "BLOCKED") return null;
   if (planned.always && stageOf(seen.state) !== "FINISHING")
     return waiting(place, { kind: "end-of-run" }, seen.createdAt);
   const steps = planned.needs.filter((no) => {

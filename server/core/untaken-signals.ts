@@ -6,7 +6,7 @@ import { nearestWord } from "./nearest-word.ts";
 import { signalNames } from "./on-signal.ts";
 import { inWords } from "./pass.ts";
 import type { Plan } from "./plan.ts";
-import { type ShownStep, shownStep } from "./shown.ts";
+import { type PublicStep, publicStep } from "./public-state.ts";
 
 export interface SeenSignal {
   readonly id: string;
@@ -28,7 +28,7 @@ export interface UntakenSignal extends Pick<SeenSignal, "id" | "name" | "at"> {
 }
 
 const EXPLAINED_MAX = 10;
-const FINAL: ReadonlySet<ShownStep["state"]> = new Set([
+const FINAL: ReadonlySet<PublicStep["state"]> = new Set([
   "SUCCEEDED",
   "FAILED",
   "SKIPPED",
@@ -54,7 +54,7 @@ function fateOf(plan: Plan, { state, steps }: SignalledRun, name: string): strin
   const takers = plan.steps.filter(({ work }) => work.kind === "signal" && work.name === name);
   if (takers.length === 0) return `no step takes a signal of this name${meantBy(plan, name)}`;
   const next = takers.find(
-    ({ no, always }) => !FINAL.has(shownStep(steps.get(no), state, always).state),
+    ({ no, always }) => !FINAL.has(publicStep(steps.get(no), state, always).state),
   );
   if (next) return `"${next.id}" takes it as soon as it waits for one`;
   return "no step takes it any more";

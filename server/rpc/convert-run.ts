@@ -27,7 +27,7 @@ import {
 import { itemOf, numberOf } from "../core/place.ts";
 import type { Plan, PlanStep } from "../core/plan.ts";
 import { planStepAt } from "../core/plan-at.ts";
-import { type ShownStep, shownStep } from "../core/shown.ts";
+import { type PublicStep, publicStep } from "../core/public-state.ts";
 import { childRunId } from "../store/child-run.ts";
 import { hasExpression } from "../store/plans.ts";
 import type { AttemptRecord, RerunOf, RunDetail, RunRecord, RunSigns } from "../store/reads.ts";
@@ -60,7 +60,7 @@ const REASONS: Readonly<Record<Reason, RunReason>> = Object.freeze({
   CANCELLED_BY_NEWER: RunReason.CANCELLED_BY_NEWER,
 });
 
-export const STEP_STATES: Readonly<Record<ShownStep["state"], StepState>> = Object.freeze({
+export const STEP_STATES: Readonly<Record<PublicStep["state"], StepState>> = Object.freeze({
   BLOCKED: StepState.BLOCKED,
   READY: StepState.READY,
   LEASED: StepState.LEASED,
@@ -74,7 +74,7 @@ export const STEP_STATES: Readonly<Record<ShownStep["state"], StepState>> = Obje
   CANCELLED: StepState.CANCELLED,
 });
 
-const UNDO_STATES: Readonly<Record<ShownStep["undo"], UndoState>> = Object.freeze({
+const UNDO_STATES: Readonly<Record<PublicStep["undo"], UndoState>> = Object.freeze({
   NONE: UndoState.NONE,
   PENDING: UndoState.PENDING,
   ACTIVE: UndoState.ACTIVE,
@@ -184,7 +184,7 @@ interface SeenSteps {
 function stepMessage(planned: PlanStep, seen: SeenSteps): Step {
   const { detail, plan, attempts, shown, queues } = seen;
   const step = detail.steps.get(planned.no);
-  const { state, undo } = shownStep(step, detail.state, planned.always);
+  const { state, undo } = publicStep(step, detail.state, planned.always);
   return create(StepSchema, {
     id: planned.id,
     kind: STEP_KINDS[planned.work.kind],

@@ -8,7 +8,7 @@ import type {
 import type { Forward } from "../core/model.ts";
 import { ITEMS_MAX, itemOf } from "../core/place.ts";
 import type { Plan } from "../core/plan.ts";
-import { SHOWN_OF, type ShownStep } from "../core/shown.ts";
+import { PUBLIC_STATES, type PublicStep } from "../core/public-state.ts";
 import { DroverError } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import { itemMessages, STEP_STATES } from "./convert-run.ts";
@@ -59,11 +59,11 @@ export async function listItems(
 /** What the store looks for: more than is shown as one of these, and nothing less. */
 function forwardsOf(states: ReadonlySet<StepState>): readonly Forward["kind"][] {
   return SHOWN.filter((state) => states.has(STEP_STATES[state])).flatMap(
-    (state) => SHOWN_OF[state],
+    (state) => PUBLIC_STATES[state],
   );
 }
 
-const SHOWN = Object.keys(SHOWN_OF) as ShownStep["state"][];
+const SHOWN = Object.keys(PUBLIC_STATES) as PublicStep["state"][];
 
 function isItem(text: string): boolean {
   return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= ITEMS_MAX;

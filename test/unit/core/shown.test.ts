@@ -1,7 +1,7 @@
 /** What people see of a step, from its state and that of its run. */
 import { describe, expect, test } from "vitest";
 import type { Forward, Ready, RunState, Step, Undo, Verdict } from "../../../server/core/model.ts";
-import { SHOWN_OF, shownStep } from "../../../server/core/shown.ts";
+import { PUBLIC_STATES, publicStep } from "../../../server/core/public-state.ts";
 
 const running: RunState = { kind: "RUNNING", deadline: 9 };
 const verdict: Verdict = { reason: "STEP_FAILED", undo: true };
@@ -32,7 +32,7 @@ function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {
 }
 
 const stateOf = (forward: Forward, run: RunState = running, always = false) =>
-  shownStep(step(forward), run, always).state;
+  publicStep(step(forward), run, always).state;
 
 describe("a step that moves", () => {
   test("is shown as what it does", () => {
@@ -71,7 +71,7 @@ test("who looks for steps by what is shown of them finds each where it is stored
   ];
   const runs: readonly RunState[] = [running, { kind: "STOPPING", verdict, settleUntil: null }];
   for (const run of runs)
-    for (const forward of forwards) expect(SHOWN_OF[stateOf(forward, run)]).toContain(forward.kind);
+    for (const forward of forwards) expect(PUBLIC_STATES[stateOf(forward, run)]).toContain(forward.kind);
 });
 
 describe("a step that has not begun", () => {
@@ -100,7 +100,7 @@ describe("a step that has not begun", () => {
 
   test.each(verdicts)("in a run that is %s", (_, run, never) => {
     expect(stateOf(blocked, run)).toBe(never ? "CANCELLED" : "BLOCKED");
-    expect(shownStep(undefined, run, false)).toEqual({
+    expect(publicStep(undefined, run, false)).toEqual({
       state: never ? "CANCELLED" : "BLOCKED",
       undo: "NONE",
     });
@@ -118,7 +118,7 @@ describe("a step that has not begun", () => {
 });
 
 test("the undo of a step is ACTIVE while it moves, and shown beside the forward state", () => {
-  const undoOf = (undo: Undo) => shownStep(step({ kind: "SUCCEEDED" }, undo), running, false);
+  const undoOf = (undo: Undo) => publicStep(step({ kind: "SUCCEEDED" }, undo), running, false);
   expect(undoOf({ kind: "HELD", task: "compensate" })).toEqual({
     state: "SUCCEEDED",
     undo: "ACTIVE",

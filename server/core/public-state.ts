@@ -2,7 +2,7 @@
 // a step that its run will never come to is CANCELLED, though no page says so.
 import { type Forward, isEnded, isMoving, type RunState, type Step, type Undo } from "./model.ts";
 
-export interface ShownStep {
+export interface PublicStep {
   readonly state:
     | "BLOCKED"
     | "READY"
@@ -22,11 +22,11 @@ export interface ShownStep {
  * `step` undefined: it is in no page, so it is BLOCKED with all its needs. `always`: whether it is
  * a step that runs last, whatever the verdict.
  */
-export function shownStep(step: Step | undefined, run: RunState, always: boolean): ShownStep {
+export function publicStep(step: Step | undefined, run: RunState, always: boolean): PublicStep {
   return { state: shownForward(step, run, always), undo: shownUndo(step?.undo) };
 }
 
-function shownForward(step: Step | undefined, run: RunState, always: boolean): ShownStep["state"] {
+function shownForward(step: Step | undefined, run: RunState, always: boolean): PublicStep["state"] {
   const forward = step?.forward;
   if (forward === undefined || forward.kind === "BLOCKED") {
     const never = always ? isEnded(run) : hasVerdict(run);
@@ -39,7 +39,7 @@ function shownForward(step: Step | undefined, run: RunState, always: boolean): S
 }
 
 /** Every forward state that may be shown as this one. */
-export const SHOWN_OF: Readonly<Record<ShownStep["state"], readonly Forward["kind"][]>> =
+export const PUBLIC_STATES: Readonly<Record<PublicStep["state"], readonly Forward["kind"][]>> =
   Object.freeze({
     BLOCKED: ["BLOCKED"],
     READY: ["READY", "HELD"],
@@ -54,7 +54,7 @@ export const SHOWN_OF: Readonly<Record<ShownStep["state"], readonly Forward["kin
     CANCELLED: ["CANCELLED", "BLOCKED"],
   });
 
-function shownUndo(undo: Undo | undefined): ShownStep["undo"] {
+function shownUndo(undo: Undo | undefined): PublicStep["undo"] {
   if (undo === undefined) return "NONE";
   return isMoving(undo) || undo.kind === "MAPPING" ? "ACTIVE" : undo.kind;
 }
