@@ -14,7 +14,7 @@ import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-d
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { TypicalDurations } from "./scheduler/typical-durations.ts";
 import type { InboxRows } from "./store/inbox.ts";
-import type { KeptFor } from "./store/kept-for.ts";
+import type { Retention } from "./store/retention.ts";
 import type { Plans } from "./store/plans.ts";
 import type { EngineStore } from "./store/store.ts";
 import {
@@ -105,9 +105,9 @@ export function circuitsOf(
 
 function keptFor(
   { circuits: { windowMs } = CIRCUIT_DEFAULTS }: BackgroundOptions,
-  { sessionKeptMs, pollerKeptMs }: SupervisorConfig,
-): Partial<KeptFor> {
-  return { sessionKeptMs, pollerKeptMs, circuitEndsKeptMs: 2 * windowMs };
+  { sessionMs: sessionMs, pollerMs: pollerMs }: SupervisorConfig,
+): Partial<Retention> {
+  return { sessionMs, pollerMs, circuitEndsMs: 2 * windowMs };
 }
 
 export function learningOf(

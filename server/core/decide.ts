@@ -7,7 +7,7 @@ import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
 import type { Facts } from "./facts.ts";
 import type { Judge } from "./judge.ts";
-import { type KeptStep, keepSteps } from "./keep.ts";
+import { type ReusedStep, reuseSteps } from "./reuse.ts";
 import { settle } from "./map.ts";
 import {
   emptyView,
@@ -80,7 +80,7 @@ export interface Begins {
   /** A child whose workflow does not take its input. */
   readonly refused?: boolean;
   /** Steps that ended in the run that it does again. */
-  readonly kept?: readonly KeptStep[];
+  readonly kept?: readonly ReusedStep[];
 }
 
 /**
@@ -114,7 +114,7 @@ export function start(
   const steps = new Map<number, Step>();
   const view: View = { ...emptyView(run), steps, facts };
   const pass: Pass = { ...rules, occasion: { now, draw: 0 }, view, steps, effects };
-  keepSteps(pass, begins.kept ?? []);
+  reuseSteps(pass, begins.kept ?? []);
   if (run.state.kind === "RUNNING") openRoots(pass);
   settle(pass);
   messageParent(pass);

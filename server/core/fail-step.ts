@@ -1,7 +1,7 @@
 // Rung 3 of recovery: the step has failed for good, and its `on_failure` says what follows.
 import type { Setback, Step, Verdict } from "./model.ts";
 import { continueAfter } from "./open.ts";
-import { emit, escalate, keepFacts, type Pass, planStep } from "./pass.ts";
+import { emit, escalate, addFacts, type Pass, planStep } from "./pass.ts";
 import { itemOf } from "./place.ts";
 import { stop } from "./saga.ts";
 
@@ -17,7 +17,7 @@ export const PERMANENT = Object.freeze({
 });
 
 /** A failure that no agent reported, as an attempt. */
-export function keepFailure(pass: Pass, step: Step, code: string, message: string): void {
+export function recordFailure(pass: Pass, step: Step, code: string, message: string): void {
   const { now } = pass.occasion;
   emit(pass, {
     kind: "attempt-kept",
@@ -66,7 +66,7 @@ export function fail(
     emit(pass, { kind: "failed", step: no, code });
     if (says === "continue") continueAfter(pass, no, { code, message });
     else {
-      keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
+      addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
       giveVerdict(pass, { reason: "STEP_FAILED", undo: says === "compensate" });
     }
   }

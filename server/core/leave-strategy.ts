@@ -13,7 +13,7 @@
 // While it undoes a strategy the step is UNDOING and keeps the setback that it goes on from.
 import { afterSettling, inDoubt } from "./doubt.ts";
 import { currentMark } from "./evolve.ts";
-import { fail, keepFailure, PERMANENT, TOTAL_OVER } from "./fail-step.ts";
+import { fail, recordFailure, PERMANENT, TOTAL_OVER } from "./fail-step.ts";
 import type { Setback, Step } from "./model.ts";
 import { beginStrategy } from "./open.ts";
 import { emit, escalate, inWords, type Pass, planStep, stepOf, totalEndsAt } from "./pass.ts";
@@ -32,7 +32,7 @@ import {
 export function totalOver(pass: Pass, step: Step): void {
   const { totalMs } = planStep(pass, step.no).timeouts;
   const message = `all tries together may take ${inWords(totalMs)}, which is over: raise timeouts.total`;
-  keepFailure(pass, step, TOTAL_OVER, message);
+  recordFailure(pass, step, TOTAL_OVER, message);
   leave(pass, step.no, { ...PERMANENT, code: TOTAL_OVER, message });
 }
 

@@ -6,7 +6,7 @@
 //             undoes the next of its items, since that pass has to load more than the others
 //   READY     and so on: its gate, a task like any other, which lets the next wave begin
 
-import { fail, keepFailure } from "./fail-step.ts";
+import { fail, recordFailure } from "./fail-step.ts";
 import {
   type ItemOutputs,
   type Items,
@@ -15,7 +15,7 @@ import {
   type MapPlan,
   TOO_MANY_FAILED,
 } from "./items.ts";
-import { beginStrategy, keepAnswer, startsForward, succeed } from "./open.ts";
+import { beginStrategy, recordAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import { placeOf } from "./place.ts";
@@ -119,13 +119,13 @@ function endMap(pass: Pass, no: number, work: MapPlan): void {
   const items = itemsOf(pass, no);
   if (isFailed(items, work)) {
     const message = itemsFailed(items, work);
-    keepFailure(pass, stepOf(pass, no), TOO_MANY_FAILED, message);
+    recordFailure(pass, stepOf(pass, no), TOO_MANY_FAILED, message);
     fail(pass, no, { code: TOO_MANY_FAILED, message });
     return;
   }
   if (items.failed > 0) emit(pass, { kind: "warned", step: no });
   const output = gathered(items, pass.view.outputs.get(no));
-  succeed(pass, no, keepAnswer(pass, no, 0, "map", output), output);
+  succeed(pass, no, recordAnswer(pass, no, 0, "map", output), output);
 }
 
 /** The counts, and the outputs in the order of the list while they fit into a payload. */

@@ -3,14 +3,14 @@
 import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./doubt.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { ANSWERED, giveVerdict, keepFailure, PERMANENT } from "./fail-step.ts";
+import { ANSWERED, giveVerdict, recordFailure, PERMANENT } from "./fail-step.ts";
 import { beginNext, strategyUndone, undoStrategy } from "./leave-strategy.ts";
 import { beginWave, isAtGate } from "./map.ts";
-import { beginStrategy, keepAnswer, open, skip, succeed } from "./open.ts";
+import { beginStrategy, recordAnswer, open, skip, succeed } from "./open.ts";
 import {
   emit,
   inWords,
-  keepFacts,
+  addFacts,
   makeReady,
   markEffect,
   type Pass,
@@ -103,7 +103,7 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
         beginWave(pass, no);
         return;
       }
-      succeed(pass, no, keepAnswer(pass, no, event.n, by, payload), payload);
+      succeed(pass, no, recordAnswer(pass, no, event.n, by, payload), payload);
       return;
     case "skip":
       skip(pass, no);
@@ -140,7 +140,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   const code = ANSWERED;
   const { state } = pass.view.run;
   const ofMap = itemOf(no) > 0 && answer === "fail";
-  keepFailure(pass, stepOf(pass, no), code, message);
+  recordFailure(pass, stepOf(pass, no), code, message);
   if (state.kind === "STOPPING") {
     // Asked whether the effect took place, the person says that it did not.
     emit(pass, { kind: "doubted", step: no, doubt: null });
@@ -150,7 +150,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   }
   emit(pass, { kind: "failed", step: no, code });
   if (ofMap) return;
-  keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
+  addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
   giveVerdict(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });
 }
 

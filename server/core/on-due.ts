@@ -5,7 +5,7 @@ import type { Moment } from "./attempt.ts";
 import { isChildWait } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
-import { fail, keepFailure } from "./fail-step.ts";
+import { fail, recordFailure } from "./fail-step.ts";
 import type { Rule } from "./history.ts";
 import { climb } from "./ladder.ts";
 import { itemsDue, pauseOver } from "./map.ts";
@@ -130,7 +130,7 @@ function expire(pass: Pass, step: Step, saw: string): void {
       return;
     default: {
       const code = work.onExpiry === "reject" ? "drover.rejected" : "drover.expired";
-      keepFailure(pass, step, code, saw);
+      recordFailure(pass, step, code, saw);
       fail(pass, no, { code, message: saw });
     }
   }

@@ -2,9 +2,9 @@
 // A signal that comes early is kept, and taken by the first step that waits for its name. One that
 // no step of the run takes is refused: a mistyped name would be kept for ever while its run waits.
 import type { Answer, RunEvent } from "./event.ts";
-import { fail, keepFailure } from "./fail-step.ts";
+import { fail, recordFailure } from "./fail-step.ts";
 import { isEnded } from "./model.ts";
-import { keepAnswer, succeed, takeSignal } from "./open.ts";
+import { recordAnswer, succeed, takeSignal } from "./open.ts";
 import { emit, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { Plan, PlanWork } from "./plan.ts";
@@ -71,7 +71,7 @@ export function onDecide(pass: Pass, event: Extract<RunEvent, { kind: "decide" }
   emit(pass, { kind: "decision-stored", step, approver, approved, comment, form, at });
   if (!approved) {
     const message = `${approver} rejected it${comment === "" ? "" : `: ${comment}`}`;
-    keepFailure(pass, stepOf(pass, step), "drover.rejected", message);
+    recordFailure(pass, stepOf(pass, step), "drover.rejected", message);
     fail(pass, step, { code: "drover.rejected", message });
     return DONE;
   }
@@ -115,6 +115,6 @@ export function approve(
   const filled = form?.kind === "json" ? form.json : "null";
   const json = `{"approved_by":${JSON.stringify(approvers)},"form":${filled}}`;
   const output: Payload = { kind: "json", json };
-  const result = keepAnswer(pass, no, 0, approvers.join(", "), output);
+  const result = recordAnswer(pass, no, 0, approvers.join(", "), output);
   succeed(pass, no, result, output);
 }

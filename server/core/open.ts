@@ -9,7 +9,7 @@ import { afterSettling } from "./doubt.ts";
 import type { NeedEnd } from "./effect.ts";
 import type { StepFacts } from "./facts.ts";
 import type { ResultRef, RunState } from "./model.ts";
-import { emit, escalate, factsOf, keepFacts, type Pass, planStep, stepOf } from "./pass.ts";
+import { emit, escalate, factsOf, addFacts, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { PlanStep } from "./plan.ts";
 
@@ -62,7 +62,7 @@ export function leaveAsIs(pass: Pass, no: number): void {
 }
 
 function passOn(pass: Pass, no: number, how: NeedEnd, facts: StepFacts): void {
-  keepFacts(pass, no, facts);
+  addFacts(pass, no, facts);
   if (!startsForward(pass.view.run.state)) return;
   for (const successor of planStep(pass, no).successors) {
     emit(pass, { kind: "need-ended", step: successor, how });
@@ -168,7 +168,7 @@ export function takeSignal(pass: Pass, no: number, name: string): void {
   const signal = pass.view.signals.find((one) => !one.taken && one.name === name);
   if (!signal) return;
   emit(pass, { kind: "signal-taken", step: no, seq: signal.seq });
-  const result = keepAnswer(pass, no, signal.seq, `signal ${signal.id}`, signal.payload);
+  const result = recordAnswer(pass, no, signal.seq, `signal ${signal.id}`, signal.payload);
   succeed(pass, no, result, signal.payload);
 }
 
@@ -178,7 +178,7 @@ function expressionFailed(pass: Pass, no: number, message: string): void {
 }
 
 /** Keeps an output that no agent reported: of a signal, an approval, or a person's answer. */
-export function keepAnswer(
+export function recordAnswer(
   pass: Pass,
   no: number,
   n: number,

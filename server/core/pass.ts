@@ -224,7 +224,7 @@ export function factsOf(pass: Pass): Facts {
 }
 
 /** Keeps what expressions of this pass may ask about a step that has just ended. */
-export function keepFacts(pass: Pass, no: number, facts: StepFacts): void {
+export function addFacts(pass: Pass, no: number, facts: StepFacts): void {
   const before = pass.view.facts;
   // Of items expressions see what their map makes of them.
   if (!before || itemOf(no) > 0) return;

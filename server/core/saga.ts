@@ -25,7 +25,7 @@ import {
   type Verdict,
 } from "./model.ts";
 import { leaveAsIs, open } from "./open.ts";
-import { emit, keepFacts, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
+import { emit, addFacts, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import { itemOf } from "./place.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { isUnsettled, strategyToUndo } from "./strategy.ts";
@@ -121,7 +121,7 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   } else if (outcome?.kind === "failure") {
     const { code, message } = outcome;
     emit(pass, { kind: "failed", step: step.no, code });
-    keepFacts(pass, step.no, { status: "FAILED", output: null, error: { code, message } });
+    addFacts(pass, step.no, { status: "FAILED", output: null, error: { code, message } });
   } else {
     emit(pass, { kind: "cancelled", step: step.no });
   }

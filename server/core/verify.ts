@@ -11,7 +11,7 @@ import { succeed } from "./open.ts";
 import {
   emit,
   escalate,
-  keepFacts,
+  addFacts,
   makeReady,
   markEffect,
   type Pass,
@@ -42,7 +42,7 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
     markEffect(pass, no, "MADE");
     if (state.kind === "STOPPING") {
       emit(pass, { kind: "failed", step: no, code });
-      keepFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
+      addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
     } else climb(pass, no, "perform", { ...PERMANENT, code, message });
   } else if (outcome.kind === "failure" && outcome.noEffect) {
     emit(pass, { kind: "doubted", step: no, doubt: null });

@@ -1,7 +1,7 @@
 // The events that a scenario file may have: what people do to a run, and what befalls the rest.
 import { choice, oneOf } from "./choice-shape.ts";
 import { optional, required } from "./record-shape.ts";
-import type { Deed, ScenarioEvent } from "./scenario.ts";
+import type { ScriptedAction, ScenarioEvent } from "./scenario.ts";
 import { anything, list, matching, text, time, word } from "./shape.ts";
 
 const NAME = matching("a name", /^[A-Za-z0-9._-]{1,128}$/, "travel");
@@ -22,7 +22,7 @@ const decision = (approve: boolean) =>
       comment: optional(text, "why", ""),
       form: optional(anything, "what was filled in", null),
     },
-    (said): Deed => ({
+    (said): ScriptedAction => ({
       ...{ kind: "decide", approve, step: said.step, by: said.by, roles: said.roles },
       ...{ comment: said.comment, form: said.form },
     }),
@@ -39,14 +39,14 @@ const paused = (kind: "pause" | "resume") =>
   choice(
     `a person ${kind}s the run, or a queue`,
     { what: required(QUEUE_OR_RUN, "which") },
-    ({ what }): Deed => ({ kind, queue: what === "run" ? null : what.replace(/^queue /, "") }),
+    ({ what }): ScriptedAction => ({ kind, queue: what === "run" ? null : what.replace(/^queue /, "") }),
     "what",
   );
 const staffed = (kind: "leave" | "return", about: string) =>
   choice(
     about,
     { queue: required(NAME, "the queue") },
-    ({ queue }): Deed => ({ kind, queue }),
+    ({ queue }): ScriptedAction => ({ kind, queue }),
     "queue",
   );
 
@@ -56,7 +56,7 @@ export const EVENT = oneOf(
     signal: choice(
       "the outside world sends the run a signal",
       { name: required(NAME, "its name"), payload: optional(anything, "what it carries", null) },
-      ({ name, payload }): Deed => ({ kind: "signal", name, payload }),
+      ({ name, payload }): ScriptedAction => ({ kind: "signal", name, payload }),
       "name",
     ),
     approve: decision(true),
@@ -73,7 +73,7 @@ export const EVENT = oneOf(
         ),
         by,
       },
-      (said): Deed => ({ kind: "answer", ...said }),
+      (said): ScriptedAction => ({ kind: "answer", ...said }),
       "answer",
     ),
     cancel: choice(
@@ -85,7 +85,7 @@ export const EVENT = oneOf(
           "compensate",
         ),
       },
-      ({ undo }): Deed => ({ kind: "cancel", undo: undo === "compensate" }),
+      ({ undo }): ScriptedAction => ({ kind: "cancel", undo: undo === "compensate" }),
       "undo",
     ),
     pause: paused("pause"),
@@ -95,7 +95,7 @@ export const EVENT = oneOf(
     kill_server: choice(
       "the server is killed, and comes back",
       { for: optional(time, "how much later; 10s if nothing is said", 10_000) },
-      ({ for: forMs }): Deed => ({ kind: "kill", forMs }),
+      ({ for: forMs }): ScriptedAction => ({ kind: "kill", forMs }),
       "for",
     ),
   },
@@ -104,7 +104,7 @@ export const EVENT = oneOf(
     when: optional(STATE, "when something comes to a state for the first time", null),
     after: optional(time, "with `when`: so much later", 0),
   },
-  (deed: Deed, { at, when, after }, path): ScenarioEvent => ({
+  (deed: ScriptedAction, { at, when, after }, path): ScenarioEvent => ({
     on: when === null ? { kind: "at", ms: at ?? 0 } : { kind: "when", state: when, afterMs: after },
     ...{ deed, path },
   }),

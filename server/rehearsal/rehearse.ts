@@ -13,7 +13,7 @@ import { DroverError } from "../errors.ts";
 import { payloadField, payloadFrom } from "../rpc/payload.ts";
 import { createAgents } from "./agents.ts";
 import { createChance } from "./chance.ts";
-import { createDeeds } from "./deeds.ts";
+import { createScriptedActions } from "./scripted-actions.ts";
 import { createOutside } from "./outside.ts";
 import { createRehearsalServer, type RehearsalServer } from "./rehearsal-server.ts";
 import { observeRun, type RunObserver, type SeenRun } from "./run-observer.ts";
@@ -86,7 +86,7 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
   const observer = observeRun({ server, runId, timeline, startMs: scenario.startMs });
   for (const queue of play.queues) agents.serve(queue);
   const world = { scenario, server, agents, time, timeline, runId, observer, troubles };
-  const deeds = createDeeds({ ...world, approvers: play.approvers });
+  const deeds = createScriptedActions({ ...world, approvers: play.approvers });
   await untilOver({
     handed,
     findsQueues: play.findsQueues,
@@ -135,7 +135,7 @@ interface Playing extends Pick<Play, "findsQueues"> {
   readonly time: VirtualTime;
   readonly scenario: Scenario;
   readonly observer: RunObserver;
-  readonly deeds: ReturnType<typeof createDeeds>;
+  readonly deeds: ReturnType<typeof createScriptedActions>;
   readonly agents: ReturnType<typeof createAgents>;
   readonly troubles: string[];
   readonly server: RehearsalServer;

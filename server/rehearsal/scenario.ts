@@ -77,7 +77,7 @@ export interface Script extends ScriptKey {
 }
 
 /** What a person does, or befalls the server. */
-export type Deed =
+export type ScriptedAction =
   | { readonly kind: "signal"; readonly name: string; readonly payload: Payload | null }
   | {
       readonly kind: "decide";
@@ -109,7 +109,7 @@ export interface ScenarioEvent {
   readonly on:
     | { readonly kind: "at"; readonly ms: number }
     | { readonly kind: "when"; readonly state: string; readonly afterMs: number };
-  readonly deed: Deed;
+  readonly deed: ScriptedAction;
   /** Where it stands in the file. */
   readonly path: string;
 }

@@ -6,7 +6,7 @@ import type { Moment } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import { newRunId } from "./run-id.ts";
-import { KEY_KEPT_MS } from "./schedule.ts";
+import { KEY_RETENTION_MS } from "./schedule.ts";
 import { BULK_RUNS_MAX, type BulkRequest } from "./scheduler.ts";
 
 export async function openBulk(
@@ -16,7 +16,7 @@ export async function openBulk(
   // An id that no run has: it keeps the moment, which is after all that was counted.
   const runId = newRunId(looked.now + 1, random);
   const key = `\u0001bulk ${requestId}`;
-  const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_KEPT_MS };
+  const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_RETENTION_MS };
   return store.transact({ name: "bulk" }, async (tx) => {
     const [holder] = await tx.reserveKeys([reservation]);
     if (!holder) throw new Error(`the request ${requestId} could not be filed`);

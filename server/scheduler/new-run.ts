@@ -1,7 +1,7 @@
 // A run that is to begin, and the first pass that begins it.
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
-import type { KeptStep } from "../core/keep.ts";
+import type { ReusedStep } from "../core/reuse.ts";
 import { emptyView } from "../core/model.ts";
 import type { Joined } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
@@ -28,7 +28,7 @@ export interface ScheduleItem extends Resolved {
   /** Why it may not begin. One that its key names already is returned all the same. */
   readonly refusal: DroverError | null;
   readonly rerunOf: RerunOf | null;
-  readonly kept: readonly KeptStep[];
+  readonly kept: readonly ReusedStep[];
 }
 
 export interface Begun {

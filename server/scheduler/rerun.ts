@@ -1,9 +1,9 @@
 // Does a run again that has ended, as a new run that is linked to it: from the steps that failed,
-// or from any step, with the outputs that it keeps (core/keep.ts). Everything about the old run is
+// or from any step, with the outputs that it keeps (core/reuse.ts). Everything about the old run is
 // read plainly, since it changes no more.
 
 import type { Facts } from "../core/facts.ts";
-import { type From, type KeptStep, stepsToKeep } from "../core/keep.ts";
+import { type From, type ReusedStep, stepsToReuse } from "../core/reuse.ts";
 import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import { leavesEffect } from "../core/strategy.ts";
@@ -109,7 +109,7 @@ function refuseOpen({ run, state }: RunDetail): void {
 }
 
 /** What comes before the steps that run anew would rest on effects that are gone. */
-function refuseUndone({ run, state }: RunDetail, kept: readonly KeptStep[]): void {
+function refuseUndone({ run, state }: RunDetail, kept: readonly ReusedStep[]): void {
   if (state.kind !== "COMPENSATED" || kept.length === 0) return;
   throw stateError(
     run.runId,
@@ -122,7 +122,7 @@ function refuseUndone({ run, state }: RunDetail, kept: readonly KeptStep[]): voi
 function refuseMaps(
   { run, state }: RunDetail,
   { plan }: LanedPlan,
-  kept: readonly KeptStep[],
+  kept: readonly ReusedStep[],
 ): void {
   const map = kept
     .filter(({ as }) => as === "SUCCEEDED")
@@ -139,7 +139,7 @@ function refuseMaps(
 function refuseNothingToDo(
   { run, state }: RunDetail,
   { plan }: LanedPlan,
-  kept: readonly KeptStep[],
+  kept: readonly ReusedStep[],
   from: From,
 ): void {
   const steps = plan.steps.filter(({ always }) => !always).length;
@@ -198,7 +198,7 @@ interface Both {
 async function keptSteps(
   store: EngineStore,
   { detail, old, laned, from }: Both,
-): Promise<readonly KeptStep[]> {
+): Promise<readonly ReusedStep[]> {
   const { runId } = detail.run;
   const { steps } = detail;
   const ended = { plan: old.plan, steps };
@@ -211,7 +211,7 @@ async function keptSteps(
       input,
     ]),
   );
-  return [...stepsToKeep(ended, laned.plan, from)].map(([no, was]): KeptStep => {
+  return [...stepsToReuse(ended, laned.plan, from)].map(([no, was]): ReusedStep => {
     const step = steps.get(was);
     const output = facts.steps.get(was)?.output ?? null;
     if (!step) throw new Error(`step ${was} of run ${runId} is kept and has no row`);

@@ -29,7 +29,7 @@ const WAITING_MAX = 20_000;
 const BATCHES_WAITING_MAX = 100;
 const RETRY_MS = 250;
 /** A key is kept for 30 days, and at least until its run has ended. */
-export const KEY_KEPT_MS = 30 * 24 * 60 * 60 * 1_000;
+export const KEY_RETENTION_MS = 30 * 24 * 60 * 60 * 1_000;
 
 export interface ScheduleOptions {
   readonly store: EngineStore;
@@ -330,7 +330,7 @@ async function reserve(
       .map(({ request, reserved }, place) => ({ request, reserved, runId: ids[place] ?? "" }))
       .reverse()
       .flatMap(({ request, reserved, runId }) => {
-        const { digest, namespace, keyKeptMs: keepMs = KEY_KEPT_MS } = request;
+        const { digest, namespace, keyKeptMs: keepMs = KEY_RETENTION_MS } = request;
         if (reserved === null) return [];
         const { key } = reserved;
         const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs };

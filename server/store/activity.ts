@@ -3,7 +3,7 @@
 //
 // Promise: runs are counted by the transaction that accepts or ends them, so a count is there as
 // surely as the run or its end. An ended run never opens again; a retry of it is a run of its own,
-// and so is a child. Counts outlive the runs: they are kept for `runCountsKeptMs`.
+// and so is a child. Counts outlive the runs: they are kept for `runCountsMs`.
 import type { Moment } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
 import type { EndKind, RunState } from "../core/model.ts";

@@ -6,7 +6,7 @@ import type { Effect } from "../core/effect.ts";
 import type { AnswerKind, EscalationReason } from "../core/history.ts";
 
 /** Whoever answers it, nothing waits for the answer: what moves its step leaves it open. */
-export const KEPT_OPEN: EscalationReason = "doubled";
+export const STAYS_OPEN: EscalationReason = "doubled";
 
 export interface Closing {
   readonly closedBy: string;
@@ -57,7 +57,7 @@ export function escalationChanges(effects: readonly Effect[]): EscalationChanges
     }
     if (effect.kind === "escalation-closed") {
       const { step, by } = effect;
-      close((one) => one.step === step && one.reason !== KEPT_OPEN, { closedBy: by, answer: null });
+      close((one) => one.step === step && one.reason !== STAYS_OPEN, { closedBy: by, answer: null });
       closed.push({ step, by });
     }
     if (effect.kind === "escalation-answered") {

@@ -23,7 +23,7 @@ export type OutboxKind = (typeof OUTBOX_KINDS)[number];
 /** Of one cause a hook is told so often at most; what comes sooner is counted. */
 export const CAUSE_APART_MS = 60_000;
 /** How long a delivery that has ended is shown. */
-export const DELIVERY_KEPT_MS = 7 * 24 * 60 * 60 * 1_000;
+export const DELIVERY_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
 
 /** Who is told of one run's end, whatever the hook wants to hear otherwise. */
 export interface Notify {

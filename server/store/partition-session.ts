@@ -18,7 +18,7 @@ export interface TakenPartition {
 }
 
 /** Hand-overs of one partition that are kept. */
-export const HAND_OVERS_KEPT = 20;
+export const HAND_OVERS_MAX = 20;
 /** Nobody had had it; the one before had given it back; the one before was gone, or hung. */
 export const HAND_OVER_WHYS = ["first", "given-back", "lost"] as const;
 export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];

@@ -30,7 +30,7 @@ export interface OverrideInsert {
 }
 
 /** A step that has ended in a run before this one. */
-export interface KeptInsert {
+export interface ReusedInsert {
   readonly step: number;
   /** The run that made its effect. */
   readonly of: RunId;
@@ -56,7 +56,7 @@ export interface RowsOfEffects extends EscalationChanges {
   readonly signalsTaken: readonly { seq: number; step: number }[];
   readonly decisions: readonly DecisionInsert[];
   readonly overrides: readonly OverrideInsert[];
-  readonly kept: readonly KeptInsert[];
+  readonly kept: readonly ReusedInsert[];
   readonly messages: readonly MessageInsert[];
   readonly messagesApplied: readonly number[];
   readonly actor: Actor | null;

@@ -25,7 +25,7 @@ export interface Quantiles {
 }
 
 /** Two generations, so that what is learned follows a service that has changed. */
-export interface KeptSketch {
+export interface StoredSketch {
   readonly recent: string;
   /** null: there is none yet. */
   readonly older: string | null;
@@ -48,7 +48,7 @@ export function createSketch(): Sketch {
 }
 
 /** null: nothing was kept before. */
-export function keepMore(kept: KeptSketch | null, more: Sketch): KeptSketch {
+export function addSamples(kept: StoredSketch | null, more: Sketch): StoredSketch {
   if (kept === null) return { recent: more.text(), older: null };
   const recent = decoded(kept.recent);
   if (isFull(recent, more)) return { recent: more.text(), older: kept.recent };
@@ -68,7 +68,7 @@ function isFull(recent: hdr.Histogram, more: Sketch): boolean {
   return recent.totalCount + more.count() > GENERATION_SAMPLES;
 }
 
-export function quantilesOf({ recent, older }: KeptSketch): Quantiles {
+export function quantilesOf({ recent, older }: StoredSketch): Quantiles {
   return quantilesOfSamples({
     recent: decoded(recent),
     older: older === null ? null : decoded(older),

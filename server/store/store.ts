@@ -33,7 +33,7 @@ import type {
   SessionHeartbeat,
   SessionLease,
 } from "./heartbeats.ts";
-import type { Failures, KeptFor } from "./kept-for.ts";
+import type { Failures, Retention } from "./retention.ts";
 import type { Mark } from "./marks.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
@@ -355,9 +355,9 @@ export interface EngineStore extends HeartbeatStore, Consistency {
    * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
    * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7
    * days ago, deleted schedules with their fires, old counts of runs, and how many triggers stand
-   * behind runs that ended long ago (kept-for.ts). true: of one of them there may be more.
+   * behind runs that ended long ago (retention.ts). true: of one of them there may be more.
    */
-  forgetOld(rowsMax: number, kept?: Partial<KeptFor>, failures?: Failures): Promise<boolean>;
+  forgetOld(rowsMax: number, kept?: Partial<Retention>, failures?: Failures): Promise<boolean>;
   /** One statement for everything that waits in this process. */
   pollQuery(asked: PollQuery): Promise<PollQueryResult>;
   /**

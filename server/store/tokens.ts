@@ -8,7 +8,7 @@ export type Role = (typeof ROLE_NAMES)[number];
 export const ROLE_NAMES = ["viewer", "client", "agent", "operator", "admin"] as const;
 
 /** Kept so long after their end, in milliseconds: 365 days. */
-export const TOKENS_KEPT_MS = 365 * 86_400_000;
+export const TOKEN_RETENTION_MS = 365 * 86_400_000;
 /** That a token was shown is noted this often at most. */
 export const USE_NOTED_MS = 60_000;
 

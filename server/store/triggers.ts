@@ -10,7 +10,7 @@ import type { RunId } from "./run-head.ts";
 import type { Namespace } from "./store.ts";
 
 /** Refusals of one trigger that are kept. */
-export const REFUSALS_KEPT = 100;
+export const REFUSALS_MAX = 100;
 /** An ended run that could not be taken up is looked at again so much later. */
 export const END_AGAIN_MS = 5_000;
 

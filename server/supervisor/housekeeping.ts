@@ -6,7 +6,7 @@
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { createLoop, type Loop } from "../loop.ts";
-import { type Failures, KEPT_FOR_DEFAULT, type KeptFor } from "../store/kept-for.ts";
+import { type Failures, RETENTION_DEFAULT, type Retention } from "../store/retention.ts";
 import type { EngineStore, RunId } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
@@ -24,7 +24,7 @@ export function createHousekeeping(
   store: Pick<EngineStore, "forgetOld" | "namespaces">,
   clock: Clock,
   log: Logger,
-  kept: Partial<KeptFor>,
+  kept: Partial<Retention>,
   onFailed?: () => void,
 ): Loop {
   /** Where the walk through the runs of a namespace goes on: those that stay are in its way. */
@@ -52,7 +52,7 @@ export function createHousekeeping(
   let lastDefinition: number | null = null;
 
   async function forgetDefinitions(): Promise<void> {
-    const { definitionKeptMs: keptMs = KEPT_FOR_DEFAULT.definitionKeptMs } = kept;
+    const { definitionMs: keptMs = RETENTION_DEFAULT.definitionMs } = kept;
     for (let page = 0; page < DEFINITION_PAGES_MAX; page++) {
       const asked = { after: lastDefinition ?? 0, limit: DEFINITIONS_MAX, keptMs };
       lastDefinition = await store.namespaces.forgetDefinitions(asked);

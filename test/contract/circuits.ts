@@ -92,9 +92,9 @@ export function describeCircuits(opened: Opened): void {
     await store.circuits.count([{ ...ends, lane, agoMs: 90_000 }]);
     expect((await store.circuits.look(60_000)).watched).not.toContain(lane);
     expect((await store.circuits.look(120_000)).watched).toContain(lane);
-    await store.forgetOld(1_000, { circuitEndsKeptMs: 240_000 });
+    await store.forgetOld(1_000, { circuitEndsMs: 240_000 });
     expect((await store.circuits.look(120_000)).watched).toContain(lane);
-    await store.forgetOld(1_000, { circuitEndsKeptMs: 60_000 });
+    await store.forgetOld(1_000, { circuitEndsMs: 60_000 });
     expect((await store.circuits.look(120_000)).watched).not.toContain(lane);
   });
 

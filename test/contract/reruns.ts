@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { start } from "../../server/core/decide.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
-import type { KeptStep } from "../../server/core/keep.ts";
+import type { ReusedStep } from "../../server/core/reuse.ts";
 import { emptyView } from "../../server/core/model.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
@@ -28,7 +28,7 @@ const definition = workflow({
   b: { needs: ["a", "skipped"], onFailure: "compensate" },
 });
 
-function keptBy(of: string): readonly KeptStep[] {
+function keptBy(of: string): readonly ReusedStep[] {
   return [
     {
       no: 0,

@@ -208,7 +208,7 @@ export function describeTriggers(opened: Opened): void {
     const triggered = { trigger: "any", ofRun: newUuid(), depth: 7 };
     const run = await begin(namespaceId, partition, { triggered });
     const parent = { runId: run.ref.runId, stepId: "a" };
-    const forget = () => store().forgetOld(1_000, { triggeredKeptMs: 0 });
+    const forget = () => store().forgetOld(1_000, { triggeredMs: 0 });
     /** As the end of a child of the run tells it, which is settled then. */
     const depths = async () => {
       const found = await store().triggers.ended([partition], 10);

@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { typicalDurationOf } from "../../server/core/typical-duration.ts";
 import {
   createSketch,
-  type KeptSketch,
-  keepMore,
+  type StoredSketch,
+  addSamples,
   quantilesOf,
   quantilesOfSamples,
   type Samples,
@@ -25,12 +25,12 @@ function sketchOf(ms: readonly number[]): Sketch {
 test("in whatever order and by however many servers sketches are added, the same is known", () => {
   fc.assert(
     fc.property(fc.array(durations, { minLength: 1, maxLength: 5 }), (servers) => {
-      const all = keepMore(null, sketchOf(servers.flat()));
+      const all = addSamples(null, sketchOf(servers.flat()));
       for (const order of [servers, servers.toReversed()]) {
         const [first = [], ...others] = order;
         const summed = others.reduce(
-          (kept, more) => keepMore(kept, sketchOf(more)),
-          keepMore(null, sketchOf(first)),
+          (kept, more) => addSamples(kept, sketchOf(more)),
+          addSamples(null, sketchOf(first)),
         );
         expect(quantilesOf(summed)).toEqual(quantilesOf(all));
       }
@@ -42,10 +42,10 @@ test("in whatever order and by however many servers sketches are added, the same
 test("who keeps a sketch decoded knows the same as who keeps it as text", () => {
   fc.assert(
     fc.property(fc.array(durations, { minLength: 1, maxLength: 5 }), (servers) => {
-      let kept: KeptSketch | null = null;
+      let kept: StoredSketch | null = null;
       let samples: Samples | null = null;
       for (const sketch of servers.map(sketchOf)) {
-        kept = keepMore(kept, sketch);
+        kept = addSamples(kept, sketch);
         samples = withMore(samples, sketch);
         expect(quantilesOfSamples(samples)).toEqual(quantilesOf(kept));
       }

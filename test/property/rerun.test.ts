@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { stepsToKeep } from "../../server/core/keep.ts";
+import { stepsToReuse } from "../../server/core/reuse.ts";
 import { isEnded } from "../../server/core/model.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
 import { leavesEffect } from "../../server/core/strategy.ts";
@@ -55,7 +55,7 @@ test("what is kept ended well, and so did all that it needs; nothing of a step t
       heal(old, HEALING_EVENTS_MAX);
       const { plan } = old;
       const steps = new Map(old.steps().map((step) => [step.no, step]));
-      const kept = stepsToKeep({ plan, steps }, plan, { kind: "step", no: which });
+      const kept = stepsToReuse({ plan, steps }, plan, { kind: "step", no: which });
       for (const [no, was] of kept) {
         expect(was).toBe(no);
         expect(no).not.toBe(which);
@@ -63,7 +63,7 @@ test("what is kept ended well, and so did all that it needs; nothing of a step t
         expect(steps.get(no)?.undo.kind).toBe("NONE");
         for (const need of plan.steps[no]?.needs ?? []) expect([...kept.keys()]).toContain(need);
       }
-      expect(stepsToKeep({ plan, steps }, plan, { kind: "start" }).size).toBe(0);
+      expect(stepsToReuse({ plan, steps }, plan, { kind: "start" }).size).toBe(0);
     }),
     { seed: SEED, numRuns: RUNS / 4 },
   );

@@ -1,13 +1,13 @@
 // What a new run keeps of one in memory.
-import { type From, type KeptStep, stepsToKeep } from "../../server/core/keep.ts";
+import { type From, type ReusedStep, stepsToReuse } from "../../server/core/reuse.ts";
 import { leavesEffect } from "../../server/core/strategy.ts";
 import type { World } from "./core-world.ts";
 
 /** What a new run of this one keeps, and with it what the old one left to be undone. */
-export function keptOf(world: World, from: From, of = "old-run"): readonly KeptStep[] {
+export function keptOf(world: World, from: From, of = "old-run"): readonly ReusedStep[] {
   const { plan } = world;
   const steps = new Map(world.steps().map((step) => [step.no, step]));
-  return [...stepsToKeep({ plan, steps }, plan, from)].flatMap(([no, was]): KeptStep[] => {
+  return [...stepsToReuse({ plan, steps }, plan, from)].flatMap(([no, was]): ReusedStep[] => {
     const step = steps.get(was);
     if (!step) return [];
     const { strategies, fence, forward } = step;

@@ -6,7 +6,7 @@ import type { OldRuns, UnusedDefinitions } from "../../server/store/namespaces.t
 import { createHousekeeping } from "../../server/supervisor/housekeeping.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
-const kept = { sessionKeptMs: 1, pollerKeptMs: 1 };
+const kept = { sessionMs: 1, pollerMs: 1 };
 const log = pino({ level: "silent" });
 
 test.for([

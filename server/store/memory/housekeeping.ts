@@ -1,38 +1,38 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
 import type { Moment } from "../../core/attempt.ts";
-import type { KeptFor } from "../kept-for.ts";
-import { DELIVERY_KEPT_MS } from "../outbox.ts";
+import type { Retention } from "../retention.ts";
+import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { forgetSchedules } from "./schedules.ts";
 import { isOpen, type Tables } from "./tables.ts";
 import { forgetTriggered } from "./triggers.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: KeptFor): boolean {
-  const { sessionKeptMs, pollerKeptMs, triggeredKeptMs, circuitEndsKeptMs } = kept;
+export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: Retention): boolean {
+  const { sessionMs, pollerMs, triggeredMs, circuitEndsMs } = kept;
   const isFree = ({ session }: { readonly session: string }) =>
     tables.lease.where("session", session).length === 0;
   const sessions = tables.agentSession
     .all()
-    .filter((row) => row.lastHeartbeatAt < now - sessionKeptMs && isFree(row));
+    .filter((row) => row.lastHeartbeatAt < now - sessionMs && isFree(row));
   const agents = tables.agent
     .all()
-    .filter((row) => row.seenAt < now - sessionKeptMs && isFree(row));
-  const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerKeptMs);
+    .filter((row) => row.seenAt < now - sessionMs && isFree(row));
+  const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerMs);
   const keys = tables.idempotency
     .all()
     .filter(({ expiresAt, runId }) => expiresAt < now && !isOpen(tables, runId));
   const deliveries = tables.delivery
     .all()
-    .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_KEPT_MS);
+    .filter(({ endedAt }) => endedAt !== null && endedAt < now - DELIVERY_RETENTION_MS);
   for (const row of sessions.slice(0, rowsMax)) tables.agentSession.removeRow(row);
   for (const row of agents.slice(0, rowsMax)) tables.agent.removeRow(row);
   for (const row of pollers.slice(0, rowsMax)) tables.lanePoller.removeRow(row);
   for (const row of keys.slice(0, rowsMax)) tables.idempotency.removeRow(row);
   for (const row of deliveries.slice(0, rowsMax)) tables.delivery.removeRow(row);
-  const triggered = forgetTriggered(tables, now - triggeredKeptMs, rowsMax);
+  const triggered = forgetTriggered(tables, now - triggeredMs, rowsMax);
   const schedules = forgetSchedules(tables, rowsMax);
-  forgetCircuits(tables, now, circuitEndsKeptMs);
+  forgetCircuits(tables, now, circuitEndsMs);
   const bounded = [sessions, agents, pollers, keys, deliveries, triggered];
   return schedules || bounded.some(({ length }) => length >= rowsMax);
 }

@@ -10,7 +10,7 @@
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { Moment } from "../../core/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
-import { KEPT_FOR_DEFAULT } from "../kept-for.ts";
+import { RETENTION_DEFAULT } from "../retention.ts";
 import type { Reads } from "../reads.ts";
 import type { EngineStore, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
@@ -149,7 +149,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
     markAgents: (_server, seen) => run(() => markAgents(tables, now(), seen)),
     markSilent: (silent) => run(() => markSilent(tables, now(), silent)),
     forgetOld: (rowsMax, kept) =>
-      run(() => forgetOld(tables, now(), rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })),
+      run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...kept })),
     pollQuery: (asked) => run(() => pollQuery(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
       run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),

@@ -29,7 +29,7 @@ import type {
   InterventionRecord,
   SignalRecord,
 } from "../reads.ts";
-import type { KeptInsert } from "../rows-of-effects.ts";
+import type { ReusedInsert } from "../rows-of-effects.ts";
 import { endedRun } from "../run-head.ts";
 import type { ConcurrencyKey, KeyReservation, NewRun, RunHead, RunId, RunRef } from "../store.ts";
 import { type CatalogueTables, createTablesOfCatalogue } from "./catalogue-tables.ts";
@@ -133,7 +133,7 @@ export interface Tables
   readonly signal: Table<SignalRow, "run">;
   readonly decision: Table<DecisionRow, "run">;
   readonly override: Table<OverrideRow, "run">;
-  readonly kept: Table<KeptInsert & { readonly runId: RunId }, "run">;
+  readonly kept: Table<ReusedInsert & { readonly runId: RunId }, "run">;
   readonly message: Table<MessageRow, "run" | "partition">;
   readonly slot: Table<SlotRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
@@ -327,7 +327,7 @@ function createTablesOfPeople(
       key: overrideKey,
       indexes: { run: runOf },
     }),
-    kept: createTable<KeptInsert & { readonly runId: RunId }, "run">(journal, {
+    kept: createTable<ReusedInsert & { readonly runId: RunId }, "run">(journal, {
       name: "step_kept",
       key: (row) => stepKey(row.runId, row.step),
       indexes: { run: runOf },

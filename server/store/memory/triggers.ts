@@ -8,7 +8,7 @@ import {
   type EndedFor,
   type KnownTrigger,
   type NewTrigger,
-  REFUSALS_KEPT,
+  REFUSALS_MAX,
   type Refused,
   type Triggers,
 } from "../triggers.ts";
@@ -103,7 +103,7 @@ function refuse({ tables, now }: TriggerWorld, refused: Refused): void {
   const no = tables.refusal.next();
   tables.refusal.put({ ...refused, count, firstAt, lastAt: now(), no });
   const kept = tables.refusal.where("trigger", of).sort((a, b) => b.no - a.no);
-  for (const row of kept.slice(REFUSALS_KEPT)) tables.refusal.removeRow(row);
+  for (const row of kept.slice(REFUSALS_MAX)) tables.refusal.removeRow(row);
 }
 
 /** A row for each trigger that waits for the end of a run of this workflow. */

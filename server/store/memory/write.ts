@@ -7,7 +7,7 @@ import { isEnded } from "../../core/model.ts";
 import { applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
 import { firstPage, type Page } from "../../core/page/page.ts";
 import { type EndedTask, endedTasks } from "../ended-tasks.ts";
-import { KEPT_OPEN } from "../escalation-changes.ts";
+import { STAYS_OPEN } from "../escalation-changes.ts";
 import type { Actor, PassRecord } from "../pass-record.ts";
 import { MESSAGE_GRACE_MS, type RowsOfEffects, rowsOfEffects } from "../rows-of-effects.ts";
 import type { EscalationClaim, NewRun, RunRef } from "../store.ts";
@@ -98,7 +98,7 @@ function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): voi
   }
   for (const { step, by } of changes.escalationsClosed)
     for (const row of tables.escalation.where("run", runId))
-      if (row.step === step && row.closedAt === null && row.reason !== KEPT_OPEN) {
+      if (row.step === step && row.closedAt === null && row.reason !== STAYS_OPEN) {
         tables.escalation.put({ ...row, closedAt: now, closedBy: by, wakeAt: null });
         publishEscalation(tables, "escalation-closed", runId, row.n);
       }

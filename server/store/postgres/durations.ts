@@ -1,6 +1,6 @@
 // What was learned of durations: rows are locked, added to and written once a minute.
 import type { Durations, SeenDurations } from "../durations.ts";
-import { type KeptSketch, keepMore, quantilesOf } from "../sketch.ts";
+import { type StoredSketch, addSamples, quantilesOf } from "../sketch.ts";
 import { columns } from "./columns.ts";
 import type { createTransact, Query } from "./transaction.ts";
 
@@ -41,7 +41,7 @@ async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<voi
   const more = new Map(seen.map((one) => [keyOf(one.definitionId, one.step), one.sketch]));
   const kept = rows.flatMap((row) => {
     const sketch = more.get(keyOf(row.definition_id, row.step_no));
-    return sketch === undefined ? [] : [{ row, now: keepMore(keptOf(row), sketch) }];
+    return sketch === undefined ? [] : [{ row, now: addSamples(keptOf(row), sketch) }];
   });
   await query(
     "keep_durations",
@@ -55,7 +55,7 @@ async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<voi
   );
 }
 
-function keptOf({ recent, older }: KeptRow): KeptSketch | null {
+function keptOf({ recent, older }: KeptRow): StoredSketch | null {
   return recent === null ? null : { recent, older };
 }
 

@@ -2,8 +2,8 @@
 // may have died of. No statement reads more than a page: walks over rows that may stay go on where
 // the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
-import { type Failures, KEPT_FOR_DEFAULT, type KeptFor } from "../kept-for.ts";
-import { DELIVERY_KEPT_MS } from "../outbox.ts";
+import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
+import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { finishMoves } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 
@@ -16,7 +16,7 @@ const GRANT_MS_MAX = 10_000;
 
 export type ForgetOld = (
   rowsMax: number,
-  kept?: Partial<KeptFor>,
+  kept?: Partial<Retention>,
   failures?: Failures,
 ) => Promise<boolean>;
 
@@ -28,7 +28,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
   const forgetTriggered = triggeredWalk(query);
   const restampReady = orderRepair(query);
 
-  function partsOf(rowsMax: number, times: KeptFor): readonly Part[] {
+  function partsOf(rowsMax: number, times: Retention): readonly Part[] {
     const bounded = (name: string, ...values: number[]): Part => [
       name,
       async () => {
@@ -49,17 +49,17 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       whole("finish_moves", () => finishMoves({ query, clock })),
       whole("restamp_ready", () => restampReady(rowsMax)),
       ["forget_keys", () => forgetKeys(rowsMax)],
-      ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredKeptMs)],
+      ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredMs)],
       bounded("release_sessions", SESSION_IDLE_MS, GRANT_MS_MAX),
-      bounded("forget_sessions", times.sessionKeptMs),
-      bounded("forget_agents", times.sessionKeptMs),
-      bounded("forget_lane_pollers", times.pollerKeptMs),
+      bounded("forget_sessions", times.sessionMs),
+      bounded("forget_agents", times.sessionMs),
+      bounded("forget_lane_pollers", times.pollerMs),
       bounded("forget_refused"),
-      bounded("forget_deliveries", DELIVERY_KEPT_MS),
+      bounded("forget_deliveries", DELIVERY_RETENTION_MS),
       bounded("forget_schedules"),
-      bounded("forget_circuit_ends", times.circuitEndsKeptMs),
+      bounded("forget_circuit_ends", times.circuitEndsMs),
       bounded("fold_run_counts"),
-      bounded("forget_run_counts", times.runCountsKeptMs),
+      bounded("forget_run_counts", times.runCountsMs),
       whole("forget_writers"),
       whole("forget_circuits"),
       whole("forget_outages"),
@@ -68,7 +68,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
 
   return async (rowsMax, kept = {}, failures) => {
     let isMore = false;
-    for (const [name, work] of partsOf(rowsMax, { ...KEPT_FOR_DEFAULT, ...kept })) {
+    for (const [name, work] of partsOf(rowsMax, { ...RETENTION_DEFAULT, ...kept })) {
       if (failures?.has(name)) continue;
       try {
         isMore = (await work()) || isMore;

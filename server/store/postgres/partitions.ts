@@ -9,7 +9,7 @@
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import {
-  HAND_OVERS_KEPT,
+  HAND_OVERS_MAX,
   type LiveNode,
   type NodeInfo,
   type PartitionLook,
@@ -160,7 +160,7 @@ async function takeOver(
     await query("lock_partition_leases", [partitions]);
     await query("fence_former_owners", [partitions, node]);
     return query<{ partition: number; epoch: number }>("take_partitions", [
-      ...[partitions, node, HAND_OVERS_KEPT],
+      ...[partitions, node, HAND_OVERS_MAX],
       ...handOverWhys.names.map(handOverWhys.code),
     ]);
   });

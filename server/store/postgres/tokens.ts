@@ -2,7 +2,7 @@
 import type { Moment } from "../../core/attempt.ts";
 import {
   type Role,
-  TOKENS_KEPT_MS,
+  TOKEN_RETENTION_MS,
   type TokenRecord,
   type Tokens,
   USE_NOTED_MS,
@@ -17,7 +17,7 @@ export function createTokens(query: Query): Tokens {
   return Object.freeze({
     async create({ id, digest, name, role, namespaceId, queues, madeBy, validMs }) {
       const said = [id, digest, name, role, namespaceId, queues, madeBy, validMs];
-      await query("create_token", [...said, TOKENS_KEPT_MS]);
+      await query("create_token", [...said, TOKEN_RETENTION_MS]);
       const made = await one(id, null);
       if (!made) throw new Error(`token ${id} was made and is not there`);
       return made;

@@ -9,7 +9,7 @@ import {
   END_AGAIN_MS,
   type EndedFor,
   type KnownTrigger,
-  REFUSALS_KEPT,
+  REFUSALS_MAX,
   type RefusalRecord,
   type Triggers,
 } from "../triggers.ts";
@@ -60,7 +60,7 @@ export function createTriggers(query: Query): Triggers {
         (one) => one.namespaceId,
         (one) => one.trigger,
       );
-      await query("trim_refusals", [...triggers, REFUSALS_KEPT]);
+      await query("trim_refusals", [...triggers, REFUSALS_MAX]);
     },
     async ended(partitions, limit) {
       return (await query<EndRow>("due_ends", [partitions, limit])).map(endOf);

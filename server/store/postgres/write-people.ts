@@ -1,6 +1,6 @@
 // Writes what the world has said to runs: answers, signals, decisions, changed inputs. Answers come
 // before the closes that follow from them, and both before the questions that the pass asks.
-import { type EscalationAnswer, KEPT_OPEN } from "../escalation-changes.ts";
+import { type EscalationAnswer, STAYS_OPEN } from "../escalation-changes.ts";
 import type { OutboxKind } from "../outbox.ts";
 import type { RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";
@@ -75,7 +75,7 @@ async function writeEscalations(
             ({ row }) => row.by,
             () => now,
           ),
-          escalationReasons.code(KEPT_OPEN),
+          escalationReasons.code(STAYS_OPEN),
         ])
       : [];
   writeRows(

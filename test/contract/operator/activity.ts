@@ -178,7 +178,7 @@ export function describeActivity(opened: Opened<Store>): void {
     expect((await countedRuns(store, old.namespaceId)).size).toBe(2);
     while (await store.forgetOld(RUNS_MAX));
     expect((await countedRuns(store, namespaceId)).size).toBe(1);
-    while (await store.forgetOld(RUNS_MAX, { runCountsKeptMs: -2 * MINUTE_MS }));
+    while (await store.forgetOld(RUNS_MAX, { runCountsMs: -2 * MINUTE_MS }));
     expect((await countedRuns(store, namespaceId)).size).toBe(0);
   });
 }

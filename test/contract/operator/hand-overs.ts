@@ -2,7 +2,7 @@
 
 import { expect, test, vi } from "vitest";
 import type { HandOverPage, HandOverRecord } from "../../../server/store/operators.ts";
-import { HAND_OVERS_KEPT, type PartitionSession } from "../../../server/store/partition-session.ts";
+import { HAND_OVERS_MAX, type PartitionSession } from "../../../server/store/partition-session.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { newUuid, type Opened } from "../fixture.ts";
 
@@ -70,10 +70,10 @@ export function describeHandOvers(opened: Opened<Store>): void {
     const [partition, other] = [nextPartition(), nextPartition()];
     await take(session, other);
     await session.tryLock([partition]);
-    for (let n = 0; n < HAND_OVERS_KEPT + 3; n++) await session.takeOver([partition]);
+    for (let n = 0; n < HAND_OVERS_MAX + 3; n++) await session.takeOver([partition]);
     const kept = await handOvers({ partition });
     expect(kept.map(({ epoch }) => epoch).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: HAND_OVERS_KEPT }, (_, n) => n + 4),
+      Array.from({ length: HAND_OVERS_MAX }, (_, n) => n + 4),
     );
     expect(await handOvers({ partition: other })).toHaveLength(1);
     await session.leave();

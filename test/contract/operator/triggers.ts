@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { TriggerDefinition } from "../../../server/core/trigger.ts";
 import type { Store } from "../../../server/store/store.ts";
-import { REFUSALS_KEPT } from "../../../server/store/triggers.ts";
+import { REFUSALS_MAX } from "../../../server/store/triggers.ts";
 import { newNamespace, newUuid, type Opened } from "../fixture.ts";
 import { inbound, SECRET } from "../triggers.ts";
 
@@ -71,10 +71,10 @@ export function describeTriggerLists(opened: Opened<Store>): void {
     const said = { namespaceId, trigger: "push", reason: "X", runId: null, count: 1 };
     await store().triggers.refuse([{ ...said, message: "the first" }]);
     await opened().elapse(5);
-    const more = Array.from({ length: REFUSALS_KEPT }, (_, n) => ({ ...said, message: `no ${n}` }));
+    const more = Array.from({ length: REFUSALS_MAX }, (_, n) => ({ ...said, message: `no ${n}` }));
     await store().triggers.refuse(more);
     const kept = await store().lists.refusals(namespaceId, "push", 1_000);
-    expect(kept).toHaveLength(REFUSALS_KEPT);
+    expect(kept).toHaveLength(REFUSALS_MAX);
     expect(kept.map(({ message }) => message)).not.toContain("the first");
   });
 }

@@ -247,7 +247,7 @@ it("a lease that is granted while its session is forgotten is found", async () =
   onTestFinished(() => granting.end());
   await granting.query("begin");
   await grant(session, [2_000], granting);
-  await forget({ sessionKeptMs: 0 });
+  await forget({ sessionMs: 0 });
   await granting.query("commit");
   expect(await silentLeases()).toBe(1);
 });
@@ -260,10 +260,10 @@ it("a session that holds nothing is forgotten, whether it has ever sent a heartb
   const backdate = "update drover.agent_session set last_heartbeat_at = now() - interval '1 hour'";
   await db.query(`${backdate} where last_heartbeat_at is not null`);
   await release();
-  await forget({ sessionKeptMs: 60_000 });
+  await forget({ sessionMs: 60_000 });
   expect([await rowOf(mute), await rowOf(heard)]).toMatchObject([{ idle: false }, { idle: false }]);
   await db.query("delete from drover.lease");
   await release();
-  await forget({ sessionKeptMs: 60_000 });
+  await forget({ sessionMs: 60_000 });
   expect([await rowOf(mute), await rowOf(heard)]).toEqual([undefined, undefined]);
 });

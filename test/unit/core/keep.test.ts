@@ -1,7 +1,7 @@
 /** What a new run keeps of one that has ended, and how it goes on from there. */
 import { expect, test } from "vitest";
-import type { KeptStep } from "../../../server/core/keep.ts";
-import { stepsToKeep } from "../../../server/core/keep.ts";
+import type { ReusedStep } from "../../../server/core/reuse.ts";
+import { stepsToReuse } from "../../../server/core/reuse.ts";
 import { planOf } from "../../../server/core/plan.ts";
 import {
   broken,
@@ -41,7 +41,7 @@ function failed() {
   return world;
 }
 
-const numbers = (kept: readonly KeptStep[]) => kept.map(({ no }) => no);
+const numbers = (kept: readonly ReusedStep[]) => kept.map(({ no }) => no);
 
 test("a retry keeps what succeeded, and goes on at what failed", () => {
   const kept = keptOf(failed(), { kind: "failed" });
@@ -155,11 +155,11 @@ test("in a newer version steps are the same by id, if they are of the same kind"
   const newer = planOf(
     workflow({ first: {}, c: { needs: ["a"] }, a: {}, b: { needs: ["a", "first"] } }),
   );
-  const kept = stepsToKeep({ plan: old.plan, steps }, newer, { kind: "failed" });
+  const kept = stepsToReuse({ plan: old.plan, steps }, newer, { kind: "failed" });
   expect([...kept]).toEqual([
     [1, 2],
     [2, 0],
   ]);
   const other = planOf(workflow({ a: { kind: "wait", forMs: 1 } }));
-  expect(stepsToKeep({ plan: old.plan, steps }, other, { kind: "failed" }).size).toBe(0);
+  expect(stepsToReuse({ plan: old.plan, steps }, other, { kind: "failed" }).size).toBe(0);
 });

@@ -1,24 +1,24 @@
 // For how long housekeeping leaves what nobody may ask for again, in milliseconds.
-export interface KeptFor {
-  readonly sessionKeptMs: number;
-  readonly pollerKeptMs: number;
+export interface Retention {
+  readonly sessionMs: number;
+  readonly pollerMs: number;
   /** What circuits are judged by, twice their window: servers tell theirs up to a window late. */
-  readonly circuitEndsKeptMs: number;
+  readonly circuitEndsMs: number;
   /** After the end of a run: how many triggers stand behind it. */
-  readonly triggeredKeptMs: number;
+  readonly triggeredMs: number;
   /** A definition that no version of a workflow and no run has. */
-  readonly definitionKeptMs: number;
+  readonly definitionMs: number;
   /** How many runs were accepted and ended in a minute. */
-  readonly runCountsKeptMs: number;
+  readonly runCountsMs: number;
 }
 
-export const KEPT_FOR_DEFAULT: KeptFor = Object.freeze({
-  sessionKeptMs: 600_000,
-  pollerKeptMs: 300_000,
-  circuitEndsKeptMs: 120_000,
-  triggeredKeptMs: 86_400_000,
-  definitionKeptMs: 86_400_000,
-  runCountsKeptMs: 86_400_000,
+export const RETENTION_DEFAULT: Retention = Object.freeze({
+  sessionMs: 600_000,
+  pollerMs: 300_000,
+  circuitEndsMs: 120_000,
+  triggeredMs: 86_400_000,
+  definitionMs: 86_400_000,
+  runCountsMs: 86_400_000,
 });
 
 /**

@@ -8,11 +8,11 @@ import { payloadField } from "../rpc/payload.ts";
 import type { Agents } from "./agents.ts";
 import type { RehearsalServer } from "./rehearsal-server.ts";
 import type { RunObserver } from "./run-observer.ts";
-import type { Deed, Scenario, ScenarioEvent } from "./scenario.ts";
+import type { ScriptedAction, Scenario, ScenarioEvent } from "./scenario.ts";
 import type { Timeline } from "./timeline.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-export interface Deeds {
+export interface ScriptedActions {
   /** The run has changed. */
   changed(): void;
   /** Something is to come; `standsStill`: nothing more will come to a state by itself. */
@@ -21,7 +21,7 @@ export interface Deeds {
   undone(): readonly string[];
 }
 
-export interface DeedsWorld {
+export interface ActionsWorld {
   readonly scenario: Scenario;
   readonly server: RehearsalServer;
   readonly agents: Agents;
@@ -34,7 +34,7 @@ export interface DeedsWorld {
   readonly approvers: ReadonlyMap<string, readonly string[]>;
 }
 
-export function createDeeds(world: DeedsWorld): Deeds {
+export function createScriptedActions(world: ActionsWorld): ScriptedActions {
   const { scenario, time, observer, troubles } = world;
   const waiting = new Set<ScenarioEvent>();
   let planned = 0;
@@ -81,10 +81,10 @@ export function createDeeds(world: DeedsWorld): Deeds {
           ? `${path} never came: nothing was ever "${on.state}"`
           : `${path} never came`,
       ),
-  } satisfies Deeds);
+  } satisfies ScriptedActions);
 }
 
-function act(world: DeedsWorld, deed: Deed, number: number): Promise<unknown> {
+function act(world: ActionsWorld, deed: ScriptedAction, number: number): Promise<unknown> {
   const { server, agents, runId, timeline, time } = world;
   const run = { ref: { case: "runId" as const, value: runId } };
   const { cancelRun, signal } = SchedulerService.method;
@@ -135,8 +135,8 @@ function act(world: DeedsWorld, deed: Deed, number: number): Promise<unknown> {
 }
 
 function pauseOrResume(
-  { server, runId }: DeedsWorld,
-  { kind, queue }: Extract<Deed, { kind: "pause" | "resume" }>,
+  { server, runId }: ActionsWorld,
+  { kind, queue }: Extract<ScriptedAction, { kind: "pause" | "resume" }>,
 ): Promise<unknown> {
   const run = { ref: { case: "runId" as const, value: runId } };
   const [runs, queues] = [SchedulerService.method, OperatorService.method];
@@ -148,8 +148,8 @@ function pauseOrResume(
 
 /** Who decides has the roles that the step asks for, unless the scenario says whose they are. */
 async function decide(
-  { server, runId, timeline, approvers }: DeedsWorld,
-  { step: stepId, approve, by, roles, comment, form }: Extract<Deed, { kind: "decide" }>,
+  { server, runId, timeline, approvers }: ActionsWorld,
+  { step: stepId, approve, by, roles, comment, form }: Extract<ScriptedAction, { kind: "decide" }>,
   number: number,
 ): Promise<unknown> {
   const approver = by ?? `person-${number}`;
@@ -164,8 +164,8 @@ async function decide(
 }
 
 async function answerQuestion(
-  { server, runId, observer, timeline }: DeedsWorld,
-  { answer, step, payload, by }: Extract<Deed, { kind: "answer" }>,
+  { server, runId, observer, timeline }: ActionsWorld,
+  { answer, step, payload, by }: Extract<ScriptedAction, { kind: "answer" }>,
 ): Promise<unknown> {
   const fits = ({ stepId }: Escalation): boolean => step === null || stepId === step;
   const open = observer.openEscalations().find(fits);

@@ -8,7 +8,7 @@
 // the input under which it was made.
 import { currentMark } from "./evolve.ts";
 import type { Step } from "./model.ts";
-import { emit, keepFacts, type Pass, stepOf } from "./pass.ts";
+import { emit, addFacts, type Pass, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { EffectMark, Strategy } from "./strategy.ts";
@@ -19,7 +19,7 @@ export type From =
   | { readonly kind: "failed" }
   | { readonly kind: "step"; readonly no: number };
 
-export interface KeptStep {
+export interface ReusedStep {
   readonly no: number;
   readonly as: "SUCCEEDED" | "SKIPPED";
   readonly strategies: readonly Strategy[];
@@ -41,7 +41,7 @@ export interface EndedSteps {
 }
 
 /** Of each step that the new plan keeps, its number in the old one. Steps are the same by id. */
-export function stepsToKeep(
+export function stepsToReuse(
   ended: EndedSteps,
   plan: Plan,
   from: From,
@@ -78,7 +78,7 @@ function mayKeep(step: PlanStep, old: PlanStep, ended: Step | undefined, from: F
 }
 
 /** The first pass of a run: what it keeps has ended before anything begins. */
-export function keepSteps(pass: Pass, kept: readonly KeptStep[]): void {
+export function reuseSteps(pass: Pass, kept: readonly ReusedStep[]): void {
   for (const one of kept) keep(pass, one);
   for (const { no, as } of kept)
     for (const successor of pass.plan.steps[no]?.successors ?? [])
@@ -90,11 +90,11 @@ export function keepSteps(pass: Pass, kept: readonly KeptStep[]): void {
         });
 }
 
-function keep(pass: Pass, { no, as, strategies, fence, output, inputs, of }: KeptStep): void {
+function keep(pass: Pass, { no, as, strategies, fence, output, inputs, of }: ReusedStep): void {
   const { now } = pass.occasion;
   const result = as === "SUCCEEDED" ? ({ fence, kind: "answer", n: 0 } as const) : null;
   emit(pass, { kind: "kept", step: no, as, strategies, fence, result, inputs, of });
-  keepFacts(pass, no, { status: as, output, error: null });
+  addFacts(pass, no, { status: as, output, error: null });
   if (result === null) return;
   emit(pass, {
     kind: "attempt-kept",
