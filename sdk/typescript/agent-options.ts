@@ -1,6 +1,6 @@
 /**
- * The settings of an agent, their defaults, and what is wrong with those that are given: a mistake
- * here is found at the start, not by a refused poll.
+ * The options of an agent, their defaults, and their checks: a mistake is found at the start, not
+ * by a refused poll.
  */
 import { type Clock, systemClock } from "./clock.ts";
 import { type Codec, noCodec } from "./codec.ts";
@@ -9,40 +9,40 @@ import type { Handler } from "./handler.ts";
 import { type Logger, warningLogger } from "./logger.ts";
 
 export interface AgentOptions {
-  /** host:port. */
+  /** Address of the server, as host:port. */
   readonly address: string;
-  /** The API token to show with each call. Default: DROVER_TOKEN, or none. */
+  /** API token to send with each call. Default: the variable DROVER_TOKEN, or none. */
   readonly token?: string;
-  /** Default: "default". */
+  /** Namespace to work for. Default: "default". */
   readonly namespace?: string;
   /** Name of the agent, for people; need not be unique. */
   readonly id: string;
   /** Version of the program, for people. */
   readonly version?: string;
-  /** For people. */
+  /** Labels, for people. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Queues to poll, by name or with a weight. Default: the queue "default". */
   readonly queues?: readonly (string | { readonly name: string; readonly weight: number })[];
-  /** Most tasks at a time. Default 10. */
+  /** Maximum number of tasks at a time, 1 to 10,000. Default 10. */
   readonly slots?: number;
-  /** What to do, by name of the task; those that verify and undo stand beside the others. */
+  /** The handlers, by name of the task, including the tasks that verify and undo. */
   readonly handlers: Readonly<Record<string, Handler>>;
-  /** What running handlers get to finish when the agent stops. Default 15 s. */
+  /** How long running handlers may take to finish when the agent stops. Default 15 s. */
   readonly grace?: Duration;
   /**
-   * What a handler gets to end once it is told to stop. Longer: the agent drains without it, and
-   * `done` is rejected, so that the process can be replaced. Default 10 s.
+   * How long a handler may take to end after it was told to stop. After that the agent drains
+   * without it, and `done` is rejected, so that the process can be replaced. Default 10 s.
    */
   readonly cancelGrace?: Duration;
-  /** Encrypts or compresses what handlers read and write. Default: nothing does. */
+  /** Encrypts or compresses what handlers read and write. Default: none. */
   readonly codec?: Codec;
   /** How long a poll waits for a task, 1 to 60 s. Default 30 s. */
   readonly pollWait?: Duration;
-  /** Stops at SIGTERM and SIGINT; the second one kills. Default false. */
+  /** Stops at SIGTERM and SIGINT; the second signal kills the process. Default false. */
   readonly handleSignals?: boolean;
-  /** Default: warnings and errors, as warnings of the process. */
+  /** Log of the agent. Default: warnings and errors, as warnings of the process. */
   readonly log?: Logger;
-  /** For tests. */
+  /** Clock, for tests. */
   readonly clock?: Clock;
 }
 

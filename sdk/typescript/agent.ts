@@ -1,11 +1,12 @@
 /**
- * The runtime of an agent: polls for tasks, runs their handlers side by side, keeps their leases by
- * heartbeats, reports how they ended, and drains when it is told to stop.
+ * The runtime of an agent: polls for tasks, runs their handlers in parallel, renews their leases
+ * with heartbeats, reports their outcomes, and drains when it is told to stop.
  *
  *   created -> running -> draining -> stopped
  *
- * It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
- * repeated until they are answered. Only `stop` ends it.
+ * The agent survives restarts of the server: it polls again, continues its heartbeats, and repeats
+ * reports until they are answered. It ends when `stop` is called, or when a handler ignores
+ * cancellation (see `cancelGrace`).
  */
 import { AgentService, type CompleteResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { type Outcome, type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
@@ -26,29 +27,32 @@ import { createReports, type Result, withinLeases } from "./reports.ts";
 export type { AgentOptions };
 
 export interface Agent {
-  /** Begins to poll. May be called twice, but not after `stop`. */
+  /** Starts to poll. May be called twice, but not after `stop`. */
   start(): void;
   /**
-   * Drains: takes no further task, gives back what was not begun, lets handlers finish within the
-   * grace and then stops them, reports, and closes. May be called twice.
+   * Drains the agent: it takes no further task, releases tasks that it has not begun, lets handlers
+   * finish within `grace` and then stops them, reports, and closes. May be called twice.
    */
   stop(): Promise<void>;
-  /** When the agent has stopped; rejects where a handler would not, see `cancelGrace`. */
+  /**
+   * Resolves when the agent has stopped; rejects if a handler ignored cancellation, see
+   * `cancelGrace`.
+   */
   readonly done: Promise<void>;
 }
 
-/** For one Heartbeat or Complete. */
+/** Timeout of one Heartbeat or Complete. */
 const callMs = 10_000;
-/** A poll is answered a second before its deadline at the latest. */
+/** The server answers a poll at the latest a second before its deadline. */
 const pollMarginMs = 10_000;
-/** Reports that may wait for their answer before no further task is taken. */
+/** With more reports than this waiting for their answer, the agent takes no further task. */
 const reportsWaitingMax = 1_000;
-/** What reports get to be answered when the agent stops, even if their leases have ended. */
+/** Time for reports to be answered when the agent stops, even if their leases have ended. */
 const stopMs = 5_000;
 const farewellMs = 2_000;
-/** How long a report waits for the details that go out before it. */
+/** How long a report waits for the details that are sent before it. */
 const detailsMs = 2_000;
-/** A newer server may have others, for newer agents. */
+/** A newer server may send other kinds, for newer agents. */
 const knownKinds: readonly TaskKind[] = [TaskKind.PERFORM, TaskKind.VERIFY, TaskKind.COMPENSATE];
 
 export function createAgent(options: AgentOptions): Agent {
@@ -65,9 +69,9 @@ export function createAgent(options: AgentOptions): Agent {
   const ending = new Set<HeldTask>(); // of those that run: their outcome is known
   const ended = Promise.withResolvers<void>();
   let state: "created" | "running" | "draining" = "created";
-  /** Why it stops by itself; null: it does not. */
+  /** Why the agent stops by itself; null: it does not. */
   let deaf: Error | null = null;
-  /** Resolved when all that run are lost. */
+  /** Resolved when all handlers that still run are lost. */
   let idle = Promise.withResolvers<void>();
 
   const polls = createPolls(clock);
@@ -143,7 +147,8 @@ export function createAgent(options: AgentOptions): Agent {
       held.add(taken);
       beats.add(taken);
       const handler = knownKinds.includes(task.kind) ? handlers.get(task.task) : undefined;
-      // What came too late, or while draining, was not begun: another can have it at once.
+      // The task came too late, or while draining: it was not begun, so another agent can take it
+      // at once.
       if (handler === undefined || state === "draining" || taken.leftMs() === 0) {
         taken.end();
         reports.add(taken, released);
@@ -164,11 +169,11 @@ export function createAgent(options: AgentOptions): Agent {
     await report(taken, await end.promise);
   }
 
-  /** The first word counts: one that was reported lost may say another. */
+  /** Only the first outcome counts: a handler that was reported as lost may still return one. */
   async function report(taken: HeldTask, outcome: Outcome): Promise<void> {
     if (!running.has(taken) || ending.has(taken)) return;
     ending.add(taken);
-    // What comes after a success has no use for them.
+    // After a success no later attempt needs the details.
     if (outcome.kind.case !== "success") await within(clock, detailsMs, beats.tellDetails(taken));
     for (const tasks of [running, lost, ending]) tasks.delete(taken);
     taken.end();
@@ -177,7 +182,9 @@ export function createAgent(options: AgentOptions): Agent {
     lookIdle();
   }
 
-  /** It was told to stop. One that does not would keep its slot for ever. */
+  /**
+   * Waits for a handler that was told to stop. One that does not would occupy its slot for ever.
+   */
   async function expectEnd(taken: HeldTask, end: Promise<Outcome>): Promise<void> {
     const { cancelGraceMs } = settings;
     if (await within(clock, cancelGraceMs, end)) return;
@@ -222,18 +229,18 @@ export function createAgent(options: AgentOptions): Agent {
     if (!(await within(clock, settings.graceMs, untilIdle()))) {
       log.warn({ running: running.size }, "grace is over, handlers are told to stop");
       for (const task of running) task.stop("agent-stopped");
-      // Each has ended by then, or is lost when its own grace is over.
+      // Each handler has ended by then, or is lost when its own grace is over.
       await untilIdle();
     }
-    // Not sooner: what an agent says is looked up, or tried again, at once, and until its process
-    // ends they may still act.
+    // Not earlier: the server verifies or retries a reported task at once, and until this process
+    // ends the handlers may still act.
     const left = [...lost];
     lost.clear();
     for (const taken of left) void report(taken, handlerLost);
     await untilIdle();
   }
 
-  /** With no further poll to name them, lost polls are named by a heartbeat. */
+  /** When no further poll can name the lost polls, a heartbeat names them. */
   async function nameLostPolls(): Promise<void> {
     if (polls.lostPolls().length === 0) return;
     try {

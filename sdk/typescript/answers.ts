@@ -1,13 +1,13 @@
 /**
- * What a handler returns to say something else than "done, and this is the output".
+ * What a handler returns when the task is not simply done with an output.
  *
- *   perform   deferred()           accepted over there; the outcome comes by `task.callbackToken`
- *   verify    happened(output)     it took effect, and this is the output of the step
- *             didNotHappen()       it did not, so the step may be tried again
- *             cannotTell(message)  to be looked up again; in the end a person is asked
- *   any       again({ after })     not finished over there: hand the task out again then
+ *   perform   deferred()           accepted by the remote service; the outcome comes by `task.callbackToken`
+ *   verify    happened(output)     the attempt took effect, and this is the output of the step
+ *             didNotHappen()       it did not take effect, so the step may be retried
+ *             cannotTell(message)  verify again; after the last try a person is asked
+ *   any       again({ after })     not finished at the remote service: hand the task out again then
  *
- * What went wrong is thrown instead, see task-errors.ts.
+ * A handler throws errors instead, see task-errors.ts.
  */
 import { create } from "@bufbuild/protobuf";
 import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
@@ -15,21 +15,23 @@ import { type Duration, durationMs, toDuration } from "./duration.ts";
 import { toPayload } from "./payload.ts";
 import { tidyMessage } from "./tidy-text.ts";
 
-/** Made by the functions here; a handler returns it as it is. */
+/** Made by the functions in this file; a handler returns it unchanged. */
 export type Answer = Outcome;
 
-/** The server takes no shorter wait. */
+/** The server accepts no shorter wait. */
 const againMsMin = 1;
 
-/** Nobody holds the task meanwhile, and no attempt is counted; the step's `total` bounds it. */
+/**
+ * No agent holds the task meanwhile, and no attempt is counted; the step's `total` limits the time.
+ */
 export function again({ after }: { readonly after: Duration }): Answer {
   const value = { after: toDuration(Math.max(durationMs(after), againMsMin)) };
   return create(OutcomeSchema, { kind: { case: "again", value } });
 }
 
 /**
- * Somebody says how it ended by `client.completeDeferred(task.callbackToken, ...)`, within the
- * step's `timeouts.callback`; after that it is unknown. That call may come before this answer.
+ * The outcome comes by `client.completeDeferred(task.callbackToken, ...)`, within the step's
+ * `timeouts.callback`; after that it is unknown. That call may come before this answer.
  */
 export function deferred(): Answer {
   return create(OutcomeSchema, { kind: { case: "deferred", value: {} } });
@@ -42,7 +44,7 @@ export function happened(output?: unknown): Answer {
   return create(OutcomeSchema, { kind: { case: "success", value } });
 }
 
-/** Nothing exists over there, from this attempt or an earlier one. */
+/** Nothing exists at the remote service, neither from this attempt nor from an earlier one. */
 export function didNotHappen(): Answer {
   const value = {
     code: "did-not-happen",

@@ -2,10 +2,10 @@
  * Why a call, or one item of a call, was refused: the status, with the details that the server
  * attached as google.rpc messages.
  *
- * Three kinds of answers matter to a caller:
- * - unknown: nobody knows whether the call took effect; repeat it;
- * - later: nothing was changed, and it may work after `retryAfterMs`;
- * - definite: nothing was changed, and it will not work unless something else does.
+ * Three kinds of errors matter to a caller:
+ * - unknown: it is not known whether the call took effect; repeat it;
+ * - later: nothing was changed, and the call may work after `retryAfterMs`;
+ * - definite: nothing was changed, and a repeat fails again unless something else changes.
  */
 import { fromBinary } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
@@ -40,7 +40,7 @@ const callCodes = [
 export type CallCode = (typeof callCodes)[number];
 
 export interface CallField {
-  /** Path in the request, as `definition.steps[2].needs[0]`. */
+  /** Path in the request, such as `definition.steps[2].needs[0]`. */
   readonly path: string;
   readonly message: string;
 }
@@ -92,7 +92,7 @@ export function verdictOf(error: DroverCallError): Verdict {
 
 /**
  * Whether the error of a whole Complete is about its results, which only a Drover server can say.
- * Any other error is about the call, and says nothing about what became of the tasks.
+ * Any other error is about the call, and says nothing about the tasks.
  */
 export function isAboutResults({ code, reason, fields }: DroverCallError): boolean {
   if (reason === "MESSAGE_TOO_LARGE") return true;
@@ -119,7 +119,9 @@ export function callErrorOfStatus(status: Status, cause?: unknown): DroverCallEr
   return new DroverCallError(callCodes[status.code] ?? "UNKNOWN", status.message, details);
 }
 
-/** What gRPC rejects with: a code, a text, and as a rule the whole status in the trailers. */
+/**
+ * The error that gRPC rejects with: a code, a text, and usually the whole status in the trailers.
+ */
 export interface GrpcFailure {
   readonly code: number;
   readonly details: string;
@@ -134,7 +136,7 @@ export function callErrorOfGrpc(failure: GrpcFailure): DroverCallError {
       const status = fromBinary(StatusSchema, packed);
       if (status.code === failure.code) return callErrorOfStatus(status, failure);
     } catch {
-      // Details that cannot be read do not change what the code says.
+      // Details that cannot be read do not change the meaning of the code.
     }
   }
   return new DroverCallError(code, failure.details, { cause: failure });

@@ -1,4 +1,4 @@
-/** What the parts of a client share: one call, repeated as the contract allows. */
+/** Code that all parts of a client share: one call, repeated as the contract allows. */
 import type {
   DescMessage,
   DescMethodUnary,
@@ -12,7 +12,7 @@ import type { Channel } from "./channel.ts";
 import { systemClock } from "./clock.ts";
 
 export interface CallControl {
-  /** Ends the call; what was sent may have taken effect all the same. */
+  /** Ends the call; the request may have taken effect all the same. */
   readonly signal?: AbortSignal;
 }
 
@@ -30,7 +30,9 @@ export type Call = <I extends DescMessage, O extends DescMessage>(
 
 export const tryMs = 10_000;
 
-/** Of a method that may be repeated with the same request, as all of ours may. */
+/**
+ * For methods that may be repeated with the same request, which are all methods of the contract.
+ */
 export function createCall(channel: Channel, patienceMs: number): Call {
   return (method, request, { timeoutMs = tryMs, signal } = {}) =>
     repeat(() => channel.unary(method, request, { timeoutMs, signal }), {

@@ -1,4 +1,7 @@
-/** Circuits and cordons: what rests because it fails, and which agents get nothing new. */
+/**
+ * Circuits and cordons: which tasks are stopped because they fail, and which agents get no new
+ * tasks.
+ */
 import type * as wire from "@drover/proto/drover/v1/circuit_pb.ts";
 import { CircuitSetting, CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -7,7 +10,7 @@ import { DroverCallError } from "./call-error.ts";
 import type { PageSpec } from "./operations.ts";
 import { namesOf, readTime } from "./runs.ts";
 
-/** Of the task of a queue, or of one agent that performs it. */
+/** The circuit of a task of a queue, or of one agent that performs the task. */
 export interface CircuitName {
   readonly queue: string;
   readonly task: string;
@@ -15,7 +18,7 @@ export interface CircuitName {
   readonly agentId?: string;
 }
 
-/** Who says something, as you state it; nothing verifies it. */
+/** Who makes a setting, as the caller states it; the server does not verify it. */
 export interface SaySpec extends CallControl {
   readonly by: string;
   readonly why?: string;
@@ -24,24 +27,24 @@ export interface SaySpec extends CallControl {
 export interface Circuit {
   readonly queue: string;
   readonly task: string;
-  /** Empty: of the task itself. */
+  /** Empty: the circuit of the task itself. */
   readonly agentId: string;
   /**
-   * Of tasks that a pin keeps for agents of this version; what a person says holds for all
-   * versions. Empty: of tasks for all agents.
+   * Set for tasks that a pin restricts to agents of this version; a setting by a person applies to
+   * all versions. Empty: tasks for all agents.
    */
   readonly agentVersion: string;
-  /** As the supervisor has moved it; what a person has said goes before it. */
+  /** State that the supervisor has set; `said` takes precedence over it. */
   readonly state: string;
   /** Since when it has not been closed. */
   readonly sinceTime: Date | null;
-  /** From then on one task tries. */
+  /** From this time on one probe task is handed out. */
   readonly tryTime: Date | null;
-  /** Rests of this outage so far. */
+  /** Number of cool-downs of this outage so far. */
   readonly rests: number;
-  /** What the supervisor saw, for people. */
+  /** What the supervisor found, for people. */
   readonly saw: string;
-  /** What a person has said; null: nobody has, and the supervisor decides. */
+  /** The setting by a person; null: there is none, and the supervisor decides. */
   readonly said: {
     readonly setting: string;
     readonly by: string;
@@ -51,7 +54,7 @@ export interface Circuit {
 }
 
 export interface CircuitPage {
-  /** Those that are not closed, or of which a person has said something. */
+  /** The circuits that are not closed, or that a person has set. */
   readonly circuits: readonly Circuit[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
@@ -61,9 +64,9 @@ export interface CircuitPage {
 export type CordonName = { readonly agentId: string } | { readonly version: string };
 
 export interface Cordon {
-  /** null: it is of a version. */
+  /** null: the cordon is of a version. */
   readonly agentId: string | null;
-  /** null: it is of an agent. */
+  /** null: the cordon is of an agent. */
   readonly version: string | null;
   readonly by: string;
   readonly why: string;
@@ -72,17 +75,19 @@ export interface Cordon {
 
 export interface Circuits {
   list(options?: PageSpec): Promise<CircuitPage>;
-  /** Nothing goes through until it is released, on every server within a second. */
+  /** No task is handed out until the circuit is released, on every server within a second. */
   open(circuit: CircuitName, spec: SaySpec): Promise<Circuit>;
-  /** Everything goes through until it is released, whatever fails. */
+  /** All tasks are handed out until the circuit is released, whatever fails. */
   close(circuit: CircuitName, spec: SaySpec): Promise<Circuit>;
-  /** Takes back what was said: it is closed then, and judged by what comes. */
+  /** Removes the setting: the circuit is closed then, and the supervisor evaluates new results. */
   release(circuit: CircuitName, spec: SaySpec): Promise<Circuit>;
-  /** Gives them nothing new, on every server within a second; what they have they may finish. */
+  /**
+   * The agents get no new tasks, on every server within a second; they may finish those they hold.
+   */
   cordon(of: CordonName, spec: SaySpec): Promise<Cordon>;
-  /** `uncordoned` false: they were not cordoned. */
+  /** `uncordoned` is false if they were not cordoned. */
   uncordon(of: CordonName, options?: CallControl): Promise<{ readonly uncordoned: boolean }>;
-  /** Those of agents by id, then those of versions. */
+  /** The cordons of agents by id, then those of versions. */
   cordons(options?: CallControl): Promise<readonly Cordon[]>;
 }
 

@@ -1,10 +1,11 @@
 /**
- * The client of services that start work and want to know how it went.
+ * The client for services that start work and want to know how it ended.
  *
- * Every call is repeated, with growing and jittered waits, as long as nobody knows whether it took
- * effect or the server asks to come back later. That is safe because each of them is idempotent:
- * `schedule` by its key and `signal` by its id, which are made here if the caller gives none, the
- * others by what they do. Any other refusal is thrown at once as DroverCallError.
+ * The client repeats every call, with growing and jittered waits, as long as it is unknown whether
+ * the call took effect, or the server asks for a later repeat. That is safe because each call is
+ * idempotent: `schedule` by its key and `signal` by its id, which the client makes if the caller
+ * gives none, and the other calls by their effect. Any other error is thrown at once as
+ * DroverCallError.
  */
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
 import { StepState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -52,15 +53,15 @@ import type { WorkflowSpec } from "./workflow.ts";
 import { createWorkflows, type Workflows } from "./workflows.ts";
 
 export interface ClientOptions {
-  /** host:port. */
+  /** Address of the server, as host:port. */
   readonly address: string;
-  /** The API token to show with each call. Default: DROVER_TOKEN, or none. */
+  /** API token to send with each call. Default: the variable DROVER_TOKEN, or none. */
   readonly token?: string;
-  /** Default: "default". */
+  /** Namespace of the client. Default: "default". */
   readonly namespace?: string;
-  /** For how long a call is repeated while the server cannot be reached. Default 30 s. */
+  /** How long a call is repeated while the server cannot be reached. Default 30 s. */
   readonly patience?: Duration;
-  /** Encrypts or compresses what goes into runs and comes out of them. Default: nothing does. */
+  /** Encrypts or compresses the payloads of runs. Default: none. */
   readonly codec?: Codec;
 }
 
@@ -78,14 +79,14 @@ export interface GetRunSpec extends CallControl {
   readonly escalations?: boolean;
   readonly signals?: boolean;
   readonly decisions?: boolean;
-  /** Every setting with the value that holds, and where that comes from. */
+  /** Every setting with its effective value and the source of that value. */
   readonly settings?: boolean;
 }
 
 export interface RunDetails {
   readonly run: Run;
   readonly steps: readonly Step[];
-  /** `run.warnings` is how many. */
+  /** `run.warnings` is their number. */
   readonly warnings: readonly RunWarning[];
   readonly attempts: readonly Attempt[];
   readonly interventions: readonly Intervention[];
@@ -104,7 +105,7 @@ export interface ListRunsSpec extends CallControl, RunFilterSpec {
 }
 
 export interface ListItemsSpec extends CallControl {
-  /** Any of these. Empty: all. A page may then hold fewer than it could. */
+  /** Items in any of these states. Empty: all. A page may then have fewer items than its size. */
   readonly states?: readonly Exclude<keyof typeof StepState, "UNSPECIFIED">[];
   /** Default 50, at most 1,000. */
   readonly pageSize?: number;
@@ -136,34 +137,38 @@ export interface Client extends Commands, Starts, Workflows {
   ): Promise<Registered>;
   getRun(run: RunName, options?: GetRunSpec): Promise<RunDetails>;
   listRuns(options?: ListRunsSpec): Promise<RunPage>;
-  /** The items of a map that have begun, in the order of its list, each as a step of its own. */
+  /** The items of a map that have begun, in the order of its list, each as a step. */
   listItems(run: RunName, map: string, options?: ListItemsSpec): Promise<ItemPage>;
-  /** Why it is not moving, what happens next, and what a person can do. */
+  /** Why the run is not moving, what happens next, and what a person can do. */
   explainRun(run: RunName, options?: CallControl): Promise<RunExplanation>;
-  /** The state now and after each change, to the end of the run; goes on after a break. */
+  /**
+   * The current state and each change, until the end of the run; continues after a broken stream.
+   */
   watchRun(
     run: RunName,
     options?: CallControl & { readonly afterVersion?: bigint },
   ): AsyncGenerator<RunSnapshot, void, undefined>;
-  /** The run when it has ended; waits as long as that takes, or until the signal is aborted. */
+  /**
+   * Waits without a limit until the run has ended or the signal is aborted, and returns the run.
+   */
   waitRun(run: RunName, options?: CallControl): Promise<Run>;
-  /** What waits for a person. */
+  /** Questions that wait for a person. */
   readonly escalations: Escalations;
-  /** Who is told of what happens, by webhooks. */
+  /** Webhooks, which report events. */
   readonly hooks: Hooks;
-  /** Runs that begin by the calendar. */
+  /** Schedules, which start runs by a calendar. */
   readonly schedules: Schedules;
-  /** What begins or continues runs by itself: calls over HTTP, the ends of other runs. */
+  /** Triggers, which start or continue runs on calls over HTTP and at the ends of other runs. */
   readonly triggers: Triggers;
-  /** What waits in queues, what agents have, and how much is handed out. */
+  /** Queues: waiting tasks, tasks that agents hold, pauses and limits. */
   readonly queues: Queues;
-  /** What rests because it fails, and which agents get nothing new. */
+  /** Circuit breakers, and cordons of agents. */
   readonly circuits: Circuits;
-  /** This namespace and others: regions, pauses, how long runs are kept, limits. */
+  /** This namespace and others: regions, pauses, retention, limits. */
   readonly namespaces: Namespaces;
-  /** Who performs tasks, who watches, what was done, and what needs a person. */
+  /** State for operators: agents, supervisors, interventions, and what needs a person. */
   readonly operations: Operations;
-  /** Ends the connection; may be called twice. */
+  /** Closes the connection; may be called twice. */
   close(): void;
 }
 
@@ -191,7 +196,7 @@ export function createClient(options: ClientOptions): Client {
       const openedMs = systemClock.monotonicMs();
       let failure: DroverCallError | undefined;
       try {
-        // A server of an older version knows no cursor, and goes by the version.
+        // A server of an older version does not know the cursor, and uses the version.
         const request = { namespace, run, after, afterVersion: seen };
         for await (const answer of channel.stream(rpc.watchRun, request, signal)) {
           const snapshot = readSnapshot(answer);
@@ -206,7 +211,7 @@ export function createClient(options: ClientOptions): Client {
         signal?.throwIfAborted();
         if (!(error instanceof DroverCallError) || verdictOf(error) === "definite") throw error;
         const nowMs = systemClock.monotonicMs();
-        // A stream that stood for long without a change had reached the server.
+        // A stream that was open for long without a change had reached the server.
         if (failingSinceMs === null || nowMs - openedMs > tryMs) failingSinceMs = nowMs;
         if (nowMs - failingSinceMs > patienceMs) throw error;
         failure = error;
@@ -289,7 +294,7 @@ export function createClient(options: ClientOptions): Client {
         const sentMs = systemClock.monotonicMs();
         const answer = await call(rpc.waitRun, request, { timeoutMs: waitMs + tryMs, signal });
         if (answer.ended) return readRun(present(answer.run));
-        // A server that drains answers at once: do not ask it again in a hurry.
+        // A draining server answers at once: do not call it again too fast.
         const restMs = 100 - (systemClock.monotonicMs() - sentMs);
         if (restMs > 0) await sleep(systemClock, restMs, signal);
       }

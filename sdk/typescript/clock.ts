@@ -1,28 +1,28 @@
 /**
- * Time and chance: the only module of the SDK that touches clocks, timers and jitter, so that
- * tests can hand an agent a clock of their own.
+ * Time and randomness: the only module of the SDK that uses clocks, timers and jitter, so that
+ * tests can give an agent a clock of their own.
  *
- * `monotonicMs` stands still while the machine sleeps on some systems. A lease that ended meanwhile
- * is then noticed late; the idempotency key and the fence are there for that.
+ * On some systems `monotonicMs` does not advance while the machine sleeps. The agent then notices
+ * late that a lease has ended; the idempotency key and the fence protect against that.
  */
 
 export interface Timer {
-  /** Harmless after the timer has fired. */
+  /** Has no effect after the timer has fired. */
   cancel(): void;
 }
 
 export interface Clock {
-  /** Milliseconds since an arbitrary moment; never goes back. */
+  /** Milliseconds since an arbitrary time; never goes back. */
   monotonicMs(): number;
-  /** Calls `fn` once, never in the same turn; at once if `ms` is past or negative. */
+  /** Calls `fn` once, never in the same turn; as soon as possible if `ms` is 0 or negative. */
   after(ms: number, fn: () => void): Timer;
-  /** Calls `fn` once, when this turn of the event loop is over; no time passes. */
+  /** Calls `fn` once, after this turn of the event loop; no time passes. */
   soon(fn: () => void): void;
   /** At least 0, less than 1; for jitter, not for secrets. */
   fraction(): number;
 }
 
-/** Node fires longer timers at once; whoever is woken early looks at the clock again. */
+/** Node fires longer timers at once; code that is woken early checks the clock again. */
 const timerMsMax = 2 ** 31 - 1;
 
 export const systemClock: Clock = Object.freeze({
@@ -35,7 +35,7 @@ export const systemClock: Clock = Object.freeze({
   fraction: () => Math.random(),
 });
 
-/** The moment at which a call ends, in the form that gRPC takes. */
+/** The time at which a call ends, in the form that gRPC needs. */
 export function deadlineIn(ms: number): Date {
   return new Date(Date.now() + ms);
 }

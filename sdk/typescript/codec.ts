@@ -1,8 +1,8 @@
 /**
- * What happens to payloads between a program and the wire: encryption, compression, or nothing.
- * With a codec the server carries what it cannot read, so expressions and schemas of a workflow
- * must not look into it. What the server itself has to read goes out as it is: definitions,
- * triggers, and the forms of decisions.
+ * Codecs of payloads between a program and the wire: encryption, compression, or none. With a codec
+ * the server passes on payloads that it cannot read, so expressions and schemas of a workflow must
+ * not use their content. Payloads that the server must read are not encoded: definitions, triggers,
+ * and the forms of decisions.
  */
 import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
@@ -10,9 +10,12 @@ import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.
 import { bytes, toPayload } from "./payload.ts";
 
 export interface Codec {
-  /** From what a program gave to what is sent. What it throws is thrown to the program. */
+  /** From the payload of a program to the payload to send. Errors are thrown to the program. */
   encode(payload: Payload): Payload;
-  /** From what came to what a program reads. A payload that it did not make it returns as it is. */
+  /**
+   * From a received payload to the payload for the program. A payload that this codec did not make
+   * is returned unchanged.
+   */
   decode(payload: Payload): Payload;
 }
 
@@ -22,12 +25,13 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * Seals payloads by AES-256-GCM, the same in every SDK: 12 bytes of nonce, the message Payload, 16
- * bytes of tag. `key` has 32 bytes; give it to agents and callers, never to the server.
+ * Encrypts payloads with AES-256-GCM, in the same format in every SDK: 12 bytes of nonce, the
+ * message Payload, 16 bytes of tag. `key` has 32 bytes; give it to agents and callers, never to the
+ * server.
  *
- * The nonce follows from key and payload, so that the same input under the same key of a run is the
- * same request, also from a caller that has been started anew. It tells whoever sees two payloads
- * whether they are equal, and nothing else.
+ * The nonce is derived from key and payload, so the same input under the same key of a run is the
+ * same request, also from a restarted caller. An observer of two payloads can tell whether they are
+ * equal, and nothing else.
  */
 export function aesGcmCodec(key: Uint8Array): Codec {
   if (key.length !== keyBytes)
@@ -63,13 +67,13 @@ function opened(sealed: Uint8Array, key: Uint8Array): Buffer {
   }
 }
 
-/** What is sent for a value; undefined is none. */
+/** The payload to send for a value; undefined is none. */
 export function encoded(value: unknown, codec: Codec): Payload | undefined {
   const payload = toPayload(value);
   return payload && codec.encode(payload);
 }
 
-/** Payloads as they are. */
+/** No codec: payloads are sent unchanged. */
 export const noCodec: Codec = Object.freeze({
   encode: (payload: Payload) => payload,
   decode: (payload: Payload) => payload,

@@ -1,9 +1,9 @@
 /**
- * What callers and people have to say to a run that has begun: stop, hold, go on, an event, a
- * decision, the outcome of an attempt that was deferred.
+ * Calls for a run that has begun: cancel, pause, resume, repeat, a signal, a decision, the outcome
+ * of a deferred attempt.
  *
- * Repeating each of them is safe: cancel, pause and resume by the run's state, a signal by its id,
- * a decision by its approver, an outcome by its token.
+ * Repeating each of them is safe: cancel, pause and resume by the state of the run, a signal by its
+ * id, a decision by its approver, an outcome by its token.
  */
 import type * as wire from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import {
@@ -25,7 +25,7 @@ import { type Run, readRun } from "./runs.ts";
 import type { PermanentError, TransientError } from "./task-errors.ts";
 
 export interface CancelSpec extends CallControl {
-  /** What becomes of work that was done. Default: it is undone. */
+  /** What happens to work that was done. Default: it is undone. */
   readonly undo?: "compensate" | "leave";
   readonly reason?: string;
 }
@@ -38,7 +38,7 @@ export interface ReasonSpec extends CallControl {
 export interface RetrySpec extends CallControl {
   /** Default: the version that the run started with. */
   readonly version?: "same" | "newest";
-  /** The caller's own name for the request: the same id is one new run only. Default: random. */
+  /** The caller's own name for the request: one id makes one new run only. Default: random. */
   readonly requestId?: string;
 }
 
@@ -50,32 +50,34 @@ export interface RerunSpec extends RetrySpec {
 export type BulkAction = "cancel" | "pause" | "resume" | "retry" | "signal" | "rerun";
 
 export interface BulkSpec extends CallControl {
-  /** Default: every run that the action is for. */
+  /** Default: every run to which the action applies. */
   readonly filter?: RunFilterSpec;
-  /** For a cancel: what becomes of work that was done. Default: it is undone. */
+  /** For a cancel: what happens to work that was done. Default: it is undone. */
   readonly undo?: "compensate" | "leave";
   /** For a retry and a re-run. Default: the version that the run started with. */
   readonly version?: "same" | "newest";
-  /** For a signal, which has to have one. */
+  /** Name of the signal; required for a signal. */
   readonly signalName?: string;
   /** For a signal: JSON, or a Payload. Default: none. */
   readonly payload?: unknown;
   /** For a re-run: the step, as in `rerunFrom`. Default: from the start. */
   readonly stepId?: string;
-  /** For a re-run: of all new runs: JSON, or a Payload. Default: each has that of its run. */
+  /**
+   * For a re-run: the input of all new runs: JSON, or a Payload. Default: each has that of its run.
+   */
   readonly input?: unknown;
   readonly reason?: string;
-  /** The count of `countForBulk`: with another one nothing is done. */
+  /** The result of `countForBulk`: if the number of runs differs now, nothing is done. */
   readonly expectedCount?: number;
   /** The caller's own name for the action. Default: random. */
   readonly requestId?: string;
 }
 
-/** What became of one run; `error`: it was left as it is. */
+/** The result of one run; with `error` the run was left unchanged. */
 export interface BulkResult {
   readonly runId: string;
   readonly error: DroverCallError | null;
-  /** Of a retry and a re-run. */
+  /** For a retry and a re-run. */
   readonly newRunId: string | null;
 }
 
@@ -89,61 +91,61 @@ export interface Rerun {
 export interface SignalSpec extends CallControl {
   /** JSON, or a Payload: the output of the step that takes the signal. Default: none. */
   readonly payload?: unknown;
-  /** The caller's own name for the signal: the same id is one signal only. Default: random. */
+  /** The caller's own name for the signal: one id makes one signal only. Default: random. */
   readonly id?: string;
 }
 
 export interface Signalled {
   readonly id: string;
-  /** A signal of this id was kept before; this one was not needed. */
+  /** A signal of this id was stored before; this one was not needed. */
   readonly repeated: boolean;
 }
 
 export interface DecideSpec extends CallControl {
   readonly verdict: "approve" | "reject";
-  /** Who decides, as you state it; nothing verifies it. */
+  /** Who decides, as the caller states it; the server does not verify it. */
   readonly approver: string;
-  /** Roles of the approver, as you state them. */
+  /** Roles of the approver, as the caller states them. */
   readonly roles?: readonly string[];
   readonly comment?: string;
-  /** What the step's form asks for; the server reads it, so no codec changes it. */
+  /** The form of the step, filled in; the server reads it, so no codec changes it. */
   readonly form?: unknown;
 }
 
 export interface Decided {
   readonly run: Run;
-  /** The same had been decided by this approver before. */
+  /** This approver made the same decision before. */
   readonly repeated: boolean;
 }
 
-/** Done, with the output of the step, or failed, as a handler would throw it. */
+/** Success with the output of the step, or the error that a handler would throw. */
 export type DeferredOutcome =
   | { readonly output?: unknown }
   | { readonly error: TransientError | PermanentError };
 
 export interface Commands {
   cancelRun(run: RunName, options?: CancelSpec): Promise<Run>;
-  /** Nothing new is handed out; what is with an agent goes on. */
+  /** No new task is handed out; tasks that agents hold continue. */
   pauseRun(run: RunName, options?: ReasonSpec): Promise<Run>;
   resumeRun(run: RunName, options?: ReasonSpec): Promise<Run>;
-  /** A new run, which keeps what succeeded and goes on at what did not. */
+  /** Starts a new run, which reuses the steps that succeeded and performs the others. */
   retryRun(run: RunName, options?: RetrySpec): Promise<Rerun>;
-  /** A new run, which does this step and all after it again; "": everything. */
+  /** Starts a new run, which performs this step and all steps after it again; "": all steps. */
   rerunFrom(run: RunName, stepId: string, options?: RerunSpec): Promise<Rerun>;
-  /** How many runs a bulk action would be about, at most 10,001. */
+  /** Number of runs to which a bulk action would apply, at most 10,001. */
   countForBulk(action: BulkAction, options?: BulkSpec): Promise<number>;
-  /** The same to all runs that the filter finds, oldest first, with a result for each. */
+  /** Applies the action to all runs that match the filter, oldest first, with a result for each. */
   bulk(action: BulkAction, options?: BulkSpec): AsyncGenerator<BulkResult, void, undefined>;
-  /** An event for a step of the kind `signal`; kept until one takes it. */
+  /** Sends an event for a step of the kind `signal`; it is kept until a step takes it. */
   signal(run: RunName, name: string, options?: SignalSpec): Promise<Signalled>;
   decide(run: RunName, stepId: string, decision: DecideSpec): Promise<Decided>;
-  /** How an attempt ended, by `task.callbackToken`. */
+  /** Reports how an attempt ended, by `task.callbackToken`. */
   completeDeferred(
     callbackToken: string,
     outcome?: DeferredOutcome,
     options?: CallControl,
   ): Promise<{
-    /** The same outcome had been reported before. */
+    /** The same outcome was reported before. */
     readonly repeated: boolean;
   }>;
 }
@@ -222,7 +224,7 @@ export function createCommands(call: Call, namespace: string, codec: Codec): Com
     },
 
     async decide(run: RunName, stepId: string, decision: DecideSpec): Promise<Decided> {
-      // In clear, whatever the codec: the server holds it against the schema of the step.
+      // Not encoded, whatever the codec: the server checks it against the schema of the step.
       const form = toPayload(decision.form);
       const request = {
         namespace,

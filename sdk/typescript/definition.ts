@@ -1,4 +1,4 @@
-/** From a workflow as an object to the message of the contract. */
+/** Converts a workflow from an object to the message of the contract. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   ApprovalExpiry,
@@ -46,7 +46,7 @@ import type {
   WorkflowSpec,
 } from "./workflow.ts";
 
-/** Throws TypeError for a key that is unknown. */
+/** Throws TypeError for an unknown key. */
 export function toDefinition(given: WorkflowSpec): WorkflowDefinition {
   const spec = withKnownKeys(given);
   return create(WorkflowDefinitionSchema, {
@@ -59,7 +59,7 @@ export function toDefinition(given: WorkflowSpec): WorkflowDefinition {
 
 type StepInit = MessageInitShape<typeof StepDefinitionSchema>;
 
-/** Settings that mean nothing for the kind are sent as they are: the server says so. */
+/** Settings that have no meaning for the kind are sent unchanged: the server refuses them. */
 function toStep(step: StepSpec): StepInit {
   return {
     id: step.id,
@@ -125,7 +125,7 @@ function toGate(gate: string | GateSpec): MessageInitShape<typeof GateSchema> {
   return { ...toTask(gate), ...payloads({ input }) };
 }
 
-/** As the text form does: the message has room for one of them, and would forget the other. */
+/** As the text form does: the message has room for only one of them, and would drop the other. */
 function refuseBoth(either: Readonly<Record<string, number | undefined>>): void {
   const said = Object.keys(either).filter((name) => either[name] !== undefined);
   if (said.length > 1) throw new TypeError(`A map has ${said.join(" and ")}; leave one of them.`);
@@ -168,7 +168,7 @@ function toEscalation(spec: EscalationSpec): MessageInitShape<typeof EscalateSch
   return { ...durations({ remind, deadline }), then };
 }
 
-/** A task beside that of the step, which verifies or undoes it. */
+/** A task that verifies or undoes the step. */
 function toTask(spec: string | VerifySpec) {
   if (typeof spec === "string") return { task: spec };
   const { task, queue, retry, timeouts } = spec;
@@ -213,7 +213,7 @@ function toTimeouts(timeouts: TimeoutsSpec): MessageInitShape<typeof TimeoutsSch
   return durations({ pickup, attempt, heartbeat, stall, total, cancel, settle, callback });
 }
 
-/** The value that a word in lower case names; no word is UNSPECIFIED: the default. */
+/** The value that a word in lower case names; without a word it is UNSPECIFIED: the default. */
 function enumValue<T extends Readonly<Record<string, number>>>(
   values: T,
   word = "unspecified",
@@ -223,7 +223,7 @@ function enumValue<T extends Readonly<Record<string, number>>>(
   throw new RangeError(`"${word}" is none of ${known.join(", ").toLowerCase()}.`);
 }
 
-/** What is not given stays out of the message: absent means the default. */
+/** A key that is not given is left out of the message: absent means the default. */
 function given<K extends string, V, W>(
   values: Readonly<Record<K, V | undefined>>,
   convert: (value: V) => W,

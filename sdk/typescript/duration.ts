@@ -1,6 +1,6 @@
 /**
- * Durations as people write them ("30s", "1h30m", "250ms") or as milliseconds, and as protobuf
- * carries them.
+ * Durations as people write them ("30s", "1h30m", "250ms") or as milliseconds, and in the form of
+ * protobuf.
  */
 import { create } from "@bufbuild/protobuf";
 import { type Duration as DurationMessage, DurationSchema } from "@bufbuild/protobuf/wkt";

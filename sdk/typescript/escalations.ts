@@ -1,5 +1,5 @@
 /**
- * Questions that only a person may answer, and their answers.
+ * Escalations: questions that only a person can answer, and their answers.
  *
  * An escalation is named by its run and its number within it.
  */
@@ -14,7 +14,7 @@ import { type RunName, toRef } from "./run-name.ts";
 import { type Run, readRun, readStep, type Step } from "./runs.ts";
 
 export interface ListEscalationsSpec extends CallControl {
-  /** Closed ones too. Default: those that stand open. */
+  /** Include closed ones. Default: only open ones. */
   readonly includeClosed?: boolean;
   /** Default 50, at most 1,000. */
   readonly pageSize?: number;
@@ -22,60 +22,63 @@ export interface ListEscalationsSpec extends CallControl {
 }
 
 export interface EscalationPage {
-  /** Of the newest runs first; without `answers`, which `get` has. */
+  /** Those of the newest runs first; without `answers`, which `get` returns. */
   readonly escalations: readonly Escalation[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
 }
 
-/** An escalation with what led to it. */
+/** An escalation with its history. */
 export interface EscalationDetails {
-  /** With the answers that it takes now. */
+  /** With the answers that it accepts now. */
   readonly escalation: Escalation;
   readonly run: Run;
-  /** null: it concerns the run as a whole. */
+  /** null: the escalation concerns the run as a whole. */
   readonly step: Step | null;
   /** Every hand-out of a task of that step, oldest first. */
   readonly attempts: readonly Attempt[];
-  /** By which the remote service knows the effect that it is about; empty: nobody had a task. */
+  /** The key by which the remote service knows the effect; empty: no task was handed out. */
   readonly effectKey: string;
 }
 
 export interface ResolveSpec extends CallControl {
   /** One of the escalation's `answers`. */
-  readonly answer: /** Try it anew. */
+  readonly answer: /** Try the step again. */
     | "retry"
-    /** Try it anew, with `payload` as its input. */
+    /** Try the step again, with `payload` as its input. */
     | "retry-changed"
-    /** It is done, with `payload` as its output. */
+    /** The step is done, with `payload` as its output. */
     | "succeed"
-    /** Go on as if it were not needed. */
+    /** Skip the step and continue. */
     | "skip"
     /** Undo the run. */
     | "compensate"
     /** The run fails, and what was done stays. */
     | "fail"
-    /** It is known, and nothing is to be done. */
+    /** The person knows, and nothing is to be done. */
     | "acknowledge";
-  /** Who answers, as you state it; nothing verifies it. */
+  /** Who answers, as the caller states it; the server does not verify it. */
   readonly by: string;
-  /** Why, for those who read it later. */
+  /** Why, for later readers. */
   readonly why?: string;
   /** With `retry-changed` the whole input, with `succeed` the output: JSON, or a Payload. */
   readonly payload?: unknown;
 }
 
 export interface ClaimSpec extends CallControl {
-  /** Who, as you state it; nothing verifies it. */
+  /** Who, as the caller states it; the server does not verify it. */
   readonly by: string;
-  /** Although another has it. Default false: that is refused as ESCALATION_CLAIMED. */
+  /**
+   * Although another person has claimed it. Default false: then it is refused as
+   * ESCALATION_CLAIMED.
+   */
   readonly anyway?: boolean;
 }
 
 export interface Resolved {
   readonly escalation: Escalation;
   readonly run: Run;
-  /** The same had been answered before. */
+  /** The same answer was given before. */
   readonly repeated: boolean;
 }
 
@@ -83,9 +86,9 @@ export interface Escalations {
   list(options?: ListEscalationsSpec): Promise<EscalationPage>;
   get(run: RunName, id: string, options?: CallControl): Promise<EscalationDetails>;
   resolve(run: RunName, id: string, answer: ResolveSpec): Promise<Resolved>;
-  /** Says that a person looks after it; it binds nobody who answers. */
+  /** Records that a person works on it; other people may still answer it. */
   claim(run: RunName, id: string, claim: ClaimSpec): Promise<Escalation>;
-  /** Says that he no longer does. */
+  /** Takes the claim back. */
   release(run: RunName, id: string, claim: ClaimSpec): Promise<Escalation>;
 }
 
@@ -144,7 +147,7 @@ function toClaim(run: RunName, escalationId: string, { by, anyway = false }: Cla
   return { run: toRef(run), escalationId, by, anyway };
 }
 
-/** The server always sends the escalation that it was asked for. */
+/** The server always sends the requested escalation. */
 function asked(escalation: wire.Escalation | undefined): wire.Escalation {
   if (escalation !== undefined) return escalation;
   throw new DroverCallError("INTERNAL", "The server answered without an escalation.");

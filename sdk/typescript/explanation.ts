@@ -19,13 +19,13 @@ import { type Failure, namesOf, type Run, readFailure, readRun, readTime } from 
 
 export interface RunExplanation {
   readonly run: Run;
-  /** What the run waits for: its own, or that of the first of the steps in `waitsOn`. */
+  /** What the run waits for: its own wait, or that of the first of the steps in `waitsOn`. */
   readonly wait: RunWait;
-  /** Each step that moves or waits, in the order of the definition. */
+  /** Each step that is active or waits, in the order of the definition. */
   readonly steps: readonly RunWait[];
-  /** By the clock of the database, as every moment here. */
+  /** By the database clock, as all times here. */
   readonly now: Date | null;
-  /** The newest 10 that came and that no step has taken. */
+  /** The newest 10 signals that no step has taken. */
   readonly untakenSignals: readonly UntakenSignal[];
 }
 
@@ -33,7 +33,7 @@ export interface UntakenSignal {
   readonly name: string;
   readonly id: string;
   readonly receivedTime: Date | null;
-  /** For a person: which step takes it later, or that none does. */
+  /** For a person: which step will take it later, or that none will. */
   readonly sentence: string;
 }
 
@@ -42,13 +42,13 @@ export interface RunWait {
   readonly stepId: string;
   readonly undo: boolean;
   readonly waitingFor: keyof typeof WaitKind;
-  /** All of this for a person. */
+  /** The whole entry in one sentence for a person. */
   readonly sentence: string;
   readonly sinceTime: Date | null;
-  /** What happens at `nextTime` if nobody does anything; UNSPECIFIED: nothing. */
+  /** What happens at `nextTime` if nothing else happens before; UNSPECIFIED: nothing. */
   readonly next: keyof typeof NextKind;
   readonly nextTime: Date | null;
-  /** null: there is nothing that an agent performs. */
+  /** null: no agent performs the step. */
   readonly tried: Tried | null;
   readonly actions: readonly PersonAction[];
   /** Ids of steps. */
@@ -58,11 +58,11 @@ export interface RunWait {
   readonly lane: LaneWait | null;
   /** With AGENT_WORKING, AGENT_TO_STOP and CALLBACK. */
   readonly agent: AgentWait | null;
-  /** With SIGNAL; else empty. */
+  /** With SIGNAL; otherwise empty. */
   readonly signalName: string;
   /** With APPROVAL. */
   readonly approval: Pick<ApprovalWait, "approvers" | "approvals" | "need"> | null;
-  /** With CHILD: `client.explainRun` of it says what it waits for. */
+  /** With CHILD: `client.explainRun` of the child run says what it waits for. */
   readonly child: Pick<ChildWait, "runId" | "stopping"> | null;
   /** With PERSON. */
   readonly escalation: Pick<EscalationWait, "id" | "reason" | "message"> | null;
@@ -71,13 +71,13 @@ export interface RunWait {
 export interface LaneWait {
   readonly queue: string;
   readonly task: string;
-  /** Somebody polled for it in the last minute. */
+  /** An agent polled for it in the last minute. */
   readonly polled: boolean;
   readonly lastPollTime: Date | null;
   readonly alarms: number;
-  /** Agent sessions that ask for it, if every one of them is cordoned; else 0. */
+  /** Number of agent sessions that poll for it, if every one of them is cordoned; otherwise 0. */
   readonly cordoned: number;
-  /** Agents of this version alone get it, as the queue pins it; empty: all do. */
+  /** Only agents of this version get it, because of a pin of the queue; empty: all agents do. */
   readonly agentVersion: string;
 }
 
@@ -89,19 +89,19 @@ export interface AgentWait {
   readonly attemptEndTime: Date | null;
   readonly stopCause: keyof typeof StopCause;
   readonly stopHeard: boolean;
-  /** Since when its attempt is known to run far longer than others of the step. */
+  /** Since when its attempt is suspect: it runs far longer than other attempts of the step did. */
   readonly suspectTime: Date | null;
 }
 
 export interface Tried {
   readonly attempts: number;
-  /** In a row. */
+  /** Number of lost attempts in a row. */
   readonly lost: number;
   readonly handedOut: number;
   readonly verifies: number;
   readonly strategy: number;
   readonly strategies: number;
-  /** UNSPECIFIED: none has ended. */
+  /** UNSPECIFIED: no attempt has ended. */
   readonly lastOutcome: keyof typeof OutcomeKind;
   readonly lastFailure: Failure | null;
   readonly lastAgentId: string;
@@ -112,12 +112,12 @@ export interface PersonAction {
   readonly kind: keyof typeof ActionKind;
   readonly stepId: string;
   readonly escalationId: string;
-  /** What can be said. */
+  /** The possible values. */
   readonly choices: readonly string[];
   readonly signalName: string;
   readonly queue: string;
   readonly task: string;
-  /** With START_AGENT: of which version it has to be; empty: of any. */
+  /** With START_AGENT: required version of the agent; empty: any. */
   readonly agentVersion: string;
   /** With START_SUPERVISOR. */
   readonly region: string;
@@ -169,7 +169,7 @@ function readWait(wait: WireWait): RunWait {
   });
 }
 
-/** The fields of a message that need no reading. */
+/** The fields of a message that need no conversion. */
 function bare<Message extends { readonly $typeName: string }>({
   $typeName: _,
   ...fields

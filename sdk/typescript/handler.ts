@@ -1,6 +1,4 @@
-/**
- * What the author of an agent sees: the handler, its task, and the context in which it runs.
- */
+/** The interface for authors of agents: the handler, its task, and the context in which it runs. */
 import { create } from "@bufbuild/protobuf";
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import {
@@ -20,12 +18,12 @@ import { PermanentError } from "./task-errors.ts";
 import { type TraceIds, withinTask } from "./tracing.ts";
 
 /**
- * Does one attempt. What it returns is the step's output, JSON, a Payload or nothing, or another
- * Answer, see answers.ts. What it throws is how it failed, see task-errors.ts.
+ * Performs one attempt. It returns the step's output (JSON, a Payload or nothing) or an Answer, see
+ * answers.ts. It throws an error to report a failure, see task-errors.ts.
  */
 export type Handler = (task: Task, context: TaskContext) => unknown;
 
-/** Reads a payload: as it came, or through a parser; what the parser throws fails the attempt. */
+/** Reads a payload, as received or through a parser; an error of the parser fails the attempt. */
 export interface Read {
   (): unknown;
   <T>(parse: Parse<T>): T;
@@ -34,49 +32,60 @@ export interface Read {
 export interface Task {
   /** Name of the task, as in the definition. */
   readonly name: string;
-  /** Verify: finds out whether an earlier attempt took effect, and never does the work itself. */
+  /**
+   * A verify task finds out whether an earlier attempt took effect, and never does the work itself.
+   */
   readonly kind: "perform" | "verify" | "compensate";
   readonly queue: string;
   readonly runId: string;
   readonly stepId: string;
-  /** Of a map, the index in its list, from 0; null: it has none. */
+  /** For a map, the index in its list, from 0; null: the step has no items. */
   readonly item: number | null;
-  /** From 1. Verifies are numbered by themselves. */
+  /** From 1. Verify tasks are numbered separately. */
   readonly attempt: number;
   readonly workflow: string;
-  /** 0: the definition came with the run. */
+  /** 0: the definition was sent with the run. */
   readonly workflowVersion: number;
   /** For the remote service, so that a repeated request takes effect once. */
   readonly idempotencyKey: string;
-  /** Verify and compensate: the key under which the effect was made, or would have been. */
+  /** Verify and compensate: the key under which the effect was made, or would have been made. */
   readonly effectKey: string;
-  /** Perform: for a remote service that reports by itself, to `client.completeDeferred`. */
+  /**
+   * Perform: for a remote service that reports the outcome itself, by `client.completeDeferred`.
+   */
   readonly callbackToken: string;
-  /** Grows with each hand-out of the step, for services that refuse a lower one. */
+  /** Grows with each hand-out of the step, for services that refuse a lower value. */
   readonly fence: number;
   /** Labels of the run. */
   readonly labels: Readonly<Record<string, string>>;
   readonly input: Read;
-  /** Compensate: the step's output; `undefined` if it is not known. */
+  /** Compensate: the step's output; `undefined` if there is none or it is not known. */
   readonly output: Read;
-  /** What an earlier attempt gave to `context.details`, to resume from; verify: the lost one. */
+  /**
+   * What an earlier attempt passed to `context.details`, to resume from; for a verify task, what
+   * the lost attempt passed.
+   */
   readonly lastDetails: Read;
 }
 
 export type ProgressMark =
   /** Share of the whole, 0 to 1. */
   | { readonly fraction: number }
-  /** Things done so far. */
+  /** Number of things done so far. */
   | { readonly counter: number | bigint }
-  /** Any mark that changes when work goes on. */
+  /** Any text that changes as the work advances. */
   | { readonly cursor: string };
 
 export interface TaskContext {
-  /** Aborted with a TaskStopped when the work must stop; pass it to whatever takes a signal. */
+  /**
+   * Aborted with a TaskStopped when the work must stop; pass it to functions that take a signal.
+   */
   readonly signal: AbortSignal;
-  /** What is left of lease and attempt: look before a call that must not come late. */
+  /** Remaining time of lease and attempt: check it before a call that must not come late. */
   leftMs(): number;
-  /** Says how far the work has come; stays with one kind of mark. Sent within a second. */
+  /**
+   * Reports how far the work has come; use one kind of measure throughout. Sent within a second.
+   */
   progress(mark: ProgressMark): void;
   /**
    * Stores what a later attempt needs to resume: JSON or a Payload. Sent within a second, and
@@ -92,7 +101,7 @@ export interface AttemptOptions {
   readonly held: HeldTask;
   readonly codec: Codec;
   readonly log: Logger;
-  /** Something was noted for the next heartbeat. */
+  /** Called when progress or details wait for the next heartbeat. */
   readonly noted: () => void;
 }
 
@@ -133,7 +142,7 @@ async function tried(options: AttemptOptions, ids: TraceIds): Promise<Outcome> {
   }
 }
 
-/** An outcome with its output as the codec makes it. */
+/** An outcome whose output the codec has encoded. */
 function encoded(outcome: Outcome, codec: Codec): Outcome {
   if (outcome.kind.case !== "success" || outcome.kind.value.output === undefined) return outcome;
   const value = { output: codec.encode(outcome.kind.value.output) };

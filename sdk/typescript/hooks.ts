@@ -1,11 +1,11 @@
-/** Webhooks: who is told of what happens in the namespace, and how that went. */
+/** Webhooks: HTTP requests that report events of the namespace, and the state of their delivery. */
 
 import type * as wire from "@drover/proto/drover/v1/hook_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Call, CallControl } from "./call.ts";
 import { readTime } from "./runs.ts";
 
-/** What a hook may hear of; `run-ended`: of every run. */
+/** Events that a hook may receive; `run-ended` is for every run. */
 export type HookEvent =
   | "escalation-opened"
   | "escalation-reminder"
@@ -15,9 +15,9 @@ export type HookEvent =
 export interface HookSpec extends CallControl {
   /** http or https, without user or fragment. */
   readonly url: string;
-  /** Default: nothing but the runs that name it (`notify`). */
+  /** Default: only the ends of runs that name the hook (`notify`). */
   readonly events?: readonly HookEvent[];
-  /** What signs its webhooks, 16 to 256 characters. Default: the one that it has. */
+  /** Key that signs its webhooks, 16 to 256 characters. Default: the current secret stays. */
   readonly secret?: string;
 }
 
@@ -25,14 +25,14 @@ export interface Hook {
   readonly name: string;
   readonly url: string;
   readonly events: readonly string[];
-  /** SHA-256, hex: the secret itself is never told. */
+  /** SHA-256, hex; the server never returns the secret itself. */
   readonly secretDigest: string;
   readonly createdTime: Date | null;
   readonly changedTime: Date | null;
 }
 
 export interface ListDeliveriesSpec extends CallControl {
-  /** Of one hook. Default: all. */
+  /** Webhooks of this hook only. Default: all. */
   readonly hook?: string;
   /** Default: all. */
   readonly states?: readonly ("pending" | "delivered" | "given-up")[];
@@ -41,22 +41,22 @@ export interface ListDeliveriesSpec extends CallControl {
   readonly pageToken?: string;
 }
 
-/** One webhook, and how its tries went. */
+/** One webhook and the state of its delivery. */
 export interface Delivery {
-  /** What a receiver tells a repeat by: its header Drover-Event-Id. */
+  /** By this id a receiver detects repeats: its header Drover-Event-Id. */
   readonly id: string;
   readonly hook: string;
-  /** Empty: the hook's own. */
+  /** Empty: the hook's own URL. */
   readonly url: string;
   readonly kind: string;
-  /** How many things of one cause it tells of; run and escalation are the first of them. */
+  /** Number of events of one cause that it reports; run and escalation are the first of them. */
   readonly count: number;
   readonly runId: string;
-  /** Empty: it is about the run. */
+  /** Empty: the webhook is about the run. */
   readonly escalationId: string;
   readonly state: string;
   readonly tries: number;
-  /** Why the last try failed; empty: none did. */
+  /** Why the last try failed; empty: no try failed. */
   readonly error: string;
   readonly createdTime: Date | null;
   readonly endedTime: Date | null;
@@ -71,10 +71,10 @@ export interface DeliveryPage {
 }
 
 export interface Hooks {
-  /** Makes a hook, or changes the one of this name. */
+  /** Creates a hook, or changes the hook of this name. */
   put(name: string, hook: HookSpec): Promise<{ readonly created: boolean }>;
   list(options?: CallControl): Promise<readonly Hook[]>;
-  /** What was still to be told to it is given up. */
+  /** Pending webhooks of the hook are given up. */
   delete(name: string, options?: CallControl): Promise<{ readonly deleted: boolean }>;
   deliveries(options?: ListDeliveriesSpec): Promise<DeliveryPage>;
 }

@@ -1,5 +1,5 @@
 /**
- * The SDK: `createClient` starts runs and asks after them, `createAgent` performs their steps.
+ * The SDK: `createClient` starts runs and reads their state, `createAgent` performs their steps.
  */
 export { type Agent, type AgentOptions, createAgent } from "./agent.ts";
 export {

@@ -1,7 +1,7 @@
 /**
- * Where the SDK says what it does: the shape of pino, so that a pino logger fits as it is.
+ * The log of the SDK: it has the interface of pino, so a pino logger fits.
  *
- * Without one, warnings and errors are printed as warnings of the process.
+ * Without a logger, warnings and errors are printed as warnings of the process.
  */
 import { inspect } from "node:util";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
@@ -13,7 +13,7 @@ export interface Logger {
   error(fields: object, message: string): void;
 }
 
-/** What every line about an attempt has, in the SDKs of all languages. */
+/** Fields of every line about an attempt, the same in the SDKs of all languages. */
 export function attemptFields({
   runId: run,
   stepId: step,
@@ -32,7 +32,7 @@ export function withFields(log: Logger, fields: object): Logger {
   });
 }
 
-/** Of a program that gives no log: what a person may have to act on, as warnings of the process. */
+/** For a program that gives no logger: prints what may need action, as warnings of the process. */
 export const warningLogger: Logger = Object.freeze({
   debug: () => undefined,
   info: () => undefined,

@@ -1,4 +1,4 @@
-/** The namespace of the client, and others: regions, pauses, how long runs are kept, limits. */
+/** The namespace of the client, and others: regions, pauses, retention, limits. */
 import type * as wire from "@drover/proto/drover/v1/namespace_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Call, CallControl } from "./call.ts";
@@ -9,15 +9,15 @@ import type { PageSpec } from "./operations.ts";
 import { type Pause, readPause } from "./queues.ts";
 import { readTime } from "./runs.ts";
 
-/** What a namespace may take; what is left out has no limit. */
+/** Limits of a namespace; a limit that is left out does not exist. */
 export interface NamespaceLimits {
-  /** Most runs that have not ended. */
+  /** Maximum number of runs that have not ended. */
   readonly openRuns?: number;
-  /** Most runs begun per second, on average; may be a fraction. */
+  /** Maximum number of runs begun per second, on average; may be a fraction. */
   readonly runsPerSecond?: number;
-  /** Most of them at once. Default: those of one second. */
+  /** Maximum number of runs begun at once. Default: the number of one second. */
   readonly burst?: number;
-  /** Most bytes of one payload, at most 2 MiB. Default: what the server allows. */
+  /** Maximum size of one payload in bytes, at most 2 MiB. Default: the limit of the server. */
   readonly payloadBytes?: number;
 }
 
@@ -42,21 +42,23 @@ export interface NamespacePage {
   }[];
 }
 
-/** But for `list` and `create`: of the namespace of the client. */
+/** All calls except `list` and `create` are about the namespace of the client. */
 export interface Namespaces {
-  /** Of all there are. */
+  /** All namespaces. */
   list(options?: PageSpec): Promise<NamespacePage>;
-  /** Another one. Its region comes with it if that is new, and is fixed. */
+  /**
+   * Creates another namespace. A new region is created with it; the region cannot be changed later.
+   */
   create(
     name: string,
     options?: CallControl & { readonly region?: string },
   ): Promise<Namespace & { readonly existed: boolean }>;
   get(options?: CallControl): Promise<Namespace>;
-  /** Runs go so long after their end, 1 h at least; null: they are kept. */
+  /** Runs are deleted this long after their end, at least 1 h; null: they are kept for ever. */
   setRetention(retention: Duration | null, options?: CallControl): Promise<Namespace>;
-  /** All of them: what is left out has no limit any more. */
+  /** Sets all limits: a limit that is left out is removed. */
   setLimits(limits: NamespaceLimits, options?: CallControl): Promise<Namespace>;
-  /** Nothing of any of its queues is handed out once this resolves. */
+  /** Once this resolves, no task of any of its queues is handed out. */
   pause(options?: ReasonSpec): Promise<Pause | null>;
   resume(options?: CallControl): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What operators look at: who performs tasks, what waits, who watches, and what was done. */
+/** State for operators: agents, waiting tasks, partitions, supervisors, and interventions. */
 import { durationMs, timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type * as agents from "@drover/proto/drover/v1/agent_info_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -20,11 +20,11 @@ export interface PageSpec extends CallControl {
 }
 
 export interface ListAgentsSpec extends PageSpec {
-  /** Only the sessions of the agent of this id. */
+  /** Only the sessions of the agent with this id. */
   readonly agentId?: string;
 }
 
-/** One start of an agent's process; what is said of it may be 20 s old. */
+/** One session of an agent: one start of its process. The information may be 20 s old. */
 export interface AgentInfo {
   readonly id: string;
   /** 16 bytes, in hex. */
@@ -32,29 +32,32 @@ export interface AgentInfo {
   readonly version: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly queues: readonly string[];
-  /** Empty: any task of its queues. */
+  /** Empty: all tasks of its queues. */
   readonly tasks: readonly string[];
-  /** The address of the server that it called last. */
+  /** The address of the server that the agent called last. */
   readonly server: string;
   readonly firstSeenTime: Date | null;
   readonly lastSeenTime: Date | null;
   readonly lastBeatTime: Date | null;
   readonly lastSuccessTime: Date | null;
-  /** It lost a lease or its connection, and has not called since; null: it counts as polling. */
+  /**
+   * Since when it is silent: it lost a lease or its connection, and has not called since; null: it
+   * counts as polling.
+   */
   readonly silentSinceTime: Date | null;
-  /** Tasks that it holds, counted up to 1,000. */
+  /** Number of tasks that it holds, counted up to 1,000. */
   readonly held: number;
-  /** Why it gets nothing new: its own cordon, that of its version, or both. */
+  /** Why it gets no new tasks: its own cordon, that of its version, or both. */
   readonly cordons: readonly Cordon[];
-  /** Its circuits that are not closed, or are set by hand. */
+  /** Its circuits that are not closed, or that are set by hand. */
   readonly circuits: readonly Circuit[];
 }
 
-/** A task in an agent's hands. */
+/** A task that an agent holds. */
 export interface HeldTask {
   readonly runId: string;
   readonly workflow: string;
-  /** An item of a map as `deploy[3]`. */
+  /** An item of a map is named as `deploy[3]`. */
   readonly stepId: string;
   readonly kind: string;
   readonly queue: string;
@@ -63,20 +66,20 @@ export interface HeldTask {
   /** From 1. */
   readonly attempt: number;
   readonly grantedTime: Date | null;
-  /** When the attempt is over, whatever the agent does. */
+  /** When the attempt ends, whatever the agent does. */
   readonly attemptDeadlineTime: Date | null;
-  /** It is told to stop. */
+  /** The agent is told to stop it. */
   readonly cancelling: boolean;
 }
 
 export interface AgentDetails {
   readonly agent: AgentInfo;
-  /** What it has held longest first, the first 1,000. */
+  /** The tasks that it holds, the longest held first; the first 1,000. */
   readonly tasks: readonly HeldTask[];
 }
 
 export interface AgentPage {
-  /** By id and session. */
+  /** Ordered by id and session. */
   readonly agents: readonly AgentInfo[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
@@ -84,20 +87,22 @@ export interface AgentPage {
 
 export interface Partition {
   readonly partition: number;
-  /** Its region, by name. */
+  /** Name of its region. */
   readonly region: string;
   /** Its owner was seen in the last 3 seconds. */
   readonly watched: boolean;
-  /** Who took it last; empty: it was given back, or nobody has had it yet. */
+  /** The supervisor that took it last; empty: it was given back, or none has taken it yet. */
   readonly supervisor: string;
   readonly address: string;
   readonly lastSeenTime: Date | null;
   /** How often it has changed hands. */
   readonly epoch: bigint;
   readonly takenTime: Date | null;
-  /** How long ago the oldest moment came that nobody has acted upon; null: there is none. */
+  /** Delay of the oldest timer that is due and not yet handled; null: there is none. */
   readonly lagMs: number | null;
-  /** Nobody watches it, or it lags by more than the server calls overdue: 5 s unless told. */
+  /**
+   * No supervisor watches it, or it lags by more than the server's overdue limit: 5 s by default.
+   */
   readonly late: boolean;
 }
 
@@ -108,7 +113,7 @@ export interface PartitionPage {
   readonly nextPageToken: string;
 }
 
-/** A partition in one supervisor's hands. */
+/** A period during which one supervisor owned a partition. */
 export interface HandOver {
   readonly partition: number;
   readonly epoch: bigint;
@@ -117,12 +122,12 @@ export interface HandOver {
   /** Why it was free: FIRST, GIVEN_BACK or LOST. */
   readonly reason: string;
   readonly takenTime: Date | null;
-  /** null: nobody has taken it since. */
+  /** null: no other supervisor has taken it since. */
   readonly leftTime: Date | null;
 }
 
 export interface ListHandOversSpec extends PageSpec {
-  /** Default: of all partitions. */
+  /** Default: all partitions. */
   readonly partition?: number;
 }
 
@@ -143,27 +148,27 @@ export interface Supervisor {
   readonly partitions: number;
 }
 
-/** What runs here. */
+/** Versions, clocks and runs of the installation. */
 export interface ClusterInfo {
   readonly serverVersion: string;
   readonly databaseVersion: string;
-  /** The server's clock less the database's, by which everything goes. */
+  /** The server's clock minus the database clock, which determines all timers. */
   readonly clockDifferenceMs: number;
   readonly migrations: readonly {
     readonly number: number;
     readonly name: string;
     readonly appliedTime: Date | null;
   }[];
-  /** Of all namespaces, by state. */
+  /** Open runs of all namespaces, by state. */
   readonly openRuns: Readonly<Record<string, number>>;
-  /** There are more than were counted: some 100,000. */
+  /** There are more open runs than were counted: about 100,000. */
   readonly moreOpenRuns: boolean;
 }
 
 export interface ListInterventionsSpec extends PageSpec {
-  /** Of these rules, as "lease". Default: of all. */
+  /** Only interventions by these rules, such as "lease". Default: all. */
   readonly rules?: readonly string[];
-  /** Of this run, by its id. Default: of all. */
+  /** Only interventions in this run, by its id. Default: all. */
   readonly runId?: string;
   readonly actedAfter?: Date;
   readonly actedBefore?: Date;
@@ -179,28 +184,28 @@ export interface InterventionPage {
   readonly nextPageToken: string;
 }
 
-/** What needs a person; empty where nothing does. */
+/** What needs a person; all fields are empty when nothing does. */
 export interface Overview {
   /** Counted up to 10,000. */
   readonly openEscalations: number;
-  /** Tasks that wait, and nobody has asked for them in the last minute. */
+  /** Waiting tasks for which no agent has polled in the last minute. */
   readonly unservedTasks: readonly {
     readonly queue: string;
     readonly task: string;
-    /** They are for agents of this version; empty: for all. */
+    /** Only agents of this version may take them; empty: all agents may. */
     readonly agentVersion: string;
     readonly oldestTime: Date | null;
   }[];
-  /** Those that nobody watches, or that are late by more than 5 s. */
+  /** Partitions that no supervisor watches, or that are late by more than 5 s. */
   readonly latePartitions: readonly Partition[];
-  /** Regions with such partitions: all of them, with true counts. */
+  /** All regions with such partitions, with exact counts. */
   readonly lateRegions: readonly LateRegion[];
   readonly isNamespacePaused: boolean;
   readonly pausedQueues: readonly string[];
   readonly pausedWorkflows: readonly string[];
-  /** Open, tried by one task, or kept open by a person. */
+  /** Open, half-open with a probe task, or kept open by a person. */
   readonly openCircuits: readonly Circuit[];
-  /** Agents, and versions of agents, that get nothing new. */
+  /** Agents, and versions of agents, that get no new tasks. */
   readonly cordons: readonly Cordon[];
 }
 
@@ -208,11 +213,11 @@ export interface Overview {
 export interface LateRegion {
   readonly region: string;
   readonly partitions: number;
-  /** Of its partitions, those that nobody watches. */
+  /** Number of partitions that no supervisor watches. */
   readonly unwatched: number;
-  /** Those where something is overdue. */
+  /** Number of partitions with overdue work. */
   readonly overdue: number;
-  /** By how much, at most; null: nothing is. */
+  /** The longest delay; null: nothing is overdue. */
   readonly lagMs: number | null;
 }
 
@@ -222,7 +227,7 @@ export interface Operations {
   agent(session: string, options?: CallControl): Promise<AgentDetails>;
   partitions(options?: PageSpec): Promise<PartitionPage>;
   handOvers(options?: ListHandOversSpec): Promise<HandOverPage>;
-  /** The longest there first. */
+  /** The longest running first. */
   supervisors(options?: CallControl): Promise<readonly Supervisor[]>;
   interventions(options?: ListInterventionsSpec): Promise<InterventionPage>;
   clusterInfo(options?: CallControl): Promise<ClusterInfo>;

@@ -1,15 +1,15 @@
 /**
- * Payloads: JSON values go out and come back as themselves, bytes with their media type.
+ * Payloads: JSON values and bytes with their media type, in the form that programs use.
  *
- * What comes in is `unknown` to TypeScript: give `readPayload` a parser (a function, or the `parse`
- * of a schema library) to get a type that was checked.
+ * A received value has the type `unknown`: give `readPayload` a parser (a function, or the `parse`
+ * of a schema library) to get a checked type.
  */
 import { create, isMessage } from "@bufbuild/protobuf";
 import { type Payload, PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
 
 export type { Payload };
 
-/** Turns what came over the wire into a `T`, or throws. */
+/** Converts a received value into a `T`, or throws. */
 export type Parse<T> = (value: unknown) => T;
 
 export function json(value: unknown): Payload {
@@ -26,7 +26,9 @@ export function bytes(data: Uint8Array, contentType = "application/octet-stream"
   return create(PayloadSchema, { contentType, body: { case: "data", value: data } });
 }
 
-/** A value as a payload: a Payload stays as it is, `undefined` is none, all else is JSON. */
+/**
+ * A value as a payload: a Payload stays unchanged, `undefined` is none, everything else is JSON.
+ */
 export function toPayload(value: unknown): Payload | undefined {
   if (value === undefined) return undefined;
   return isMessage(value, PayloadSchema) ? value : json(value);
@@ -44,13 +46,13 @@ export function readPayload(payload: Payload | undefined): unknown {
   }
 }
 
-/** Of its body, in bytes. */
+/** Size of its body in bytes. */
 export function payloadSize(payload: Payload | undefined): number {
   if (payload?.body.case === "json") return Buffer.byteLength(payload.body.value);
   return payloadSizeMax(payload);
 }
 
-/** At most how many bytes it takes in a message; cheap, and never too low. */
+/** Maximum size in a message in bytes; cheap to compute, and never too low. */
 export function payloadSizeMax(payload: Payload | undefined): number {
   switch (payload?.body.case) {
     case "json":

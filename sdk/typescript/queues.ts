@@ -1,4 +1,4 @@
-/** Queues: what waits in them, what agents have, and how much of them is handed out. */
+/** Queues: waiting tasks, tasks that agents hold, pauses, limits and pins. */
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type * as wire from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Call, CallControl } from "./call.ts";
@@ -6,60 +6,60 @@ import type { ReasonSpec } from "./commands.ts";
 import type { PageSpec } from "./operations.ts";
 import { readTime } from "./runs.ts";
 
-/** Nothing new is handed out. */
+/** A pause: no new tasks are handed out. */
 export interface Pause {
   readonly sinceTime: Date | null;
   /** May be empty. */
   readonly reason: string;
 }
 
-/** How much of a queue is handed out; what is left out has no limit. */
+/** Limits for handing out tasks of a queue; a limit that is left out does not exist. */
 export interface QueueLimits {
-  /** Most tasks with agents at a time. */
+  /** Maximum number of tasks that agents hold at a time. */
   readonly leased?: number;
-  /** Most tasks handed out per second, on average; may be a fraction. */
+  /** Maximum number of tasks handed out per second, on average; may be a fraction. */
   readonly perSecond?: number;
-  /** Most of them at once. Default: those of one second. */
+  /** Maximum number of tasks handed out at once. Default: the number of one second. */
   readonly burst?: number;
 }
 
 export interface Queue {
   readonly name: string;
-  /** Tasks that wait for an agent, counted up to 10,000 of each task name. */
+  /** Number of tasks that wait for an agent, counted up to 10,000 of each task name. */
   readonly depth: number;
-  /** Tasks with agents. */
+  /** Number of tasks that agents hold. */
   readonly leased: number;
-  /** null: it is not paused. */
+  /** null: the queue is not paused. */
   readonly pause: Pause | null;
   readonly limits: QueueLimits;
-  /** Since when the task waits that has waited longest; null: none waits. */
+  /** Since when the oldest waiting task waits; null: none waits. */
   readonly oldestTime: Date | null;
-  /** When agents were last seen to wait for its tasks, up to 20 s late. */
+  /** When agents last polled for its tasks, up to 20 s late. */
   readonly polledTime: Date | null;
-  /** Agents that have asked for its tasks in the last minute. */
+  /** Number of agents that have polled for its tasks in the last minute. */
   readonly agents: number;
 }
 
 export interface QueueTask
   extends Pick<Queue, "depth" | "leased" | "oldestTime" | "polledTime" | "agents"> {
   readonly task: string;
-  /** Those that a pin keeps for agents of this version; empty: those for all agents. */
+  /** Set for tasks that a pin restricts to agents of this version; empty: tasks for all agents. */
   readonly agentVersion: string;
 }
 
 /** Tasks of a workflow in a queue. */
 export interface PinOf extends CallControl {
   readonly workflow: string;
-  /** Of this version of it; default: of each that has no pin of its own. */
+  /** Version of the workflow; default: every version that has no pin of its own. */
   readonly version?: number;
 }
 
 export interface PinSpec extends PinOf {
-  /** As the agents state it. */
+  /** Version of the agents, as they state it. */
   readonly agentVersion: string;
 }
 
-/** What a queue keeps for one version of agents. */
+/** A pin: tasks of a queue that only agents of one version get. */
 export interface VersionPin {
   readonly workflow: string;
   /** 0: every version that has no pin of its own. */
@@ -74,7 +74,7 @@ export interface QueueDetails {
   readonly tasks: readonly QueueTask[];
   /** By workflow and version. */
   readonly pins: readonly VersionPin[];
-  /** What keeps every queue of the namespace; null: nothing. */
+  /** The pause of the namespace, which applies to every queue; null: it is not paused. */
   readonly namespacePause: Pause | null;
 }
 
@@ -83,25 +83,26 @@ export interface QueuePage {
   readonly queues: readonly Queue[];
   /** Empty: this is the last page. */
   readonly nextPageToken: string;
-  /** What keeps every queue of the namespace; null: nothing. */
+  /** The pause of the namespace, which applies to every queue; null: it is not paused. */
   readonly namespacePause: Pause | null;
 }
 
 export interface Queues {
   list(options?: PageSpec): Promise<QueuePage>;
-  /** One that nobody has named yet is an empty one. */
+  /** A queue that was never used is returned as an empty one. */
   get(queue: string, options?: CallControl): Promise<QueueDetails>;
-  /** Nothing of it is handed out once this resolves; what agents have goes on. */
+  /** Once this resolves, no task of the queue is handed out; tasks that agents hold continue. */
   pause(queue: string, options?: ReasonSpec): Promise<Queue>;
   resume(queue: string, options?: CallControl): Promise<Queue>;
-  /** All of them: what is left out has no limit any more. */
+  /** Sets all limits: a limit that is left out is removed. */
   setLimits(queue: string, limits: QueueLimits, options?: CallControl): Promise<Queue>;
   /**
-   * Once this resolves, agents of that version alone get such tasks of the queue; what others have
-   * goes on. All pins of the queue after the call. WORKFLOW_NOT_FOUND: there is no such version.
+   * Once this resolves, only agents of that version get these tasks of the queue; tasks that other
+   * agents hold continue. Returns all pins of the queue. WORKFLOW_NOT_FOUND: the version does not
+   * exist.
    */
   pin(queue: string, pin: PinSpec): Promise<readonly VersionPin[]>;
-  /** What no other pin keeps goes to any agent. All pins of the queue after the call. */
+  /** Tasks that no other pin restricts go to any agent. Returns all pins of the queue. */
   unpin(queue: string, pin: PinOf): Promise<readonly VersionPin[]>;
 }
 

@@ -1,4 +1,4 @@
-/** Which runs, as callers say it: everything that is set must match. */
+/** Selects runs: all conditions that are set must match. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -7,7 +7,7 @@ import type { RunFilterSchema } from "@drover/proto/drover/v1/scheduler_service_
 export interface RunFilterSpec {
   readonly states?: readonly Exclude<keyof typeof RunState, "UNSPECIFIED">[];
   readonly workflow?: string;
-  /** Runs that a step of this run has begun. */
+  /** Runs that a step of this run began. */
   readonly parentRunId?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly createdAfter?: Date;

@@ -1,4 +1,4 @@
-/** What happened to a run, as programs read it; names and payloads as in runs.ts. */
+/** The history of a run, as programs read it; names and payloads as in runs.ts. */
 
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
 import { AttemptSource, OutcomeKind, SettingSource } from "@drover/proto/drover/v1/run_pb.ts";
@@ -10,9 +10,9 @@ export interface Attempt {
   readonly stepId: string;
   readonly kind: keyof typeof TaskKind;
   readonly fence: number;
-  /** Of a verify: which one it is. */
+  /** For a verify task: the number of the verify. */
   readonly attempt: number;
-  /** Empty: no agent had it; the engine itself ended the step. */
+  /** Empty: no agent held it; the server itself ended the step. */
   readonly agentId: string;
   readonly startedTime: Date | null;
   readonly endedTime: Date | null;
@@ -20,9 +20,9 @@ export interface Attempt {
   readonly failure: Failure | null;
   readonly output: unknown;
   readonly late: boolean;
-  /** Who ended it. */
+  /** What ended it. */
   readonly source: keyof typeof AttemptSource;
-  /** Tells apart several of one fence and kind: the number of a verify, else 0. */
+  /** Distinguishes attempts of one fence and kind: the number of a verify, else 0. */
   readonly n: number;
 }
 
@@ -45,21 +45,21 @@ export interface Escalation {
   readonly id: string;
   readonly runId: string;
   readonly workflow: string;
-  /** Empty: it concerns the run as a whole. */
+  /** Empty: the escalation concerns the run as a whole. */
   readonly stepId: string;
   readonly reason: string;
-  /** The error code that led to it; empty: none did. */
+  /** The error code that led to it; empty: none. */
   readonly code: string;
   readonly message: string;
-  /** Who looks after it, as the caller stated it; empty: nobody has said so. */
+  /** Who has claimed it, as the caller stated it; empty: it is not claimed. */
   readonly claimedBy: string;
   readonly claimedTime: Date | null;
-  /** When the step's `then` becomes the answer; null: never. */
+  /** When the step's `then` becomes the answer; null: there is no deadline. */
   readonly deadlineTime: Date | null;
   readonly openedTime: Date | null;
   readonly closedTime: Date | null;
   readonly closedBy: string;
-  /** What `escalations.resolve` takes now. */
+  /** The answers that `escalations.resolve` accepts now. */
   readonly answers: readonly string[];
   /** null: no person has answered. */
   readonly answer: EscalationAnswer | null;
@@ -74,17 +74,17 @@ export interface EscalationAnswer {
 }
 
 export interface ReceivedSignal {
-  /** Its place among the signals of the run, from 1. */
+  /** Number of the signal among the signals of the run, from 1. */
   readonly seq: number;
   readonly id: string;
   readonly name: string;
   readonly payload: unknown;
   readonly receivedTime: Date | null;
-  /** Id of the step; empty: none has. */
+  /** Id of the step that took it; empty: none has. */
   readonly takenBy: string;
 }
 
-/** A failure that the run went on after. */
+/** A failure after which the run continued. */
 export interface RunWarning {
   readonly stepId: string;
   readonly code: string;
@@ -102,11 +102,11 @@ export interface Decision {
   readonly decidedTime: Date | null;
 }
 
-/** A setting with the value that holds. */
+/** A setting with its effective value. */
 export interface Setting {
-  /** Empty: of the run as a whole. */
+  /** Empty: a setting of the run as a whole. */
   readonly stepId: string;
-  /** As `timeouts.pickup` or `retry[0].attempts`. */
+  /** Such as `timeouts.pickup` or `retry[0].attempts`. */
   readonly field: string;
   /** As in the text of a workflow: `5m`, `0.2`, `escalate`, or `off`. */
   readonly value: string;

@@ -1,7 +1,7 @@
 /**
  * Runs as programs read them: names instead of numbers, Dates, and payloads as their values.
  *
- * A name that this SDK does not know, from a newer server, reads UNSPECIFIED.
+ * A name that this SDK does not know, from a newer server, is read as UNSPECIFIED.
  */
 import { type Timestamp, timestampDate } from "@bufbuild/protobuf/wkt";
 import type * as wire from "@drover/proto/drover/v1/run_pb.ts";
@@ -22,30 +22,30 @@ export interface Run {
   readonly namespace: string;
   readonly key: string;
   readonly workflow: string;
-  /** 0: the definition came with the request. */
+  /** 0: the definition was sent with the request. */
   readonly workflowVersion: number;
   readonly state: keyof typeof RunState;
   readonly reason: keyof typeof RunReason;
   readonly ended: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly priority: number;
-  /** Absent in lists and while watching. */
+  /** Absent in lists and in `watchRun`. */
   readonly input: unknown;
   readonly createdTime: Date | null;
   readonly endedTime: Date | null;
   readonly deadlineTime: Date | null;
   readonly version: bigint;
   readonly cancelReason: string;
-  /** How many failures it went on after. */
+  /** Number of failures after which the run continued. */
   readonly warnings: number;
-  /** The run whose step began it; null: none has. */
+  /** The run and step that began it; null: it is not a child run. */
   readonly parent: { readonly runId: string; readonly stepId: string } | null;
-  /** When it begins; null unless it is PENDING, and while it waits for a slot. */
+  /** When it begins; null unless it is PENDING, and while it waits for a permit. */
   readonly startTime: Date | null;
   readonly concurrency: Concurrency | null;
 }
 
-/** How many runs of one key may be under way at the same time. */
+/** How many runs of one key may be in progress at the same time. */
 export interface Concurrency {
   readonly key: string;
   readonly limit: number;
@@ -57,43 +57,43 @@ export interface Step {
   readonly kind: keyof typeof StepKind;
   readonly state: keyof typeof StepState;
   readonly undoState: keyof typeof UndoState;
-  /** In WAITING: what for, until `nextTime`. */
+  /** In WAITING: what the step waits for, until `nextTime`. */
   readonly waitingOn: keyof typeof WaitingOn;
-  /** Empty if it is of another kind. */
+  /** Empty for other kinds of steps. */
   readonly task: string;
   readonly queue: string;
-  /** Of the signal that it waits for; empty if it is of another kind. */
+  /** Name of the signal for which it waits; empty for other kinds of steps. */
   readonly signalName: string;
-  /** Which way it is tried: 0 as defined, n by the n-th fallback. */
+  /** Current strategy: 0 is the step as defined, n its n-th fallback. */
   readonly strategy: number;
   readonly attempt: number;
-  /** Of an unknown outcome that is looked up: verifies so far that could not tell. */
+  /** While verify tasks resolve an unknown outcome: how many of them could not tell so far. */
   readonly verifies: number;
-  /** So far, of an approval. */
+  /** For an approval: number of approvals so far. */
   readonly approvals: number;
   readonly fence: number;
   readonly agentId: string;
-  /** Since when its attempt is known to run far longer than others of the step. */
+  /** Since when its attempt is suspect: it runs far longer than other attempts of the step did. */
   readonly suspectTime: Date | null;
   readonly nextTime: Date | null;
-  /** Absent while watching. */
+  /** Absent in `watchRun`. */
   readonly output: unknown;
   readonly error: Failure | null;
   readonly needs: readonly string[];
-  /** Of a `run` step: the run that it began last; empty: none. */
+  /** For a `run` step: the run that it began last; empty: none. */
   readonly childRunId: string;
-  /** How far the items of a map are; null: it is none, or has not begun. */
+  /** Progress of the items of a map; null: the step is not a map, or has not begun. */
   readonly items: ItemCounts | null;
 }
 
 export interface ItemCounts {
   readonly total: number;
   readonly begun: number;
-  /** Begun, and not ended. */
+  /** Items that have begun and not ended. */
   readonly open: number;
   readonly succeeded: number;
   readonly failed: number;
-  /** By a person. */
+  /** Items that a person skipped. */
   readonly skipped: number;
 }
 

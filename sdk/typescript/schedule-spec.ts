@@ -1,4 +1,4 @@
-/** A run that is to be started, as callers say it. */
+/** A run to start, as callers describe it. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, type ConcurrencySchema } from "@drover/proto/drover/v1/run_pb.ts";
@@ -8,33 +8,36 @@ import { activeTrace } from "./tracing.ts";
 import type { WorkflowSpec } from "./workflow.ts";
 
 export interface ScheduleSpec {
-  /** A registered workflow by name, or a definition for this run alone. */
+  /** A registered workflow by name, or a definition for this run only. */
   readonly workflow: string | WorkflowSpec;
-  /** Of a registered workflow. Default: the default version. */
+  /** Version of a registered workflow. Default: the default version. */
   readonly version?: number;
   /** JSON, or a Payload. */
   readonly input?: unknown;
-  /** The caller's own name for the run: the same key starts one run only. Default: random. */
+  /** The caller's own name for the run: one key starts one run only. Default: random. */
   readonly key?: string;
   /** 1 (first) to 9 (last). Default 5. */
   readonly priority?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** When it begins; a moment that has passed is now. Default: at once. */
+  /** When it begins; a time in the past means now. Default: at once. */
   readonly startTime?: Date;
-  /** Bounds how many runs of one key are under way. Default: nothing does. */
+  /** Limits how many runs of one key are in progress. Default: no limit. */
   readonly concurrency?: ConcurrencySpec;
-  /** The hook that is told of its end, by name or with a URL instead of its own. Default: none. */
+  /**
+   * The hook that is notified of its end, by name or with a URL instead of its own. Default: none.
+   */
   readonly notify?: string | { readonly hook: string; readonly url?: string };
 }
 
 export interface ConcurrencySpec {
-  /** In the namespace of the run, as `customer-17`. */
+  /** The key, within the namespace of the run, such as `customer-17`. */
   readonly key: string;
-  /** The run begins only while fewer of the key are under way. Default 1, at most 1,000. */
+  /** The run begins only while fewer runs of the key are in progress. Default 1, at most 1,000. */
   readonly limit?: number;
   /**
-   * While there is no slot: it waits (`queue`, the default), it is refused with CONCURRENCY_LIMIT,
-   * the oldest run of the key is cancelled and undone, or it waits unless another one does already.
+   * What happens while there is no free permit: the run waits (`queue`, the default), it is refused
+   * with CONCURRENCY_LIMIT (`refuse`), the oldest run of the key is cancelled and undone
+   * (`cancel-oldest`), or the run waits unless another one already does (`queue-one`).
    */
   readonly policy?: keyof typeof policies;
 }

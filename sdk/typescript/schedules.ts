@@ -1,4 +1,4 @@
-/** Schedules: runs that begin by a cron expression or at an interval. */
+/** Schedules, which start runs by a cron expression or at an interval. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -16,7 +16,7 @@ import { type Codec, encoded } from "./codec.ts";
 import { type Duration, fromDuration, toDuration } from "./duration.ts";
 import { readTime } from "./runs.ts";
 
-/** By a cron expression, as `30 2 * * MON-FRI`, or at an interval. */
+/** A cron expression, such as `30 2 * * MON-FRI`, or an interval. */
 export type CalendarSpec =
   | {
       readonly cron: string;
@@ -26,7 +26,7 @@ export type CalendarSpec =
   | {
       /** At least 10 s. */
       readonly every: Duration;
-      /** Distance of the moments from multiples of `every` since 1970, UTC. Default: 0. */
+      /** Offset of the times from the multiples of `every` since 1970, UTC. Default: 0. */
       readonly offset?: Duration;
     };
 
@@ -35,41 +35,44 @@ export type Overlap = "skip" | "buffer-one" | "buffer-all" | "cancel-other" | "a
 export interface RecurringSpec extends CallControl {
   readonly calendar: CalendarSpec;
   readonly workflow: string;
-  /** Default: the one that is the workflow's default when a run begins. */
+  /** Default: the workflow's default version at the time at which a run begins. */
   readonly version?: number;
   /** JSON, or a Payload: the input of each run. Default: none. */
   readonly input?: unknown;
-  /** 1 first to 9 last. Default 5. */
+  /** 1 (first) to 9 (last). Default 5. */
   readonly priority?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** The hook that is told of the end of each run. */
+  /** The hook that is notified of the end of each run. */
   readonly notifyHook?: string;
-  /** What becomes of a moment while a run of the schedule is under way. Default: it is skipped. */
+  /**
+   * What happens when a time comes while a run of the schedule is in progress. Default: the time is
+   * skipped.
+   */
   readonly overlap?: Overlap;
-  /** How late a moment may still begin its run. Default 1 h. */
+  /** How late a time may still start its run. Default 1 h. */
   readonly catchUp?: Duration;
-  /** Moments are acted on up to so much later. Default 0. */
+  /** Maximum delay after each time. Default 0. */
   readonly jitter?: Duration;
 }
 
 export interface ScheduleMoment {
   readonly time: Date | null;
-  /** Its name, as in the label `drover.moment` of its run. */
+  /** The time as text, as in the label `drover.moment` of its run. */
   readonly moment: string;
 }
 
-/** What became of a moment. */
+/** An occurrence: a time of a schedule that was handled, and its result. */
 export interface Fire extends ScheduleMoment {
   readonly firedTime: Date | null;
   readonly cause: keyof typeof FireCause;
   readonly outcome: keyof typeof FireOutcome;
-  /** null: it has none. */
+  /** null: it has no run. */
   readonly runId: string | null;
   /** null: it has no run. */
   readonly runState: keyof typeof RunState | null;
-  /** Why it has no run; empty: the outcome says all. */
+  /** Why it has no run; empty: the outcome says everything. */
   readonly message: string;
-  /** Of MISSED and PAUSED: how many moments, this one first. */
+  /** For MISSED and PAUSED: number of times, this one first. */
   readonly missed: number;
 }
 
@@ -82,11 +85,11 @@ export interface Schedule {
   readonly overlap: Overlap;
   readonly catchUpMs: number;
   readonly jitterMs: number;
-  /** null: it is not paused. */
+  /** null: the schedule is not paused. */
   readonly paused: { readonly since: Date | null; readonly reason: string } | null;
-  /** The moments to come. */
+  /** The next times. */
   readonly next: readonly ScheduleMoment[];
-  /** The newest first. */
+  /** The last occurrences, the newest first. */
   readonly last: readonly Fire[];
 }
 
@@ -98,27 +101,27 @@ export interface SchedulePage {
 }
 
 export interface BackfillSpec extends CallControl {
-  /** Moments from this one on. */
+  /** First time of the range, included. */
   readonly start: Date;
-  /** None of them is this one or later. */
+  /** End of the range, excluded. */
   readonly end: Date;
-  /** So many runs of it are under way at a time. Default 1. */
+  /** Maximum number of its runs in progress at a time. Default 1. */
   readonly concurrency?: number;
-  /** Says what it would do, and begins nothing. */
+  /** Says what the call would do, and starts nothing. */
   readonly dryRun?: boolean;
 }
 
 export interface BackfillMoment extends ScheduleMoment {
-  /** null: it has none. */
+  /** null: it has no run. */
   readonly runId: string | null;
-  /** This call began it. */
+  /** Whether this call started the run. */
   readonly created: boolean;
-  /** Why it has none. */
+  /** Why it has no run. */
   readonly message: string;
 }
 
 export interface Schedules {
-  /** created false: there is one of this name that says the same. */
+  /** `created` is false if a schedule of this name with the same content exists. */
   create(
     name: string,
     spec: RecurringSpec & { readonly paused?: boolean },
@@ -127,16 +130,19 @@ export interface Schedules {
   list(
     options?: CallControl & { readonly pageSize?: number; readonly pageToken?: string },
   ): Promise<SchedulePage>;
-  /** Says all of it anew. */
+  /** Replaces its whole content. */
   update(name: string, spec: RecurringSpec): Promise<Schedule>;
   pause(name: string, options?: CallControl & { readonly reason?: string }): Promise<Schedule>;
-  /** Moments that passed meanwhile get no run, but by a backfill. */
+  /** Times that passed during the pause get a run only by a backfill. */
   resume(name: string, options?: CallControl): Promise<Schedule>;
-  /** Its runs go on. */
+  /** Its runs continue. */
   delete(name: string, options?: CallControl): Promise<{ readonly deleted: boolean }>;
-  /** Begins the runs of moments that have passed and have none; each has one, however often. */
+  /**
+   * Starts the runs of past times that have no run; each time gets one, however often this is
+   * called.
+   */
   backfill(name: string, spec: BackfillSpec): AsyncGenerator<BackfillMoment, void, undefined>;
-  /** A run now, as a moment would begin it. */
+  /** Starts a run now, as if a time of the schedule had come. */
   trigger(
     name: string,
     options?: CallControl & { readonly requestId?: string },
@@ -271,7 +277,7 @@ function readFire(fire: wire.Fire): Fire {
   };
 }
 
-/** A value of a newer server is UNSPECIFIED. */
+/** A value that only a newer server knows is read as UNSPECIFIED. */
 function nameIn<Values extends { readonly UNSPECIFIED: 0 }>(
   values: Values,
   value: number,

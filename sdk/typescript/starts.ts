@@ -1,6 +1,6 @@
 /**
- * Starts: a run begins by Schedule, those of one moment by ScheduleBatch together; who calls does
- * not see which.
+ * Starts of runs: a single run is sent with Schedule, concurrent ones together with ScheduleBatch;
+ * callers do not see the difference.
  */
 import { create, toBinary } from "@bufbuild/protobuf";
 import {
@@ -21,27 +21,27 @@ import { type Within, withinActive, withinNone } from "./tracing.ts";
 export interface Scheduled {
   readonly runId: string;
   readonly key: string;
-  /** False: an earlier call with this key made it. */
+  /** False: an earlier call with this key created it. */
   readonly created: boolean;
 }
 
-/** What became of one run of a batch; `error`: it was refused, and the others were not. */
+/** The result of one run of a batch; with `error` it was refused, and the others were not. */
 export type BatchResult = Scheduled | { readonly key: string; readonly error: DroverCallError };
 
 export interface Starts {
   /**
-   * Starts a run. Calls of one moment share a request, up to 100 runs each, so make many at a time;
-   * a lonely one goes out at once.
+   * Starts a run. Concurrent calls share a request, up to 100 runs each, so make many at a time; a
+   * single call is sent at once.
    */
   schedule(spec: ScheduleSpec, options?: CallControl): Promise<Scheduled>;
-  /** Up to 500 runs in one transaction, with one result for each, in their order. */
+  /** Starts up to 500 runs in one call, with one result for each, in the same order. */
   scheduleBatch(
     specs: readonly ScheduleSpec[],
     options?: CallControl,
   ): Promise<readonly BatchResult[]>;
 }
 
-/** A run on its way. */
+/** A run that waits to be sent. */
 interface Start {
   readonly request: ScheduleRequest;
   readonly signal: AbortSignal | undefined;
@@ -51,7 +51,7 @@ interface Start {
 }
 
 const rpc = SchedulerService.method;
-/** Of one call. */
+/** Maximum number of runs in one call. */
 const runsMax = 100;
 const sent: Sent<Start> = Object.freeze({ kind: "answered", again: [] });
 
@@ -74,7 +74,7 @@ export function createStarts(call: Call, namespace: string, codec: Codec, clock:
     }
   }
 
-  /** No signal of one caller ends the call of the others; the patience of the client does. */
+  /** A caller's signal does not end the call for the other callers; the client's patience does. */
   async function together(batch: readonly Start[]): Promise<void> {
     const runs = batch.map(({ request }) => request);
     try {
@@ -84,12 +84,12 @@ export function createStarts(call: Call, namespace: string, codec: Codec, clock:
         if (!("error" in result)) start.made(result);
         else if (verdictOf(result.error) === "definite")
           start.failed(ownWords(result.error, place));
-        // What may pass is repeated as any call is.
+        // An error that may pass is repeated as for any call.
         else void alone(start);
       }
     } catch (error) {
       const spoiled = error instanceof DroverCallError && verdictOf(error) === "definite";
-      // One of them must be why; alone, each finds out.
+      // One of the runs caused the error; each is sent alone to find out which.
       if (spoiled) await Promise.all(batch.map(alone));
       else for (const { failed } of batch) failed(error);
     }
@@ -136,7 +136,7 @@ function resultAt(place: number, key: string, { results }: ScheduleBatchResponse
   return { key, error: callErrorOfStatus(status ?? create(StatusSchema, { code: 2 })) };
 }
 
-/** Who called alone does not know of the others: `runs[3].input` is `input`. */
+/** The caller of one run does not know about the others: `runs[3].input` becomes `input`. */
 function ownWords(error: DroverCallError, place: number): DroverCallError {
   const { code, reason, metadata, retryAfterMs } = error;
   const own = (text: string) => text.replaceAll(`runs[${place}].`, "");

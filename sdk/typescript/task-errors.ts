@@ -1,25 +1,28 @@
 /**
- * What a handler throws to say how its attempt ended.
+ * Errors that a handler throws to report how its attempt ended.
  *
  * - TransientError: it failed and will probably work later; retried by the step's policy.
  * - PermanentError: it failed and will never work; not retried.
- * - UnknownError: nobody knows whether it took effect, as when a connection broke in the middle.
- * - CancelledError: stopped because `ctx.signal` was aborted.
+ * - UnknownError: it is unknown whether it took effect, for example because a connection broke.
+ * - CancelledError: stopped because `context.signal` was aborted.
  *
- * Any other error is taken as unknown, with the code `unexpected-error`: it may have come after the
- * effect, and only the handler can tell. An AbortError after a cancel is taken as cancelled.
+ * Any other error counts as unknown, with the code `unexpected-error`: it may have come after the
+ * effect, and only the handler can tell. An AbortError after a cancel counts as cancelled.
  */
 
 import { type Duration, durationMs } from "./duration.ts";
 
 export interface FailureDetails {
-  /** Nothing exists at the remote service, from this attempt or an earlier one. Default false. */
+  /**
+   * Nothing exists at the remote service, neither from this attempt nor from an earlier one.
+   * Default false.
+   */
   readonly noEffect?: boolean;
   readonly cause?: unknown;
 }
 
 export interface TransientDetails extends FailureDetails {
-  /** Not to be tried again before this has passed. */
+  /** Minimum time before the next try. */
   readonly retryAfter?: Duration;
 }
 
@@ -34,7 +37,7 @@ export class TransientError extends Error {
     super(message, causeOf(details));
     this.code = code;
     const { retryAfter } = details;
-    // A moment that a service has named may have passed.
+    // A time that a service has named may have passed.
     const after = typeof retryAfter === "number" ? Math.max(0, retryAfter) : retryAfter;
     this.retryAfterMs = after === undefined ? null : durationMs(after);
     this.noEffect = details.noEffect ?? false;
@@ -73,20 +76,20 @@ export class CancelledError extends Error {
   }
 }
 
-/** Why `ctx.signal` was aborted. */
+/** Why `context.signal` was aborted. */
 export type StopKind =
-  /** The server asked for it: the run is being stopped, or the attempt took too long. */
+  /** The server requested it: the run is being stopped, or the attempt took too long. */
   | "cancelled"
-  /** The server said that the task is no longer this agent's. */
+  /** The server answered that the task no longer belongs to this agent. */
   | "lease-lost"
-  /** By the agent's own clock the lease ended, since no heartbeat was answered in time. */
+  /** By the agent's own clock the lease ended, because no heartbeat was answered in time. */
   | "lease-ended"
-  /** The time of the attempt is over. */
+  /** The time of the attempt has passed. */
   | "attempt-over"
   /** The agent is stopping, and its grace is over. */
   | "agent-stopped";
 
-/** The reason of `ctx.signal`. Its name is AbortError, as of any other abort. */
+/** The reason of `context.signal`. Its name is AbortError, as for any other abort. */
 export class TaskStopped extends Error {
   override readonly name = "AbortError";
   readonly kind: StopKind;

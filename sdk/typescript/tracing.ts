@@ -1,7 +1,7 @@
 /**
- * Traces, by OpenTelemetry's API alone: a handler runs within a span below that of its attempt, and
- * what a client schedules is part of the trace in which it does. It is for the program to register
- * an SDK of OpenTelemetry; without one nothing of this does anything.
+ * Traces, with the OpenTelemetry API only: a handler runs in a span below that of its attempt, and
+ * a run that a client schedules is part of the caller's trace. The program must register an
+ * OpenTelemetry SDK; without one this module has no effect.
  */
 import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
 import {
@@ -20,7 +20,7 @@ import {
 const TRACER = "@drover/sdk";
 const TRACEPARENT = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** As the contract has it: both empty where there is no trace. */
+/** In the format of the contract: both are empty where there is no trace. */
 export interface TraceFields {
   readonly traceparent: string;
   readonly tracestate: string;
@@ -28,7 +28,7 @@ export interface TraceFields {
 
 const NO_TRACE: TraceFields = Object.freeze({ traceparent: "", tracestate: "" });
 
-/** Where the calling code is in a trace. */
+/** The position of the calling code in a trace. */
 export function activeTrace(): TraceFields {
   const active = trace.getSpanContext(context.active());
   if (!active || !isSpanContextValid(active)) return NO_TRACE;
@@ -40,22 +40,25 @@ export function activeTrace(): TraceFields {
   };
 }
 
-/** Does some work where a caller is in a trace, so that a call that is traced itself is his. */
+/**
+ * Does work at a caller's position in a trace, so that the spans of a traced call belong to that
+ * caller.
+ */
 export type Within = <T>(work: () => T) => T;
 
-/** Where the calling code is now. */
+/** At the current position of the calling code. */
 export function withinActive(): Within {
   const active = context.active();
   return (work) => context.with(active, work);
 }
 
-/** What is done for many callers is in the trace of none. */
+/** Work for many callers is in no trace. */
 export const withinNone: Within = (work) => context.with(ROOT_CONTEXT, work);
 
 /** The ids of a trace in a line of a log, hex. */
 export type TraceIds = { readonly trace?: string; readonly span?: string };
 
-/** Does the work of a task within a span below that of its attempt, if it is part of a trace. */
+/** Does the work of a task in a span below that of its attempt, if the task is part of a trace. */
 export async function withinTask(
   task: Task,
   name: string,

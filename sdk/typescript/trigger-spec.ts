@@ -1,4 +1,4 @@
-/** A trigger as a program writes it, and as protobuf carries it. Its texts are templates. */
+/** A trigger, as programs write it and in the form of protobuf. Its texts are templates. */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type * as wire from "@drover/proto/drover/v1/trigger_pb.ts";
 import type { TriggerDefinitionSchema } from "@drover/proto/drover/v1/trigger_pb.ts";
@@ -7,19 +7,22 @@ import { readPayload, toPayload } from "./payload.ts";
 
 /** HMAC-SHA256 over the body, in hex, keyed by the secret. */
 export interface HmacSpec {
-  /** The header that has it, as "X-Hub-Signature-256". */
+  /** The header that contains the signature, such as "X-Hub-Signature-256". */
   readonly header: string;
-  /** What stands before it, as "sha256=". Default: nothing. */
+  /** Text before the signature, such as "sha256=". Default: none. */
   readonly prefix?: string;
-  /** The header of the time that is signed too, as TIME.BODY. Default: none is asked for. */
+  /**
+   * The header with the time of the signature; TIME.BODY is signed then. Default: no time is
+   * required.
+   */
   readonly timestampHeader?: string;
-  /** How far that time may be away. Default: 5 minutes. */
+  /** Maximum difference of that time from now. Default: 5 minutes. */
   readonly tolerance?: Duration;
 }
 
 export interface RunEndSpec {
   readonly workflow: string;
-  /** Default: each. */
+  /** Default: all. */
   readonly states?: readonly ("completed" | "failed" | "compensated" | "cancelled")[];
 }
 
@@ -32,9 +35,12 @@ export type TriggerAction =
       readonly schedule: {
         readonly workflow: string;
         readonly version?: number;
-        /** A JSON template. Default: over HTTP the body. */
+        /** A JSON template. Default: over HTTP the body; at the end of a run none. */
         readonly input?: unknown;
-        /** What a repeat is told by, over HTTP. Default: each call begins a run. */
+        /**
+         * Over HTTP, the key of the run, by which repeats are detected. Default: each call starts a
+         * run.
+         */
         readonly key?: string;
         readonly labels?: Readonly<Record<string, string>>;
         readonly priority?: number;
@@ -42,11 +48,11 @@ export type TriggerAction =
     }
   | {
       readonly signal: {
-        /** The run by its key, or by its id. */
+        /** The run, by its key or by its id. */
         readonly runKey?: string;
         readonly runId?: string;
         readonly name: string;
-        /** What a repeat is told by. */
+        /** The id of the signal, by which repeats are detected. */
         readonly signalId: string;
         /** A JSON template. Default: the body. */
         readonly payload?: unknown;
@@ -55,7 +61,7 @@ export type TriggerAction =
   | {
       readonly complete: {
         readonly callbackToken: string;
-        /** A JSON template that becomes { success: OUTPUT } or { failed: { code, ... } }. */
+        /** A JSON template that evaluates to { success: OUTPUT } or { failed: { code, ... } }. */
         readonly outcome: unknown;
       };
     };

@@ -1,4 +1,4 @@
-/** Triggers: what begins or continues runs by itself, and what was refused. */
+/** Triggers, which start or continue runs, and what they refused. */
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type * as wire from "@drover/proto/drover/v1/trigger_pb.ts";
 import type { Call, CallControl } from "./call.ts";
@@ -17,20 +17,22 @@ export interface Trigger {
   readonly name: string;
   /** undefined: it is of a kind that this version does not know. */
   readonly definition: TriggerSpec | undefined;
-  /** Its path on every server; empty: it is none over HTTP. */
+  /** Its path on every server; empty: it is not a trigger over HTTP. */
   readonly path: string;
-  /** SHA-256, hex: the secret itself is never told. Empty: it has none. */
+  /** SHA-256, hex; the server never returns the secret itself. Empty: it has none. */
   readonly secretDigest: string;
   readonly createdTime: Date | null;
   readonly changedTime: Date | null;
 }
 
-/** What a trigger has refused for one reason. */
+/** Calls or run ends that a trigger refused for one reason. */
 export interface Refusal {
   readonly trigger: string;
   readonly reason: string;
   readonly message: string;
-  /** The last run whose end it concerns; empty: it was a call over HTTP. */
+  /**
+   * At the end of a run: the run of the last refusal; empty: the refusal was of a call over HTTP.
+   */
   readonly runId: string;
   readonly count: number;
   readonly firstTime: Date | null;
@@ -38,21 +40,21 @@ export interface Refusal {
 }
 
 export interface TrySpec extends CallControl {
-  /** What would be sent, in JSON. */
+  /** The body of the call, in JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
-  /** Of a trigger at the end of a run: one that has ended. */
+  /** For a trigger at the end of a run: a run that has ended. */
   readonly run?: RunName;
 }
 
-/** null: `when` is false, and nothing would be done. */
+/** null: `when` is false, and the trigger would do nothing. */
 export type Tried = TriggerAction | null;
 
 export interface Triggers {
   /**
-   * Makes a trigger, or changes the one of its name: a definition, or its text in YAML or JSON.
-   * Without a secret it keeps the one that it has.
+   * Creates a trigger, or changes the trigger of its name: a definition, or its text in YAML or
+   * JSON. Without a secret it keeps its current one.
    */
   put(
     trigger: TriggerSpec | string,
@@ -61,11 +63,11 @@ export interface Triggers {
   get(name: string, options?: CallControl): Promise<Trigger>;
   list(options?: CallControl): Promise<readonly Trigger[]>;
   delete(name: string, options?: CallControl): Promise<{ readonly deleted: boolean }>;
-  /** What was refused, by reason, the last first. Of all triggers unless one is named. */
+  /** What was refused, by reason, the newest first. Of all triggers unless one is named. */
   refusals(
     options?: CallControl & { readonly trigger?: string; readonly limit?: number },
   ): Promise<readonly Refusal[]>;
-  /** What it would do, without doing it: one that was put, by its name, or a definition. */
+  /** What the trigger would do, without doing it: a stored one, by its name, or a definition. */
   try(trigger: string | TriggerSpec, spec?: TrySpec): Promise<Tried>;
 }
 

@@ -1,42 +1,44 @@
 /**
- * A workflow as a plain object, typed, with the words of the YAML dialect: an editor completes it,
- * and the server checks it. It holds what the server can run today, nothing else.
+ * A workflow as a plain, typed object with the words of the YAML form: an editor completes it, and
+ * the server checks it. It contains everything that the server supports, and nothing else.
  */
 import type { Duration } from "./duration.ts";
 
 export interface WorkflowSpec {
   readonly workflow: string;
-  /** Longest time of a run. Default 7 days. */
+  /** Maximum duration of a run. Default 7 days. */
   readonly timeout?: Duration;
-  /** JSON Schema that the input of a run has to keep. */
+  /** JSON Schema for the input of a run. */
   readonly inputSchema?: unknown;
   readonly steps: readonly StepSpec[];
 }
 
-/** A step is of exactly one kind. */
+/** A step has exactly one kind. */
 export type StepSpec = StepSettings & StepKindSpec;
 
 export type StepKindSpec =
-  /** Name of the task that an agent performs, and its queue, by default "default". */
+  /** Name of the task that an agent performs, and its queue; the default queue is "default". */
   | { readonly task: string; readonly queue?: string }
-  /** A timer: so long, or until a moment. */
+  /** A timer: a duration, or a time. */
   | { readonly wait: Duration | WaitSpec }
-  /** Waits for `client.signal`, by the name of the signal alone or with its own settings. */
+  /** Waits for `client.signal`, by the name of the signal only or with settings. */
   | { readonly signal: string | SignalWaitSpec }
   /** Waits for `client.decide`. */
   | { readonly approval: ApprovalSpec }
-  /** One task for each item of a list; what the step says of a task it says of each item. */
+  /** One task for each item of a list; the settings of the step for its task apply to each item. */
   | { readonly map: MapSpec }
-  /** Begins a run of a workflow, by its name alone or with a version, and waits for its end. */
+  /** Begins a run of a workflow, by its name only or with a version, and waits for its end. */
   | { readonly run: string | RunSpec };
 
 export interface RunSpec {
   readonly workflow: string;
-  /** Default: the default version when the run begins. */
+  /** Default: the default version at the time at which the run begins. */
   readonly version?: number;
 }
 
-/** So long, or until a moment: a Date, text as 2026-03-01T08:00:00Z, or an expression, `${...}`. */
+/**
+ * A duration, or a time: a Date, a text such as 2026-03-01T08:00:00Z, or an expression, `${...}`.
+ */
 export type WaitSpec =
   | { readonly for: Duration; readonly until?: never }
   | { readonly until: string | Date; readonly for?: never };
@@ -45,22 +47,24 @@ export interface SignalWaitSpec {
   readonly name: string;
   /** Default 7 days. */
   readonly within?: Duration;
-  /** What follows when none has come by then. Default: a person is asked. */
+  /** What follows when no signal has arrived by then. Default: a person is asked. */
   readonly onExpiry?: "escalate" | "fail" | "skip";
 }
 
 export interface ApprovalSpec {
-  /** Names or roles of those who may decide. Default: anybody. */
+  /** Names or roles of the people who may decide. Default: anyone may. */
   readonly approvers?: readonly string[];
-  /** How many have to approve. Default 1. */
+  /** Number of approvals needed. Default 1. */
   readonly need?: number;
-  /** Who started the run, as its label `requester` says, may not decide. Default false. */
+  /**
+   * The person who started the run, named by its label `requester`, may not decide. Default false.
+   */
   readonly notRequester?: boolean;
-  /** JSON Schema of what an approver fills in. */
+  /** JSON Schema of the form that an approver fills in. */
   readonly form?: unknown;
   /** Default 7 days. */
   readonly within?: Duration;
-  /** What follows when too few have decided by then. Default: another person is asked. */
+  /** What follows when too few people have decided by then. Default: another person is asked. */
   readonly onExpiry?: "escalate" | "reject" | "approve";
 }
 
@@ -70,14 +74,16 @@ export interface MapSettings {
   /** An expression that gives a list, or a number of items that are then 0, 1, 2 and so on. */
   readonly over: string | number;
   readonly task: string;
-  /** By default "default"; may hold expressions, as `deploy-${item.host}`. */
+  /** Default: "default"; may contain expressions, such as `deploy-${item.host}`. */
   readonly queue?: string;
-  /** Items under way at the same time. Default 100. */
+  /** Maximum number of items in progress at the same time. Default 100. */
   readonly concurrency?: number;
   readonly waves?: WavesSpec;
 }
 
-/** How many items may fail without failing the step: so many, or a share of all, 5 being 5 %. */
+/**
+ * How many items may fail without failing the step: a number, or a percentage of all, 5 being 5 %.
+ */
 export type ToleratedSpec =
   /** Default 0. */
   | { readonly tolerate?: number; readonly toleratePercent?: never }
@@ -85,13 +91,13 @@ export type ToleratedSpec =
 
 export type WavesSpec = WavesSettings & WaveSizeSpec;
 
-/** How many items a wave has: so many, or a share of all, 25 being a quarter. */
+/** Size of a wave: a number of items, or a percentage of all, 25 being a quarter. */
 export type WaveSizeSpec =
   | { readonly size: number; readonly percent?: never }
   | { readonly size?: never; readonly percent: number };
 
 export interface WavesSettings {
-  /** From the end of a wave to its gate, or to the next wave. */
+  /** Time from the end of a wave to its gate, or to the next wave. */
   readonly pause?: Duration;
   /** The task that lets the next wave begin by succeeding. */
   readonly gate?: string | GateSpec;
@@ -103,8 +109,8 @@ export interface GateSpec extends VerifySpec {
 }
 
 /**
- * Those from `input` to `onPickup` are for tasks and the items of maps; a `run` has an input, a
- * fallback, `timeouts.total`, and a retry that names the codes drover.child-failed or
+ * The settings from `input` to `onPickup` are for tasks and the items of maps. A `run` step has an
+ * input, a fallback, `timeouts.total`, and a retry that names the codes drover.child-failed or
  * drover.child-cancelled.
  */
 export interface StepSettings {
@@ -113,42 +119,45 @@ export interface StepSettings {
   readonly needs?: readonly string[];
   /** CEL; false: the step is skipped. */
   readonly when?: string;
-  /** How the steps that it needs must have ended. Default: `ended`. */
+  /** How the steps in `needs` must have ended. Default: `ended`. */
   readonly runIf?: "ended" | "all_ok" | "any_ok";
-  /** A finally step: runs once, last, whatever happened. */
+  /** A finally step: it runs once, last, however the run ends. */
   readonly always?: boolean;
-  /** Once it has succeeded, there is no way back: later failures ask a person. */
+  /** Once it has succeeded, the run is no longer undone: later failures ask a person. */
   readonly pivot?: boolean;
   /**
-   * JSON, or a Payload; its strings may hold expressions. Default: the run's input; of a map, the
-   * item.
+   * JSON, or a Payload; its strings may contain expressions. Default: the run's input; for a map,
+   * the item.
    */
   readonly input?: unknown;
-  /** The first policy that matches the code of a failure decides. */
+  /** The first policy that matches the code of a failure applies. */
   readonly retry?: RetrySpec | readonly RetrySpec[];
   readonly timeouts?: TimeoutsSpec;
-  /** What a repeated attempt does to the world. Default: `idempotent`. */
+  /** What a repeated attempt does to the remote service. Default: `idempotent`. */
   readonly effects?: "idempotent" | "verifiable" | "once";
-  /** The task that finds out whether a lost attempt took effect; with `verifiable` alone. */
+  /** The task that finds out whether a lost attempt took effect; only with `verifiable`. */
   readonly verify?: string | VerifySpec;
-  /** Other ways to try it, in this order. */
+  /** Other ways to try the step, in this order. */
   readonly fallback?: readonly FallbackSpec[];
-  /** What happens when nobody polls for the task. Default: `alarm`. */
+  /** What happens when no agent polls for the task. Default: `alarm`. */
   readonly onPickup?: "alarm" | "escalate" | "fallback";
-  /** The task that undoes the step, by its name alone or with its own settings. */
+  /** The task that undoes the step, by its name only or with settings. */
   readonly compensate?: string | CompensateSpec;
-  /** Default: compensate if an effect that can be undone exists by then, else fail. */
+  /** Default: compensate if an effect that can be undone exists by then, otherwise fail. */
   readonly onFailure?: "compensate" | "fail" | "continue" | "escalate";
-  /** How long an escalation of the step is asked, and what follows then. */
+  /** How long an escalation of the step stays open, and what follows then. */
   readonly escalation?: EscalationSpec;
-  /** JSON Schema that the output has to keep. */
+  /** JSON Schema for the output. */
   readonly outputSchema?: unknown;
 }
 
 export interface EscalationSpec {
-  /** From one reminder to the next. Default 1 hour. */
+  /** Interval between reminders. Default 1 hour. */
   readonly remind?: Duration;
-  /** From the question to the answer that `then` gives; both or none. Default: none. */
+  /**
+   * Time from the opening of the escalation to the answer that `then` gives; both or none. Default:
+   * none.
+   */
   readonly deadline?: Duration;
   readonly then?: "retry" | "skip" | "compensate" | "fail";
 }
@@ -162,24 +171,24 @@ export interface VerifySpec {
 }
 
 export interface CompensateSpec extends VerifySpec {
-  /** Default: `finished`; `attempted` also undoes a step that failed half-way. */
+  /** Default: `finished`; `attempted` also undoes a step that failed part-way. */
   readonly when?: "finished" | "attempted";
 }
 
-/** What is not given stays as it was. */
+/** Fields that are not given leave the step's value unchanged. */
 export interface FallbackSpec {
   readonly queue?: string;
   readonly task?: string;
-  /** Workflow to run instead, of a `run` step. */
+  /** Workflow to run instead, for a `run` step. */
   readonly run?: string | RunSpec;
   /** JSON object that is merged over the step's input, key by key. */
   readonly input?: unknown;
 }
 
 export interface RetrySpec {
-  /** Codes of failures that it is for. Default: all. */
+  /** Codes of failures to which it applies. Default: all. */
   readonly on?: readonly string[];
-  /** Tries in all, the first included. Default 5, to undo 10. */
+  /** Maximum number of tries, the first included. Default 5, for an undo 10. */
   readonly attempts?: number;
   readonly initial?: Duration;
   readonly factor?: number;
@@ -192,11 +201,11 @@ export interface TimeoutsSpec {
   readonly attempt?: Duration;
   /** Length of the lease, at least 2 s. */
   readonly heartbeat?: Duration;
-  /** How long the progress that a handler reports may stand still. Default: off. */
+  /** How long the progress that a handler reports may stay unchanged. Default: off. */
   readonly stall?: Duration;
   readonly total?: Duration;
   readonly cancel?: Duration;
   readonly settle?: Duration;
-  /** From `deferred()` until its outcome must have come. Default 24 hours. */
+  /** Time from `deferred()` until its outcome must have arrived. Default 24 hours. */
   readonly callback?: Duration;
 }

@@ -1,4 +1,4 @@
-/** Workflows: their versions, who still needs them, which is the default; pauses. */
+/** Workflows: their versions, the runs that use them, the default version; pauses. */
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -11,7 +11,7 @@ import { type Pause, readPause } from "./queues.ts";
 export interface WorkflowVersion {
   readonly version: number;
   readonly createdTime: Date | null;
-  /** Open runs that started with this content; 10,000 means that many or more. */
+  /** Number of open runs that started with this content; 10,000 means that many or more. */
   readonly openRuns: number;
 }
 
@@ -23,16 +23,16 @@ export interface WorkflowDetails {
 }
 
 export interface MovedDefault {
-  /** The default before: name it to move back. */
+  /** The default before the call; set it again to go back. */
   readonly previousVersion: number;
   readonly version: number;
 }
 
 export interface Workflows {
   getWorkflow(name: string, options?: CallControl): Promise<WorkflowDetails>;
-  /** Runs that name no version start with this one from then on; open runs keep theirs. */
+  /** Runs that name no version start with this one from then on; open runs keep their version. */
   setDefaultVersion(name: string, version: number, options?: CallControl): Promise<MovedDefault>;
-  /** Nothing is handed out for its runs, in any version, once this resolves. */
+  /** Once this resolves, no task of its runs is handed out, in any version. */
   pauseWorkflow(name: string, options?: ReasonSpec): Promise<Pause | null>;
   resumeWorkflow(name: string, options?: CallControl): Promise<void>;
 }
