@@ -16,18 +16,18 @@ import (
 )
 
 // ErrHandlerDeaf is what [Agent.Run] returns after a handler has ignored for too long that its
-// context was cancelled. Its goroutine cannot be ended, so the program should: with a code that is
-// not 0, so that whoever looks after it starts another.
+// context was cancelled. The agent cannot end the goroutine of the handler, so the program should
+// end, with a non-zero exit code, so that its process manager can start it again.
 var ErrHandlerDeaf = errors.New("drover: a handler did not end when it was told to")
 
-// Agent is the runtime of an agent: it polls for tasks, runs their handlers side by side, keeps their
-// leases by heartbeats, reports how they ended, and drains when it is told to stop.
+// Agent is the runtime of an agent: it polls for tasks, runs their handlers in parallel, renews
+// their leases with heartbeats, reports their outcomes, and drains when it is told to stop.
 //
 //	made -> running -> draining -> stopped
 //
-// It lives through restarts of the server: polls are begun anew, heartbeats go on, and reports are
-// repeated until they are answered. Only the end of Run's context ends it, or a handler that does not
-// heed its own.
+// The agent survives restarts of the server: it polls again, continues its heartbeats, and repeats
+// reports until they are answered. It ends only when the context of Run ends, or when a handler
+// ignores the end of its own context.
 type Agent struct {
 	settings *agentSettings
 	rpc      droverpb.AgentServiceClient
@@ -77,7 +77,7 @@ const (
 )
 
 // NewAgent makes an agent of this id, a name for people that need not be unique, for the server at
-// host:port. An error says what is wrong with the settings.
+// host:port. The error says which settings are wrong.
 func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 	settings, err := settingsOf(address, id, options)
 	if err != nil {
@@ -126,11 +126,11 @@ func NewAgent(address, id string, options ...AgentOption) (*Agent, error) {
 	return a, nil
 }
 
-// Run performs tasks until the context ends, and then drains: it takes no further task, gives back
-// what was not begun, lets handlers finish within the grace and then stops them, reports, and closes.
-// An agent runs once.
+// Run performs tasks until the context ends, and then drains: it takes no further task, releases
+// tasks that were not begun, lets handlers finish within the grace and then stops them, reports,
+// and closes. An agent runs once.
 //
-// Handlers see the values of the context; its end is not theirs.
+// Handlers see the values of the context, but not its end.
 func (a *Agent) Run(ctx context.Context) error {
 	if a.settings.handleStops {
 		signalled, restore := signal.NotifyContext(ctx, syscall.SIGTERM, os.Interrupt)

@@ -13,42 +13,42 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Reason is the stable name of a refusal, as in [droverpb.ErrorReason] without its prefix:
+// Reason is the stable name of an error, as in [droverpb.ErrorReason] without its prefix:
 //
 //	errors.Is(err, drover.Reason("KEY_REUSED"))
 //
 // [droverpb.ErrorReason]: https://pkg.go.dev/go.drover.dev/drover/droverpb#ErrorReason
 type Reason string
 
-// Error is the name.
+// Error returns the name.
 func (r Reason) Error() string { return string(r) }
 
-// CallError is why a call, or one item of a call, was refused.
+// CallError says why a call, or one item of a call, was refused.
 type CallError struct {
-	// Code UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL and UNKNOWN: nobody knows whether the
-	// call took effect. Any other one: nothing was changed.
+ // Code is the gRPC code. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL and UNKNOWN: it is
+ // not known whether the call took effect. Any other code: nothing was changed.
 	Code codes.Code
-	// Reason is empty if it was not made by a Drover server.
+ // Reason is empty if the error was not made by a Drover server.
 	Reason Reason
 	// Message is one sentence for a person.
 	Message string
-	// Fields are what is wrong with the request, by path.
+ // Fields says what is wrong with the request, by path.
 	Fields   []FieldError
 	Metadata map[string]string
-	// RetryAfter is how long to wait before the call is repeated. 0: the server did not say.
+ // RetryAfter is how long to wait before the call is repeated. 0: the server gave no time.
 	RetryAfter time.Duration
 
 	status *status.Status
 }
 
-// FieldError is what is wrong with one field of a request.
+// FieldError says what is wrong with one field of a request.
 type FieldError struct {
-	// Path as "definition.steps[2].needs[0]".
+ // Path of the field, such as "definition.steps[2].needs[0]".
 	Path    string
 	Message string
 }
 
-// Error has all that the server said but the metadata.
+// Error returns everything that the server sent except the metadata.
 func (e *CallError) Error() string {
 	text := e.Message
 	if e.Reason != "" {
@@ -66,7 +66,7 @@ func (e *CallError) Is(target error) bool {
 	return ok && reason == e.Reason
 }
 
-// GRPCStatus is what [status.FromError] finds.
+// GRPCStatus returns the status for [status.FromError].
 func (e *CallError) GRPCStatus() *status.Status { return e.status }
 
 type verdict int

@@ -7,7 +7,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Client is for services that start work and want to know how it went.
+// Client is for services that start work and want to know how it ended.
 type Client struct {
 	calls     *calls
 	scheduler droverpb.SchedulerServiceClient
@@ -16,7 +16,7 @@ type Client struct {
 	done      func()
 }
 
-// NewClient connects, when it is needed, to the server at host:port.
+// NewClient makes a client of the server at host:port. It connects when it is first used.
 func NewClient(address string, options ...ClientOption) (*Client, error) {
 	settings := &clientSettings{
 		shared:   shared{dialing: dialingTo(address), codec: plain{}},
@@ -40,22 +40,22 @@ func NewClient(address string, options ...ClientOption) (*Client, error) {
 	}, nil
 }
 
-// Close ends the connection; it may be called twice.
+// Close closes the connection; it may be called twice.
 func (c *Client) Close() { c.done() }
 
-// Scheduler is every call of the service for programs, with the namespace, the repeats, the codec and
-// the errors of this client: schedules, for example, and lists of workflows.
+// Scheduler returns the generated client of SchedulerService, with the namespace, the repeats, the
+// codec and the errors of this client: for example for schedules and lists of workflows.
 func (c *Client) Scheduler() droverpb.SchedulerServiceClient { return c.scheduler }
 
-// Operator is every call of the service for people and their tools, in the same way: escalations,
-// hooks, triggers, queues, agents, and what needs a person.
+// Operator returns the generated client of OperatorService, in the same way: escalations, hooks,
+// triggers, queues, agents, and what needs a person.
 func (c *Client) Operator() droverpb.OperatorServiceClient { return c.operator }
 
-// Payload makes a payload of a value, by the client's codec; nil is none.
+// Payload makes a payload of a value, with the client's codec; nil means no payload.
 func (c *Client) Payload(value any) (*droverpb.Payload, error) { return encode(c.calls.codec, value) }
 
-// RegisterWorkflow registers a definition, as package workflow builds it; the newest version becomes
-// the default. Created false: this content was registered before.
+// RegisterWorkflow registers a definition, as package workflow builds it; the new version becomes
+// the default. If created is false, this content was registered before.
 func (c *Client) RegisterWorkflow(ctx context.Context, definition *droverpb.WorkflowDefinition) (
 	*droverpb.RegisterWorkflowResponse, error) {
 	source := &droverpb.RegisterWorkflowRequest_Definition{Definition: definition}
@@ -69,13 +69,13 @@ func (c *Client) RegisterWorkflowText(ctx context.Context, text string) (
 	return c.scheduler.RegisterWorkflow(ctx, &droverpb.RegisterWorkflowRequest{Source: source})
 }
 
-// RunName is how a caller names a run: a [RunID] or a [RunKey].
+// RunName names a run: a [RunID] or a [RunKey].
 type RunName interface{ Ref() *droverpb.RunRef }
 
-// RunID is the id that the server has given to a run.
+// RunID is the id of a run, which the server made.
 type RunID string
 
-// Ref is the name in a request of package droverpb.
+// Ref returns the name for a request of package droverpb.
 func (id RunID) Ref() *droverpb.RunRef {
 	return &droverpb.RunRef{Ref: &droverpb.RunRef_RunId{RunId: string(id)}}
 }
@@ -83,7 +83,7 @@ func (id RunID) Ref() *droverpb.RunRef {
 // RunKey is the caller's own name for a run.
 type RunKey string
 
-// Ref is the name in a request of package droverpb.
+// Ref returns the name for a request of package droverpb.
 func (key RunKey) Ref() *droverpb.RunRef {
 	return &droverpb.RunRef{Ref: &droverpb.RunRef_Key{Key: string(key)}}
 }

@@ -7,17 +7,18 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Codec changes payloads on their way, so that the server never sees the clear text: it encrypts, or
-// compresses. Client and agents of a namespace use the same one.
+// Codec encodes payloads, so that the server never sees the clear text: it encrypts or compresses
+// them. Client and agents of a namespace use the same codec.
 //
-// It is applied to what programs give and get: inputs of runs, outputs, details, payloads of signals
-// and of deferred outcomes. What the server itself has to read goes out as it is: definitions,
-// triggers, and the forms of decisions. An expression sees of an encoded payload only that it is
+// It applies to the payloads that programs send and receive: inputs of runs, outputs, details,
+// payloads of signals and of deferred outcomes. Payloads that the server must read are not encoded:
+// definitions, triggers, and the forms of decisions. For an expression an encoded payload is only
 // bytes, so a step whose input is made of expressions needs its own way to the clear text.
 type Codec interface {
 	// Encode returns the payload to send.
 	Encode(*droverpb.Payload) (*droverpb.Payload, error)
-	// Decode undoes Encode, and returns what Encode has not made as it is: tell by the content type.
+ // Decode undoes Encode. It returns a payload that Encode did not make unchanged; the content type
+ // tells the difference.
 	Decode(*droverpb.Payload) (*droverpb.Payload, error)
 }
 

@@ -9,7 +9,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// CancelRun stops a run. What becomes of work that was done: UNDO_COMPENSATE or UNDO_LEAVE.
+// CancelRun stops a run. For the work that was done, undo is UNDO_COMPENSATE or UNDO_LEAVE.
 func (c *Client) CancelRun(ctx context.Context, run RunName, undo droverpb.Undo, reason string) (
 	*droverpb.Run, error) {
 	request := &droverpb.CancelRunRequest{Run: run.Ref(), Undo: undo, Reason: reason}
@@ -17,28 +17,28 @@ func (c *Client) CancelRun(ctx context.Context, run RunName, undo droverpb.Undo,
 	return answer.GetRun(), err
 }
 
-// PauseRun hands out nothing new; what is with an agent goes on.
+// PauseRun pauses a run: no new task is handed out, and tasks that agents hold continue.
 func (c *Client) PauseRun(ctx context.Context, run RunName, reason string) (*droverpb.Run, error) {
 	request := &droverpb.PauseRunRequest{Run: run.Ref(), Reason: reason}
 	answer, err := c.scheduler.PauseRun(ctx, request)
 	return answer.GetRun(), err
 }
 
-// ResumeRun lets a paused run go on.
+// ResumeRun resumes a paused run.
 func (c *Client) ResumeRun(ctx context.Context, run RunName, reason string) (*droverpb.Run, error) {
 	request := &droverpb.ResumeRunRequest{Run: run.Ref(), Reason: reason}
 	answer, err := c.scheduler.ResumeRun(ctx, request)
 	return answer.GetRun(), err
 }
 
-// Rerun says how a run is done again.
+// Rerun says how a run is repeated.
 type Rerun struct {
-	// Newest takes the newest version of the workflow. Default: the one that the run started with.
+ // Newest uses the newest version of the workflow. Default: the version that the run started with.
 	Newest bool
-	// Input of the new run, of RerunFrom alone. Default: the input of the run.
+ // Input of the new run, for RerunFrom only. Default: the input of the run.
 	Input any
-	// RequestID is the caller's own name for the request: the same is one new run only. Default:
-	// random.
+ // RequestID is the caller's own name for the request: one id makes one new run only. Default:
+ // random.
 	RequestID string
 }
 
@@ -49,8 +49,8 @@ func (r Rerun) version() droverpb.RerunVersion {
 	return droverpb.RerunVersion_RERUN_VERSION_SAME
 }
 
-// RetryRun makes a new run, which keeps what succeeded and goes on at what did not. Created false: an
-// earlier call of this request id made it.
+// RetryRun starts a new run, which reuses the steps that succeeded and performs the others. If
+// created is false, an earlier call with this request id made it.
 func (c *Client) RetryRun(ctx context.Context, run RunName, how Rerun) (
 	*droverpb.RetryRunResponse, error) {
 	return c.scheduler.RetryRun(ctx, &droverpb.RetryRunRequest{
@@ -58,7 +58,7 @@ func (c *Client) RetryRun(ctx context.Context, run RunName, how Rerun) (
 	})
 }
 
-// RerunFrom makes a new run, which does this step and all after it again; "": everything.
+// RerunFrom starts a new run, which performs this step and all steps after it again; "": all steps.
 func (c *Client) RerunFrom(ctx context.Context, run RunName, stepID string, how Rerun) (
 	*droverpb.RerunFromResponse, error) {
 	input, err := encode(c.calls.codec, how.Input)
@@ -70,13 +70,14 @@ func (c *Client) RerunFrom(ctx context.Context, run RunName, stepID string, how 
 	})
 }
 
-// Bulk does the same to all runs that the filter of the request finds, oldest first, with a result
-// for each. Ask first how many, by DryRun and [Client.CountForBulk], and say ExpectedCount: with
-// another one nothing is done. [Client.Payload] makes what signals carry, or the input of re-runs.
+// Bulk applies one action to all runs that match the filter of the request, oldest first, with a
+// result for each. Count the runs first, with DryRun and [Client.CountForBulk], and set
+// ExpectedCount: if the number differs then, nothing is done. [Client.Payload] makes the payload of
+// signals, or the input of re-runs.
 func (c *Client) Bulk(ctx context.Context, request *droverpb.BulkActionRequest) iter.Seq2[
 	*droverpb.BulkResult, error] {
 	if request.RequestId == "" {
-		// All its pages are one action.
+  // All its pages are one action, under one request id.
 		request.RequestId = rand.Text()
 	}
 	return pages(func() ([]*droverpb.BulkResult, bool, error) {
@@ -86,7 +87,7 @@ func (c *Client) Bulk(ctx context.Context, request *droverpb.BulkActionRequest) 
 	})
 }
 
-// CountForBulk is how many runs an action would be about, at most 10,001.
+// CountForBulk returns the number of runs to which an action would apply, at most 10,001.
 func (c *Client) CountForBulk(ctx context.Context, kind droverpb.BulkKind,
 	filter *droverpb.RunFilter) (int, error) {
 	request := &droverpb.BulkActionRequest{Kind: kind, Filter: filter, DryRun: true}
@@ -94,9 +95,9 @@ func (c *Client) CountForBulk(ctx context.Context, kind droverpb.BulkKind,
 	return int(answer.GetCount()), err
 }
 
-// Signal sends an event for a step that waits for it; it is kept until one takes it. The id is the
-// caller's own name for it: the same id is one signal only; "": a random one. Repeated: a signal of
-// this id was kept before.
+// Signal sends an event for a step that waits for it; it is kept until a step takes it. The id is
+// the caller's own name for the signal: one id makes one signal only; "": a random id. If repeated
+// is true, a signal of this id was stored before.
 func (c *Client) Signal(ctx context.Context, run RunName, name, id string, payload any) (
 	repeated bool, err error) {
 	body, err := encode(c.calls.codec, payload)
@@ -108,21 +109,21 @@ func (c *Client) Signal(ctx context.Context, run RunName, name, id string, paylo
 	return answer.GetRepeated(), err
 }
 
-// Decision is what an approver says.
+// Decision is the decision of an approver.
 type Decision struct {
-	// Reject says no. Default: yes.
+ // Reject rejects. Default: approve.
 	Reject bool
-	// Approver is who decides, as the caller states it; nothing verifies it.
+ // Approver is the person who decides, as the caller states it; the server does not verify it.
 	Approver string
 	// Roles of the approver, as the caller states them.
 	Roles   []string
 	Comment string
-	// Form is what the step's form asks for.
+ // Form is the form of the step, filled in.
 	Form any
 }
 
-// Decide answers a step that waits for people. Repeated: the same had been decided by this approver
-// before.
+// Decide answers a step that waits for people. If repeated is true, this approver made the same
+// decision before.
 func (c *Client) Decide(ctx context.Context, run RunName, stepID string, decision Decision) (
 	*droverpb.DecideResponse, error) {
 	form, err := toPayload(decision.Form)
@@ -144,8 +145,8 @@ func (c *Client) Decide(ctx context.Context, run RunName, stepID string, decisio
 	})
 }
 
-// CompleteDeferred says that an attempt that was deferred has succeeded, by its [Task.CallbackToken].
-// Repeated: the same had been reported before.
+// CompleteDeferred reports that a deferred attempt has succeeded, by its [Task.CallbackToken]. If
+// repeated is true, the same outcome was reported before.
 func (c *Client) CompleteDeferred(ctx context.Context, token string, output any) (
 	repeated bool, err error) {
 	payload, err := encode(c.calls.codec, output)
@@ -160,7 +161,7 @@ func (c *Client) CompleteDeferred(ctx context.Context, token string, output any)
 	return answer.GetRepeated(), err
 }
 
-// FailDeferred says that an attempt that was deferred has failed: with an error of [Transient] or
+// FailDeferred reports that a deferred attempt has failed, with an error of [Transient] or
 // [Permanent].
 func (c *Client) FailDeferred(ctx context.Context, token string, failure error) (
 	repeated bool, err error) {

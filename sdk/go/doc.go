@@ -1,8 +1,9 @@
-// Package drover is Drover's SDK for Go: a [Client] starts runs and asks after them, an [Agent]
-// performs their steps. Nothing here decides what happens next: that is the server's.
+// Package drover is Drover's SDK for Go: a [Client] starts runs and reads their state, an [Agent]
+// performs their steps. The SDK contains no workflow logic: the server decides which step comes
+// next.
 //
-// What a program says is said in the words of this package. What the server says is read from the
-// messages of the contract, package droverpb, whose comments are its reference.
+// Requests use the types of this package. Answers of the server are messages of the contract, from
+// package droverpb, whose comments are their reference.
 //
-// Everything here may be used by several goroutines at a time.
+// All functions and types may be used by several goroutines at a time.
 package drover

@@ -12,25 +12,25 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Handler does one attempt. What it returns is the step's output: anything with a JSON form, a
-// payload made by [Bytes], nil for none, or an [Answer]. Its error says how it failed, see
+// Handler performs one attempt. It returns the step's output (any value with a JSON form, a payload
+// made by [Bytes], or nil for none) or an [Answer]. Its error says how the attempt failed, see
 // [TaskError].
 //
-// The context is cancelled when the work must stop, with a [*Stopped] as its [context.Cause]; a
-// handler that then goes on for longer than the agent's stop grace is reported lost, and ends the
-// agent.
+// The context is cancelled when the work must stop, with a [*Stopped] as its [context.Cause]. A
+// handler that then continues for longer than the agent's stop grace is reported as lost, and ends
+// the agent.
 type Handler func(ctx context.Context, task *Task) (any, error)
 
-// TaskKind is what is asked of a handler.
+// TaskKind says what a handler must do.
 type TaskKind string
 
-// What is asked of a handler.
+// What a handler must do.
 const (
-	// TaskPerform: do it.
+ // TaskPerform: perform the step.
 	TaskPerform TaskKind = "perform"
-	// TaskVerify: find out whether an earlier attempt took effect, and never do the work itself.
+ // TaskVerify: find out whether an earlier attempt took effect; never do the work itself.
 	TaskVerify TaskKind = "verify"
-	// TaskCompensate: undo it.
+ // TaskCompensate: undo the step.
 	TaskCompensate TaskKind = "compensate"
 )
 
@@ -44,20 +44,20 @@ type Task struct {
 	// StepID names the step; Item is its index in the list of a map, from 0, or nil.
 	StepID string
 	Item   *int
-	// Attempt is its number, from 1. Verifies are numbered by themselves.
+ // Attempt is the number of the attempt, from 1. Verify tasks are numbered separately.
 	Attempt  int
 	Workflow string
-	// WorkflowVersion 0: the definition came with the run.
+ // WorkflowVersion 0: the definition was sent with the run.
 	WorkflowVersion int
 	// IdempotencyKey is for the remote service, so that a repeated request takes effect once.
 	IdempotencyKey string
-	// EffectKey is, for verify and compensate, the key under which the effect was made, or would
-	// have been.
+ // EffectKey is, for verify and compensate, the key under which the effect was made, or would have
+ // been made.
 	EffectKey string
-	// CallbackToken is, for perform, what a remote service that reports by itself gives to
-	// [Client.CompleteDeferred].
+ // CallbackToken is, for perform, the token that a remote service which reports the outcome itself
+ // passes to [Client.CompleteDeferred].
 	CallbackToken string
-	// Fence grows with each hand-out of the step, for services that refuse a lower one.
+ // Fence grows with each hand-out of the step, for services that refuse a lower value.
 	Fence int
 	// Labels of the run.
 	Labels map[string]string
@@ -74,20 +74,20 @@ type notebook interface {
 	left() time.Duration
 }
 
-// Input reads the input; without one the value stays as it is. An error of it, returned by the
-// handler, fails the attempt for good with the code "bad-input".
+// Input reads the input; if there is none, the value is unchanged. If a handler returns an error of
+// Input, the attempt fails permanently with the code "bad-input".
 func (t *Task) Input(into any) error {
 	_, err := t.read("input", t.message.GetInput(), into)
 	return err
 }
 
-// Output reads, for compensate, the step's output; false: it is not known.
+// Output reads, for compensate, the step's output; false: there is none, or it is not known.
 func (t *Task) Output(into any) (bool, error) {
 	return t.read("output", t.message.GetOutput(), into)
 }
 
-// LastDetails reads what an earlier attempt gave to Details, to resume from; for verify, what the
-// lost one gave. False: there are none.
+// LastDetails reads what an earlier attempt passed to Details, to resume from; for verify, what the
+// lost attempt passed. False: there are no details.
 func (t *Task) LastDetails(into any) (bool, error) {
 	return t.read("details", t.message.GetLastDetails(), into)
 }
@@ -101,11 +101,11 @@ func (t *Task) read(what string, payload *droverpb.Payload, into any) (bool, err
 	return found, nil
 }
 
-// Left is what is left of lease and attempt: look before a call that must not come late.
+// Left is the remaining time of lease and attempt: check it before a call that must not come late.
 func (t *Task) Left() time.Duration { return t.notes.left() }
 
-// Progress says how far the work has come; stay with one kind of mark. It is sent within a second.
-// Only this moves progress: heartbeats that the agent sends by itself do not.
+// Progress reports how far the work has come; use one kind of mark throughout. It is sent within a
+// second. Only this call changes the progress: heartbeats that the agent sends by itself do not.
 func (t *Task) Progress(mark Mark) {
 	if mark.progress == nil {
 		t.log.Warn("progress without a mark is no progress")
@@ -115,7 +115,7 @@ func (t *Task) Progress(mark Mark) {
 }
 
 // Details stores what a later attempt needs to resume. It is sent within a second, and before the
-// report of an attempt that ends without success. An error: it has no JSON form.
+// report of an attempt that ends without success. An error means that the value has no JSON form.
 func (t *Task) Details(value any) error {
 	payload, err := toPayload(value)
 	if err == nil && payload == nil {
@@ -131,13 +131,13 @@ func (t *Task) Details(value any) error {
 	return nil
 }
 
-// Log has the run, the step and the attempt on each line.
+// Log returns a logger with the run, the step and the attempt on each line.
 func (t *Task) Log() *slog.Logger { return t.log }
 
 // Mark is a measure of progress.
 type Mark struct{ progress *droverpb.Progress }
 
-// Fraction is the share of the whole, 0 to 1. What is no number is no mark.
+// Fraction is the share of the whole, 0 to 1. NaN is ignored.
 func Fraction(share float64) Mark {
 	if math.IsNaN(share) {
 		return Mark{}
@@ -153,7 +153,7 @@ func Counter(done uint64) Mark {
 
 const cursorLengthMax = 1_024
 
-// Cursor is any mark that changes when work goes on. An empty one is no mark.
+// Cursor is any text that changes as the work advances. An empty text is ignored.
 func Cursor(text string) Mark {
 	if text == "" {
 		return Mark{}

@@ -13,16 +13,16 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Option is for clients and for agents.
+// Option is an option of clients and of agents.
 type Option interface {
 	ClientOption
 	AgentOption
 }
 
-// ClientOption sets what a client does otherwise by default.
+// ClientOption is an option of clients.
 type ClientOption interface{ forClient(*clientSettings) }
 
-// AgentOption sets what an agent does otherwise by default.
+// AgentOption is an option of agents.
 type AgentOption interface{ forAgent(*agentSettings) }
 
 type clientSettings struct {
@@ -67,7 +67,7 @@ type agentOption func(*agentSettings)
 
 func (o agentOption) forAgent(settings *agentSettings) { o(settings) }
 
-// WithNamespace is whose runs and tasks they are. Default: "default".
+// WithNamespace sets the namespace of the runs and tasks. Default: "default".
 func WithNamespace(name string) Option {
 	return option(func(s *shared) { s.namespace = name })
 }
@@ -78,30 +78,31 @@ func WithTLS(config *tls.Config) Option {
 	return option(func(s *shared) { s.tls = config })
 }
 
-// WithToken sends an API token with each call. To another machine it needs WithTLS. Default: that of
-// DROVER_TOKEN in the environment, or none.
+// WithToken sends an API token with each call. For a server on another machine it needs WithTLS.
+// Default: the variable DROVER_TOKEN, or none.
 func WithToken(token string) Option {
 	return option(func(s *shared) { s.token = token })
 }
 
-// WithConn takes a connection that the program has made, with interceptors of its own, instead of
-// one to the address. Whoever made it closes it.
+// WithConn uses a connection that the program has made, with interceptors of its own, instead of
+// one to the address. The program closes it.
 func WithConn(conn grpc.ClientConnInterface) Option {
 	return option(func(s *shared) { s.conn = conn })
 }
 
-// WithCodec encodes payloads that leave the program, and decodes those that come. Default: none.
+// WithCodec encodes payloads that the program sends, and decodes those that it receives. Default:
+// none.
 func WithCodec(codec Codec) Option {
 	return option(func(s *shared) { s.codec = codec })
 }
 
-// WithPatience is for how long a call of a client is repeated while nobody knows whether it took
+// WithPatience sets how long a client repeats a call while it is unknown whether the call took
 // effect. Default 30 s.
 func WithPatience(patience time.Duration) ClientOption {
 	return clientOption(func(s *clientSettings) { s.patience = patience })
 }
 
-// Handle says what to do with tasks of a name; those that verify and undo stand beside the others.
+// Handle sets the handler for tasks of a name, including the tasks that verify and undo.
 func Handle(task string, handler Handler) AgentOption {
 	return agentOption(func(s *agentSettings) {
 		s.checkName("name of a handler", task)
@@ -116,8 +117,8 @@ func Handle(task string, handler Handler) AgentOption {
 	})
 }
 
-// WithQueue polls a queue; the weight, 1 to 1,000, is how often it is looked at first, compared to
-// the other queues. Default: the queue "default" alone.
+// WithQueue polls a queue; the weight, 1 to 1,000, is how often the server takes from it first,
+// relative to the other queues. Default: only the queue "default".
 func WithQueue(name string, weight int) AgentOption {
 	return agentOption(func(s *agentSettings) {
 		s.checkName("name of a queue", name)
@@ -126,7 +127,7 @@ func WithQueue(name string, weight int) AgentOption {
 	})
 }
 
-// WithSlots is the most tasks at a time, 1 to 10,000. Default 10.
+// WithSlots sets the maximum number of tasks at a time, 1 to 10,000. Default 10.
 func WithSlots(slots int) AgentOption {
 	return agentOption(func(s *agentSettings) {
 		s.checkNumber("number of slots", slots, 1, 10_000)
@@ -134,7 +135,7 @@ func WithSlots(slots int) AgentOption {
 	})
 }
 
-// WithGrace is what running handlers get to finish when the agent stops. Default 15 s.
+// WithGrace sets how long running handlers may take to finish when the agent stops. Default 15 s.
 func WithGrace(grace time.Duration) AgentOption {
 	return agentOption(func(s *agentSettings) {
 		s.checkTime("grace", grace, 0, 24*time.Hour)
@@ -142,8 +143,8 @@ func WithGrace(grace time.Duration) AgentOption {
 	})
 }
 
-// WithStopGrace is for how long a handler may ignore that its context was cancelled, before it is
-// reported lost and the agent ends. Default 10 s.
+// WithStopGrace sets how long a handler may ignore that its context was cancelled, before it is
+// reported as lost and the agent ends. Default 10 s.
 func WithStopGrace(grace time.Duration) AgentOption {
 	return agentOption(func(s *agentSettings) {
 		s.checkTime("stop grace", grace, 0, 24*time.Hour)
@@ -151,7 +152,7 @@ func WithStopGrace(grace time.Duration) AgentOption {
 	})
 }
 
-// WithPollWait is how long a poll waits for a task, 1 to 60 s. Default 30 s.
+// WithPollWait sets how long a poll waits for a task, 1 to 60 s. Default 30 s.
 func WithPollWait(wait time.Duration) AgentOption {
 	return agentOption(func(s *agentSettings) {
 		s.checkTime("poll wait", wait, time.Second, time.Minute)
@@ -159,12 +160,12 @@ func WithPollWait(wait time.Duration) AgentOption {
 	})
 }
 
-// WithVersion is the version of the program, for people.
+// WithVersion sets the version of the program, for people.
 func WithVersion(version string) AgentOption {
 	return agentOption(func(s *agentSettings) { s.version = version })
 }
 
-// WithLabels are for people.
+// WithLabels sets labels, for people.
 func WithLabels(labels map[string]string) AgentOption {
 	return agentOption(func(s *agentSettings) { s.labels = labels })
 }
@@ -174,7 +175,7 @@ func WithSignals() AgentOption {
 	return agentOption(func(s *agentSettings) { s.handleStops = true })
 }
 
-// WithLog is where the agent and its handlers write. Default: [slog.Default].
+// WithLog sets the logger of the agent and its handlers. Default: [slog.Default].
 func WithLog(log *slog.Logger) AgentOption {
 	return agentOption(func(s *agentSettings) { s.log = log })
 }

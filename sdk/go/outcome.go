@@ -16,7 +16,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Answer is what a handler returns to say something else than "done, and this is the output".
+// Answer is what a handler returns when the task is not simply done with an output.
 type Answer struct {
 	kind    answerKind
 	after   time.Duration
@@ -37,26 +37,27 @@ const (
 // againMin: the server takes no shorter wait.
 const againMin = time.Millisecond
 
-// Again says that it is not finished at the remote service: the task is handed out again then.
-// Nobody holds it meanwhile, and no attempt is counted; the step's total time bounds it.
+// Again says that the remote service has not finished: the task is handed out again after this
+// time. No agent holds it meanwhile, and no attempt is counted; the step's total time limits it.
 func Again(after time.Duration) Answer {
 	return Answer{kind: answerAgain, after: max(after, againMin)}
 }
 
-// Deferred says that it was accepted at the remote service, and that somebody will say how it ended
-// by [Client.CompleteDeferred] with the task's CallbackToken, within the step's callback time; after
+// Deferred says that the remote service has accepted the work, and that the outcome comes by
+// [Client.CompleteDeferred] with the task's CallbackToken, within the step's callback time; after
 // that it is unknown. That call may come before this answer.
 func Deferred() Answer { return Answer{kind: answerDeferred} }
 
-// Happened is an answer of a verify: it took effect, and this is the output of the step.
+// Happened is an answer to a verify task: the attempt took effect, and this is the output of the
+// step.
 func Happened(output any) Answer { return Answer{kind: answerHappened, output: output} }
 
-// DidNotHappen is an answer of a verify: nothing exists at the remote service, from the lost attempt
-// or an earlier one, so the step may be tried again.
+// DidNotHappen is an answer to a verify task: nothing exists at the remote service, neither from
+// the lost attempt nor from an earlier one, so the step may be retried.
 func DidNotHappen() Answer { return Answer{kind: answerDidNotHappen} }
 
-// CannotTell is an answer of a verify: it is looked up again, and in the end a person is asked, who
-// may read the message.
+// CannotTell is an answer to a verify task: the server verifies again, and after the last try it
+// asks a person, who may read the message.
 func CannotTell(message string) Answer { return Answer{kind: answerCannotTell, message: message} }
 
 // outcomeOfResult reports an Answer as it is; all else is the output of a success, nil one without.

@@ -8,7 +8,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// JSON is a value as a payload. Where a payload is asked for, a plain value becomes one by itself.
+// JSON makes a payload of a value. Functions that take a payload do this for a plain value.
 func JSON(value any) (*droverpb.Payload, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -21,14 +21,14 @@ func JSON(value any) (*droverpb.Payload, error) {
 	return &droverpb.Payload{Body: body}, nil
 }
 
-// Bytes is a payload that is not JSON; it is carried untouched and never looked into. An empty media
-// type means application/octet-stream.
+// Bytes makes a payload that is not JSON; the server passes it on unchanged and never reads it. An
+// empty media type means application/octet-stream.
 func Bytes(data []byte, contentType string) *droverpb.Payload {
 	return &droverpb.Payload{ContentType: contentType, Body: &droverpb.Payload_Data{Data: data}}
 }
 
-// Unmarshal reads a payload: JSON into whatever [json.Unmarshal] takes, bytes into a *[]byte. Without
-// a payload it leaves the value as it is.
+// Unmarshal reads a payload: JSON into any value that [json.Unmarshal] accepts, bytes into a
+// *[]byte. If there is no payload, the value is unchanged.
 func Unmarshal(payload *droverpb.Payload, into any) error {
 	switch body := payload.GetBody().(type) {
 	case *droverpb.Payload_Json:

@@ -12,7 +12,7 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Include is what [Client.GetRun] returns beside the run and its steps.
+// Include says what [Client.GetRun] returns besides the run and its steps.
 type Include func(*droverpb.GetRunRequest)
 
 // Everything includes attempts, interventions, escalations, signals, decisions and settings.
@@ -27,22 +27,22 @@ func Everything(request *droverpb.GetRunRequest) {
 // Attempts includes every hand-out of a task, and how it ended.
 func Attempts(request *droverpb.GetRunRequest) { request.IncludeAttempts = true }
 
-// Interventions includes what the supervisor saw and did.
+// Interventions includes the actions of supervisors.
 func Interventions(request *droverpb.GetRunRequest) { request.IncludeInterventions = true }
 
 // Escalations includes the questions to people.
 func Escalations(request *droverpb.GetRunRequest) { request.IncludeEscalations = true }
 
-// Signals includes those that the run has received.
+// Signals includes the signals that the run has received.
 func Signals(request *droverpb.GetRunRequest) { request.IncludeSignals = true }
 
-// Decisions includes those of approvers.
+// Decisions includes the decisions of approvers.
 func Decisions(request *droverpb.GetRunRequest) { request.IncludeDecisions = true }
 
-// Settings includes every setting with the value that holds, and where that comes from.
+// Settings includes every setting with its effective value and the source of that value.
 func Settings(request *droverpb.GetRunRequest) { request.IncludeSettings = true }
 
-// GetRun is the run with its steps, and what is included.
+// GetRun returns the run with its steps, and everything that is included.
 func (c *Client) GetRun(ctx context.Context, run RunName, include ...Include) (
 	*droverpb.GetRunResponse, error) {
 	request := &droverpb.GetRunRequest{Run: run.Ref()}
@@ -52,7 +52,8 @@ func (c *Client) GetRun(ctx context.Context, run RunName, include ...Include) (
 	return c.scheduler.GetRun(ctx, request)
 }
 
-// ListRuns goes through the runs that the filter finds, nil: all, newest first, page by page.
+// ListRuns iterates over the runs that match the filter (nil: all), newest first; it reads page by
+// page.
 func (c *Client) ListRuns(ctx context.Context, filter *droverpb.RunFilter) iter.Seq2[
 	*droverpb.Run, error] {
 	request := &droverpb.ListRunsRequest{Filter: filter}
@@ -63,8 +64,8 @@ func (c *Client) ListRuns(ctx context.Context, filter *droverpb.RunFilter) iter.
 	})
 }
 
-// ListItems goes through the items of a map that have begun, in the order of its list, each as a step
-// of its own; of any of these states, or of all.
+// ListItems iterates over the items of a map that have begun, in the order of its list, each as a
+// step; those in any of these states, or all.
 func (c *Client) ListItems(ctx context.Context, run RunName, stepID string,
 	states ...droverpb.StepState) iter.Seq2[*droverpb.Step, error] {
 	request := &droverpb.ListItemsRequest{Run: run.Ref(), StepId: stepID, States: states}
@@ -104,7 +105,7 @@ func (c *Client) ExplainRun(ctx context.Context, run RunName) (*droverpb.Explain
 
 const waitRunFor = 30 * time.Second
 
-// WaitRun is the run when it has ended; it waits as long as that takes, or as the context lets it.
+// WaitRun waits until the run has ended, or the context ends, and returns the run.
 func (c *Client) WaitRun(ctx context.Context, run RunName) (*droverpb.Run, error) {
 	request := &droverpb.WaitRunRequest{Run: run.Ref(), Wait: durationpb.New(waitRunFor)}
 	for {
@@ -123,8 +124,9 @@ func (c *Client) WaitRun(ctx context.Context, run RunName) (*droverpb.Run, error
 	}
 }
 
-// WatchRun is the run with its steps now and after each change, to its end; it goes on after a break.
-// It may skip states, and never goes back.
+// WatchRun iterates over the state of the run with its steps: the current state and each change,
+// until the end of the run. It continues after a broken stream. It may skip states, and never goes
+// back.
 func (c *Client) WatchRun(ctx context.Context, run RunName) iter.Seq2[
 	*droverpb.WatchRunResponse, error] {
 	return func(yield func(*droverpb.WatchRunResponse, error) bool) {
@@ -186,7 +188,7 @@ func (c *Client) watchOnce(ctx context.Context, request *droverpb.WatchRunReques
 	}
 }
 
-// HasEnded: nothing changes the run any more.
+// HasEnded says whether the run is in a final state.
 func HasEnded(run *droverpb.Run) bool {
 	switch run.GetState() {
 	case droverpb.RunState_RUN_STATE_COMPLETED, droverpb.RunState_RUN_STATE_FAILED,

@@ -14,41 +14,43 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Start is a run that is to be started.
+// Start describes a run to start.
 type Start struct {
-	// Workflow is a registered workflow, by its name; Definition, instead, is one for this run alone.
+ // Workflow is the name of a registered workflow. Definition, instead of it, is a definition for
+ // this run only.
 	Workflow   string
 	Definition *droverpb.WorkflowDefinition
 	// Version of the registered workflow. Default: the default version.
 	Version int
 	// Input has a JSON form, or is a payload. Default: none.
 	Input any
-	// Key is the caller's own name for the run: the same key starts one run only. Default: random.
+ // Key is the caller's own name for the run: one key starts one run only. Default: random.
 	Key string
 	// Priority is 1 (first) to 9 (last). Default 5.
 	Priority int
 	Labels   map[string]string
-	// StartTime is when it begins; a moment that has passed is now. Default: at once.
+ // StartTime is when the run begins; a time in the past means now. Default: at once.
 	StartTime time.Time
-	// Concurrency bounds how many runs of one key are under way. Default: nothing does.
+ // Concurrency limits how many runs of one key are in progress. Default: no limit.
 	Concurrency *droverpb.Concurrency
-	// NotifyHook is told of its end, at NotifyURL if that is given. Default: nobody is.
+ // NotifyHook is the hook that is notified of the end of the run, at NotifyURL if that is given.
+ // Default: none.
 	NotifyHook string
 	NotifyURL  string
 }
 
-// Started is what became of a [Start].
+// Started is the result of a [Start].
 type Started struct {
 	RunID RunID
 	Key   string
-	// Created false: an earlier call with this key made it.
+ // Created false: an earlier call with this key created the run.
 	Created bool
-	// Err, in a batch: it was refused, and the others were not.
+ // Err is set in a batch if this run was refused and the others were not.
 	Err error
 }
 
-// Schedule starts a run. Calls of one moment share a request, up to 100 runs each, so that many
-// goroutines may call it; a lonely one goes out at once.
+// Schedule starts a run. Concurrent calls share a request, up to 100 runs each, so many goroutines
+// may call it; a single call is sent at once.
 func (c *Client) Schedule(ctx context.Context, start Start) (Started, error) {
 	request, err := c.toSchedule(ctx, start)
 	if err != nil {
@@ -58,7 +60,7 @@ func (c *Client) Schedule(ctx context.Context, start Start) (Started, error) {
 	return made, made.Err
 }
 
-// ScheduleBatch starts up to 500 runs in one transaction, with a result for each, in their order.
+// ScheduleBatch starts up to 500 runs in one call, with a result for each, in the same order.
 func (c *Client) ScheduleBatch(ctx context.Context, starts []Start) ([]Started, error) {
 	requests := make([]*droverpb.ScheduleRequest, len(starts))
 	for at, start := range starts {

@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// ErrorKind says what an error of a handler means for trying again.
+// ErrorKind says what an error of a handler means for retries.
 type ErrorKind string
 
-// What a [TaskError] can be.
+// The kinds of a [TaskError].
 const (
-	// KindTransient: it failed, and will probably work later; tried again by the step's policy.
+ // KindTransient: it failed, and will probably work later; retried by the step's policy.
 	KindTransient ErrorKind = "transient"
-	// KindPermanent: it failed, and will never work; not tried again.
+ // KindPermanent: it failed, and will never work; not retried.
 	KindPermanent ErrorKind = "permanent"
-	// KindUnknown: nobody knows whether it took effect, as when a connection broke in the middle.
+ // KindUnknown: it is unknown whether it took effect, for example because a connection broke.
 	KindUnknown ErrorKind = "unknown"
 	// KindCancelled: it stopped because its context was cancelled.
 	KindCancelled ErrorKind = "cancelled"
 )
 
-// TaskError is how an attempt went wrong, as its handler knows it. A handler returns one, wrapped or
+// TaskError says how an attempt failed, as its handler knows it. A handler returns one, wrapped or
 // not; Transient, Permanent, Unknown and Cancelled make it.
 //
 // Any other error is reported as unknown, with the code "unexpected-error": it may have come after
@@ -32,15 +32,17 @@ type TaskError struct {
 	Code string
 	// Message is one sentence for a person.
 	Message string
-	// RetryAfter is how long not to try again, of a transient error. 0: the policy alone decides.
+ // RetryAfter is the minimum time before the next try, for a transient error. 0: only the policy
+ // decides.
 	RetryAfter time.Duration
-	// NoEffect claims that nothing exists at the remote service, from this attempt or an earlier one.
+ // NoEffect states that nothing exists at the remote service, neither from this attempt nor from an
+ // earlier one.
 	NoEffect bool
-	// Cause is what [errors.Is] and [errors.As] look at next; it is not sent.
+ // Cause is the next error for [errors.Is] and [errors.As]; it is not sent.
 	Cause error
 }
 
-// Error is the code and the message.
+// Error returns the code and the message.
 func (e *TaskError) Error() string {
 	if e.Code == "" {
 		return e.Message
@@ -48,44 +50,45 @@ func (e *TaskError) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Message)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *TaskError) Unwrap() error { return e.Cause }
 
-// ErrorOption says more about a [TaskError].
+// ErrorOption adds a property to a [TaskError].
 type ErrorOption func(*TaskError)
 
-// RetryAfter asks for no try before so long.
+// RetryAfter sets the minimum time before the next try.
 func RetryAfter(wait time.Duration) ErrorOption {
 	return func(e *TaskError) { e.RetryAfter = wait }
 }
 
-// NoEffect claims that nothing exists at the remote service, from this attempt or an earlier one.
+// NoEffect states that nothing exists at the remote service, neither from this attempt nor from an
+// earlier one.
 func NoEffect() ErrorOption {
 	return func(e *TaskError) { e.NoEffect = true }
 }
 
-// CausedBy keeps the error that led to it, for [errors.Is] and [errors.As].
+// CausedBy keeps the cause, for [errors.Is] and [errors.As].
 func CausedBy(err error) ErrorOption {
 	return func(e *TaskError) { e.Cause = err }
 }
 
-// Transient is a failure that will pass.
+// Transient makes an error for a failure that will probably pass.
 func Transient(code, message string, options ...ErrorOption) error {
 	return taskError(KindTransient, code, message, options)
 }
 
-// Permanent is a failure that will not pass.
+// Permanent makes an error for a failure that will not pass.
 func Permanent(code, message string, options ...ErrorOption) error {
 	return taskError(KindPermanent, code, message, options)
 }
 
-// Unknown says that it may have taken effect, or not.
+// Unknown makes an error for an unknown outcome: the work may have taken effect, or not.
 func Unknown(code, message string, options ...ErrorOption) error {
 	return taskError(KindUnknown, code, message, options)
 }
 
-// Cancelled says that the handler stopped because its context was cancelled. Returning the context's
-// own error says the same; this one can also say NoEffect.
+// Cancelled says that the handler stopped because its context was cancelled. Returning the
+// context's own error means the same; this error can also carry NoEffect.
 func Cancelled(options ...ErrorOption) error {
 	return taskError(KindCancelled, "", "The task was cancelled.", options)
 }
@@ -98,18 +101,18 @@ func taskError(kind ErrorKind, code, message string, options []ErrorOption) erro
 	return made
 }
 
-// StopKind is why a handler's context was cancelled.
+// StopKind says why a handler's context was cancelled.
 type StopKind string
 
 // Why a handler's context was cancelled.
 const (
-	// StopCancelled: the server asked for it; the run is being stopped, or the attempt took too long.
+ // StopCancelled: the server requested it; the run is being stopped, or the attempt took too long.
 	StopCancelled StopKind = "cancelled"
-	// StopLeaseLost: the server said that the task is no longer this agent's.
+ // StopLeaseLost: the server answered that the task no longer belongs to this agent.
 	StopLeaseLost StopKind = "lease-lost"
-	// StopLeaseEnded: by the agent's own clock the lease ended, since no heartbeat was answered.
+ // StopLeaseEnded: by the agent's own clock the lease ended, because no heartbeat was answered.
 	StopLeaseEnded StopKind = "lease-ended"
-	// StopAttemptOver: the time of the attempt is over.
+ // StopAttemptOver: the time of the attempt has passed.
 	StopAttemptOver StopKind = "attempt-over"
 	// StopAgent: the agent is stopping, and its grace is over.
 	StopAgent StopKind = "agent-stopped"
@@ -126,7 +129,7 @@ var stopTexts = map[StopKind]string{
 // Stopped is the [context.Cause] of a handler's context. It is a [context.Canceled] to [errors.Is].
 type Stopped struct{ Kind StopKind }
 
-// Error says why in words.
+// Error says in words why the context was cancelled.
 func (s *Stopped) Error() string { return stopTexts[s.Kind] }
 
 // Is makes a Stopped a [context.Canceled].

@@ -12,8 +12,8 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Traces are OpenTelemetry's, by its API alone: it is for the program to register an SDK of it, and
-// without one nothing of this does anything.
+// Traces use only the OpenTelemetry API: the program must register an OpenTelemetry SDK, and
+// without one this file has no effect.
 
 const tracerName = "go.drover.dev/drover"
 

@@ -1,7 +1,7 @@
 /**
  * What a handler returns when the task is not simply done with an output.
  *
- *   perform   deferred()           accepted by the remote service; the outcome comes by `task.callbackToken`
+ *   perform   deferred()           accepted by the remote service; the outcome follows by callback
  *   verify    happened(output)     the attempt took effect, and this is the output of the step
  *             didNotHappen()       it did not take effect, so the step may be retried
  *             cannotTell(message)  verify again; after the last try a person is asked

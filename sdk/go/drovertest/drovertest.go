@@ -1,5 +1,5 @@
-// Package drovertest runs a handler without a server and without an agent: a task goes in, and what
-// would be reported comes out.
+// Package drovertest runs a handler without a server and without an agent: the test passes a task,
+// and gets what an agent would report.
 //
 //	result := drovertest.Run(t, bookFlight, drovertest.Task{Input: trip})
 //	var booking Booking
@@ -20,8 +20,9 @@ import (
 	"go.drover.dev/drover/internal/bare"
 )
 
-// Task is what the handler is given. What is left out is as of a first attempt: the name is "task",
-// the run "run-1", the step "step", the keys "key-1" and, but for perform, "effect-1".
+// Task is the task for the handler. Fields that are left out have the values of a first attempt:
+// the name is "task", the run "run-1", the step "step", the keys "key-1" and, except for perform,
+// "effect-1".
 type Task struct {
 	Name string
 	// Kind is drover.TaskPerform by default.
@@ -34,20 +35,20 @@ type Task struct {
 	Attempt        int
 	IdempotencyKey string
 	EffectKey      string
-	// Item is the index in the list of a map; nil: it is of none.
+ // Item is the index in the list of a map; nil: the step is not a map.
 	Item   *int
 	Labels map[string]string
-	// Left is how much is left of lease and attempt. Default 15 minutes.
+ // Left is the remaining time of lease and attempt. Default 15 minutes.
 	Left time.Duration
-	// Codec is that of the agent. Default: none.
+ // Codec is the codec of the agent. Default: none.
 	Codec drover.Codec
 }
 
-// Result is what would be reported, and what was said on the way.
+// Result is what an agent would report, with the progress and details of the handler.
 type Result struct {
 	// Outcome is what an agent would send.
 	Outcome *droverpb.Outcome
-	// Progress has each mark, in their order.
+ // Progress has each reported progress, in order.
 	Progress []*droverpb.Progress
 
 	t       testing.TB
@@ -61,7 +62,7 @@ func Run(t testing.TB, handler drover.Handler, task Task) Result {
 	return Start(t, handler, task).Wait()
 }
 
-// Attempt is a handler under way.
+// Attempt is a running handler.
 type Attempt struct {
 	stop context.CancelCauseFunc
 	done chan struct{}
@@ -70,7 +71,7 @@ type Attempt struct {
 	result Result
 }
 
-// Start begins to run the handler.
+// Start starts the handler and returns at once.
 func Start(t testing.TB, handler drover.Handler, task Task) *Attempt {
 	t.Helper()
 	ctx, stop := context.WithCancelCause(t.Context())
@@ -102,7 +103,7 @@ func Start(t testing.TB, handler drover.Handler, task Task) *Attempt {
 // Stop cancels the handler's context, as an agent would for this reason.
 func (a *Attempt) Stop(kind drover.StopKind) { a.stop(&drover.Stopped{Kind: kind}) }
 
-// Wait returns when the handler has ended.
+// Wait waits until the handler has ended, and returns the result.
 func (a *Attempt) Wait() Result {
 	<-a.done
 	a.mu.Lock()
@@ -157,7 +158,7 @@ func (r Result) read(payload *droverpb.Payload, into any) {
 	}
 }
 
-// Code is that of a failure or of an unknown outcome; "" of any other.
+// Code returns the code of a failure or of an unknown outcome; "" for any other outcome.
 func (r Result) Code() string {
 	return r.Outcome.GetFailed().GetCode() + r.Outcome.GetUnknown().GetCode()
 }

@@ -12,8 +12,8 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// Definition is the workflow as a message. The error joins what is wrong with any step: a value
-// without a JSON form, a word that is none. What the steps mean together is checked by the server.
+// Definition returns the workflow as a message. The error joins what is wrong with each step: a
+// value without a JSON form, or an unknown word. The server checks what the steps mean together.
 func (w Workflow) Definition() (*droverpb.WorkflowDefinition, error) {
 	b := &builder{}
 	made := &droverpb.WorkflowDefinition{

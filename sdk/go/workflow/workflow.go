@@ -1,6 +1,6 @@
-// Package workflow writes workflows in Go, typed, with the words of the YAML form; what is built is
-// the very message that the YAML form becomes. A field that is left out takes its default; the
-// defaults and the limits of each stand in proto/drover/v1/workflow.proto.
+// Package workflow builds workflows in Go, typed, with the words of the YAML form; the result is
+// exactly the message that the YAML form becomes. A field that is left out has its default;
+// proto/drover/v1/workflow.proto lists the defaults and the limits of each field.
 //
 //	trip, err := workflow.Workflow{
 //		Name: "trip",
@@ -16,9 +16,9 @@ import "time"
 // Workflow is a graph of steps without cycles.
 type Workflow struct {
 	Name string
-	// Timeout is the longest time of a run. Default 7 days.
+ // Timeout is the maximum duration of a run. Default 7 days.
 	Timeout time.Duration
-	// InputSchema is the JSON Schema that the input of a run has to keep.
+ // InputSchema is the JSON Schema for the input of a run.
 	InputSchema any
 	Steps       []Step
 }
@@ -32,33 +32,33 @@ type Step struct {
 	Needs []string
 	// When is a CEL condition; false: the step is skipped.
 	When string
-	// RunIf says how the steps that it needs must have ended. Default: Ended.
+ // RunIf says how the steps in Needs must have ended. Default: Ended.
 	RunIf RunIf
-	// Always makes it a finally step: it runs once, last, whatever happened.
+ // Always makes it a finally step: it runs once, last, however the run ends.
 	Always bool
-	// Pivot: once it has succeeded, there is no way back; later failures ask a person.
+ // Pivot: once the step has succeeded, the run is no longer undone; later failures ask a person.
 	Pivot bool
-	// Input has a JSON form, or is a payload; its strings may hold expressions. Default: the run's
-	// input; of a map, the item.
+ // Input has a JSON form, or is a payload; its strings may contain expressions. Default: the run's
+ // input; for a map, the item.
 	Input any
-	// Retry: the first policy that matches the code of a failure decides.
+ // Retry: the first policy that matches the code of a failure applies.
 	Retry    []Retry
 	Timeouts *Timeouts
-	// Effects is what a repeated attempt does to the world. Default: Idempotent.
+ // Effects is what a repeated attempt does to the remote service. Default: Idempotent.
 	Effects Effects
-	// Verify finds out whether a lost attempt took effect; with Verifiable alone.
+ // Verify finds out whether a lost attempt took effect; only with Verifiable.
 	Verify *Beside
-	// Fallback are other ways to try it, in this order.
+ // Fallback are other ways to try the step, in this order.
 	Fallback []Fallback
-	// OnPickup is what happens when nobody polls for the task. Default: Alarm.
+ // OnPickup is what happens when no agent polls for the task. Default: Alarm.
 	OnPickup OnPickup
 	// Compensate undoes the step.
 	Compensate *Compensate
-	// OnFailure: by default compensate if an effect that can be undone exists by then, else fail.
+ // OnFailure: by default compensate if an effect that can be undone exists by then, otherwise fail.
 	OnFailure OnFailure
-	// Escalation is how long an escalation of the step is asked, and what follows then.
+ // Escalation is how long an escalation of the step stays open, and what follows then.
 	Escalation *Escalation
-	// OutputSchema is the JSON Schema that the output of the step has to keep.
+ // OutputSchema is the JSON Schema for the output of the step.
 	OutputSchema any
 }
 
@@ -72,7 +72,7 @@ type Task struct {
 	Queue string
 }
 
-// Wait is a timer: for so long, or until a moment, RFC 3339 or an expression, ${...}.
+// Wait is a timer: for a duration, or until a time, RFC 3339 or an expression, ${...}.
 type Wait struct {
 	For   time.Duration
 	Until string
@@ -89,13 +89,13 @@ type Signal struct {
 
 // Approval waits for people.
 type Approval struct {
-	// Approvers are names or roles of those who may decide. Default: anybody.
+ // Approvers are names or roles of the people who may decide. Default: anyone may.
 	Approvers []string
-	// Need is how many have to approve. Default 1.
+ // Need is the number of approvals needed. Default 1.
 	Need int
-	// NotRequester: who started the run, as its label "requester" says, may not decide.
+ // NotRequester: the person who started the run, named by its label "requester", may not decide.
 	NotRequester bool
-	// Form is the JSON Schema of what an approver fills in.
+ // Form is the JSON Schema of the form that an approver fills in.
 	Form any
 	// Within is 7 days by default.
 	Within time.Duration
@@ -106,29 +106,31 @@ type Approval struct {
 // Run begins a run of a workflow, and waits for its end.
 type Run struct {
 	Workflow string
-	// Version: by default the default version when the run begins.
+ // Version is the version of the workflow. Default: the default version at the time at which the
+ // run begins.
 	Version int
 }
 
-// Map performs a task for each item of a list; what the step says of a task it says of each item.
+// Map performs a task for each item of a list; the settings of the step for its task apply to each
+// item.
 type Map struct {
 	// Over is an expression that gives a list, or a number of items.
 	Over string
 	Task string
-	// Queue is "default" by default; it may hold expressions, as "deploy-${item.host}".
+ // Queue is "default" by default; it may contain expressions, such as "deploy-${item.host}".
 	Queue string
-	// Concurrency is how many items are under way at the same time. Default 100.
+ // Concurrency is the maximum number of items in progress at the same time. Default 100.
 	Concurrency int
 	// Tolerate is how many may fail without failing the step. Default: none.
 	Tolerate *Amount
-	// Waves: items begin a wave at a time.
+ // Waves: items begin in waves, each after the previous wave has ended.
 	Waves *Waves
 }
 
-// Waves say how a map goes about its items.
+// Waves says how a map divides its items into waves.
 type Waves struct {
 	Size Amount
-	// Pause is from the end of a wave to its gate, or to the next wave.
+ // Pause is the time from the end of a wave to its gate, or to the next wave.
 	Pause time.Duration
 	// Gate lets the next wave begin by succeeding.
 	Gate *Gate
@@ -141,16 +143,16 @@ type Gate struct {
 	Input any
 }
 
-// Amount is a number, or a share.
+// Amount is a number, or a percentage.
 type Amount struct {
 	count   int
 	percent *float64
 }
 
-// Count is so many.
+// Count is a number of items.
 func Count(items int) Amount { return Amount{count: items} }
 
-// Percent is so many of a hundred.
+// Percent is a percentage of all items.
 func Percent(share float64) Amount { return Amount{percent: &share} }
 
 func (Task) isKind()     {}
@@ -160,29 +162,29 @@ func (Approval) isKind() {}
 func (Run) isKind()      {}
 func (Map) isKind()      {}
 
-// Retry is a policy of trying again. Its zero values are its defaults, but Jitter's: nil.
+// Retry is a retry policy. Its zero values are its defaults, except Jitter's: nil.
 type Retry struct {
-	// On are the codes of failures that it is for. Default: all.
+ // On are the codes of failures to which the policy applies. Default: all.
 	On []string
-	// Attempts are the tries in all, the first included. Default 5, to undo 10.
+ // Attempts is the maximum number of tries, the first included. Default 5, for an undo 10.
 	Attempts int
 	// Initial is the first wait. Default 1 s.
 	Initial time.Duration
-	// Factor is by how much each wait is longer. Default 2.
+ // Factor is the factor by which each wait is longer than the previous one. Default 2.
 	Factor float64
-	// Max is the longest wait. Default 1 minute, to undo 5 minutes.
+ // Max is the longest wait. Default 1 minute, for an undo 5 minutes.
 	Max time.Duration
 	// Jitter is the share of each wait that is random, 0 to 1. Default 0.2.
 	Jitter *float64
 }
 
-// Timeouts are the times of a task; those that may be 0 are pointers, nil for the default.
+// Timeouts are the timeouts of a task; those that may be 0 are pointers, nil for the default.
 type Timeouts struct {
 	Pickup  time.Duration
 	Attempt time.Duration
 	// Heartbeat is the length of the lease, at least 2 s.
 	Heartbeat time.Duration
-	// Stall is how long the progress that a handler reports may stand still. Default: off.
+ // Stall is how long the progress that a handler reports may stay unchanged. Default: off.
 	Stall  time.Duration
 	Total  time.Duration
 	Cancel *time.Duration
@@ -191,10 +193,10 @@ type Timeouts struct {
 	Callback time.Duration
 }
 
-// Beside is a task beside that of the step, which verifies it or stands at a gate.
+// Beside is a further task of a step, which verifies it or acts as a gate.
 type Beside struct {
 	Task string
-	// Queue is by default that of the step.
+ // Queue is by default the queue of the step.
 	Queue    string
 	Retry    []Retry
 	Timeouts *Timeouts
@@ -203,29 +205,29 @@ type Beside struct {
 // Compensate is the task that undoes a step.
 type Compensate struct {
 	Beside
-	// Attempted also undoes a step that failed half-way. Default: those that finished.
+ // Attempted also undoes a step that failed part-way. Default: only steps that finished.
 	Attempted bool
 }
 
 // Undo is a compensation with all defaults.
 func Undo(task string) *Compensate { return &Compensate{Beside: Beside{Task: task}} }
 
-// Fallback is another way to try a step; what is left out stays as it was.
+// Fallback is another way to try a step; fields that are left out leave the step's value unchanged.
 type Fallback struct {
 	Queue string
 	Task  string
-	// Run is a workflow to run instead, of a step that is a [Run].
+ // Run is a workflow to run instead, for a step that is a [Run].
 	Run *Run
 	// Input is merged over the step's input, key by key.
 	Input any
 }
 
-// Escalation is how long an escalation is asked, and what follows then.
+// Escalation is how long an escalation stays open, and what follows then.
 type Escalation struct {
-	// Remind is from one reminder to the next. Default 1 hour.
+ // Remind is the interval between reminders. Default 1 hour.
 	Remind time.Duration
-	// Deadline is from the question to the answer that Then gives: "retry", "skip", "compensate" or
-	// "fail"; both or none.
+ // Deadline is the time from the opening of the escalation to the answer that Then gives: "retry",
+ // "skip", "compensate" or "fail"; both or none.
 	Deadline time.Duration
 	Then     string
 }
@@ -233,10 +235,10 @@ type Escalation struct {
 // RunIf says how the steps that a step needs must have ended.
 type RunIf string
 
-// Effects is what a repeated attempt does to the world.
+// Effects is what a repeated attempt does to the remote service.
 type Effects string
 
-// OnPickup is what happens when nobody polls for a task.
+// OnPickup is what happens when no agent polls for a task.
 type OnPickup string
 
 // OnFailure is what happens to the run when a step has failed for good.

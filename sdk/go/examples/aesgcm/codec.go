@@ -1,5 +1,6 @@
-// Package aesgcm is an example of a payload codec: AES-256-GCM with one key, so that the server never
-// sees the clear text. A program of your own has keys that change, and says which one it took.
+// Package aesgcm is an example of a payload codec: AES-256-GCM with one key, so that the server
+// never sees the clear text. In your own program, keys change, and the payload must say which key
+// was used.
 package aesgcm
 
 import (
@@ -15,21 +16,21 @@ import (
 	"go.drover.dev/drover/droverpb"
 )
 
-// ContentType is that of encrypted payloads.
+// ContentType is the content type of encrypted payloads.
 const ContentType = "application/x-drover-aes-gcm"
 
 // Codec encrypts payloads: nonce (12 bytes), ciphertext, tag (16 bytes). The clear text is the
 // payload as it would have been sent.
 //
-// The nonce follows from key and payload, so that the same input under the same key of a run is the same
-// request, also from a caller that has been started anew. It tells whoever sees two payloads whether they
-// are equal, and nothing else.
+// The nonce is derived from key and payload, so the same input under the same key of a run is the
+// same request, also from a restarted caller. An observer of two payloads can tell whether they are
+// equal, and nothing else.
 type Codec struct {
 	aead     cipher.AEAD
 	nonceKey []byte
 }
 
-// New takes a key of 32 bytes.
+// New makes a codec with a key of 32 bytes.
 func New(key []byte) (*Codec, error) {
 	if len(key) != 32 {
 		return nil, fmt.Errorf("aesgcm: the key has %d bytes; it must have 32", len(key))
@@ -45,7 +46,7 @@ func New(key []byte) (*Codec, error) {
 	return &Codec{aead, sum(key, []byte("drover nonce"))}, nil
 }
 
-// Encode encrypts.
+// Encode encrypts a payload.
 func (c *Codec) Encode(payload *droverpb.Payload) (*droverpb.Payload, error) {
 	clear, err := proto.MarshalOptions{Deterministic: true}.Marshal(payload)
 	if err != nil {
@@ -62,7 +63,7 @@ func sum(key, of []byte) []byte {
 	return made.Sum(nil)
 }
 
-// Decode decrypts what is of the content type, and leaves all else as it is.
+// Decode decrypts payloads of this content type, and returns all others unchanged.
 func (c *Codec) Decode(payload *droverpb.Payload) (*droverpb.Payload, error) {
 	if payload.GetContentType() != ContentType {
 		return payload, nil
