@@ -1,7 +1,7 @@
-"""Drover's Python SDK: `Client` starts runs and asks after them, `Agent` performs their steps.
+"""Drover's Python SDK: `Client` starts runs and reads their state, `Agent` performs their steps.
 
 Builders of workflows are in drover.workflow, the client for programs without asyncio in
-drover.sync, and what tests of handlers need in drover.testing.
+drover.sync, and tools for tests of handlers in drover.testing.
 """
 
 from drover.agents import Agent

@@ -17,15 +17,15 @@ _NONCE_BYTES = 12
 
 
 class AesGcmCodec:
-    """AES-256-GCM under one key.
+    """AES-256-GCM with one key.
 
     On the wire: the content type `application/x-drover-aes-gcm`, and as data a nonce of 12 bytes,
     the encrypted serialised Payload, and a tag of 16 bytes. A payload of another content type is
     passed through.
 
-    The nonce follows from key and payload, so that the same input under the same key of a run is
-    the same request, also from a caller that has been started anew. It tells whoever sees two
-    payloads whether they are equal, and nothing else.
+    The nonce is derived from key and payload, so the same input under the same key of a run is the
+    same request, also from a restarted caller. An observer of two payloads can tell whether they
+    are equal, and nothing else.
     """
 
     def __init__(self, key: bytes) -> None:

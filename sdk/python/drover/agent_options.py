@@ -1,5 +1,5 @@
-"""The settings of an agent, their defaults, and what is wrong with those that are given: a mistake
-here is found at the start, not by a refused poll."""
+"""The settings of an agent, their defaults, and their checks: a mistake is found at the start, not
+by a refused poll."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _QUEUES_MOST = 100
 _SLOTS_MOST = 10_000
 
 Queue = Union[str, tuple[str, int]]
-"""A queue by its name, or with its weight, 1 to 1,000: how often it is looked at first."""
+"""A queue by its name, or with its weight, 1 to 1,000: how often the server takes from it first."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """The agent, as its author sees it.
 
-Its runtime has a thread and an event loop of its own, so that no handler can keep it from its
-heartbeats, and so that it serves programs with asyncio and programs without alike.
+Its runtime has a thread and an event loop of its own. So a handler cannot delay heartbeats, and the
+agent works in programs with asyncio and without.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SIGNALS_HEARD = 0.5
 
 
 class Agent:
-    """Performs the tasks of its queues with the handlers that are registered.
+    """Performs the tasks of its queues with the registered handlers.
 
         agent = Agent("127.0.0.1:7420", id="hello")
 
@@ -59,8 +59,8 @@ class Agent:
         if __name__ == "__main__":
             agent.run()
 
-    `run` is for programs that are an agent and nothing else. Others use `start`, `stop` and `join`,
-    or `with agent:`; within asyncio `start`, `stop` and `await agent.stopped()`, or
+    `run` is for programs that are only an agent. Other programs use `start`, `stop` and `join`, or
+    `with agent:`; within asyncio `start`, `stop` and `await agent.stopped()`, or
     `async with agent:`.
     """
 
@@ -82,16 +82,17 @@ class Agent:
         codec: Codec | None = None,
         clock: Clock = SYSTEM_CLOCK,
     ) -> None:
-        """Raises ValueError for what cannot be meant.
+        """Raises ValueError for wrong settings.
 
         `address`: host:port. `namespace`: by default "default".
         `id`: name of the agent, for people; need not be unique. `version` and `labels`: for people.
-        `queues`: to poll, by name or as (name, weight). `slots`: most tasks at a time.
-        `grace`: what running handlers get to finish when the agent stops.
-        `cancel_grace`: what a handler gets to end once it is told to stop. After that it is lost:
-        an isolated one is killed, for another one the agent drains and ends with HandlersLost.
+        `queues`: to poll, by name or as (name, weight). `slots`: maximum number of tasks at a time.
+        `grace`: how long running handlers may take to finish when the agent stops.
+        `cancel_grace`: how long a handler may take to end after it was told to stop. After that it
+        is lost: an isolated one is killed; for any other the agent drains and ends with
+        HandlersLost.
         `poll_wait`: how long a poll waits for a task, 1 s to 60 s.
-        `tls`, `token`: as in Connection. `codec`: changes every payload. `clock`: for tests.
+        `tls`, `token`: as in Connection. `codec`: encodes every payload. `clock`: for tests.
         """
         self._settings = check_settings(
             AgentSettings(
@@ -118,10 +119,11 @@ class Agent:
     def task(self, name: str, *, isolated: bool = False) -> Callable[[H], H]:
         """Registers the handler of a task, as a decorator.
 
-        Those that verify and undo stand beside the others, each by its own name. An `async def`
-        shares an event loop with the others, a `def` gets a thread. `isolated`: it gets a process
-        of its own, which is killed when it does not heed its stop; it must then be defined at the
-        top of a module, and the program must guard its start by `if __name__ == "__main__":`.
+        Tasks that verify and undo have handlers of their own, by their names. An `async def`
+        handler shares an event loop with the others, a `def` handler gets a thread. `isolated`: it
+        gets a process of its own, which is killed when it does not stop in time; the handler must
+        then be defined at the top level of a module, and the program must guard its start by
+        `if __name__ == "__main__":`.
         """
         check_name("name of a handler", name)
 
@@ -136,9 +138,10 @@ class Agent:
         return register
 
     def start(self) -> None:
-        """Begins to poll, and returns. May be called twice, but not after `stop`.
+        """Starts to poll, and returns. May be called twice, but not after `stop`.
 
-        Called within asyncio, `async def` handlers run in that loop, else in one of their own.
+        If it is called within asyncio, `async def` handlers run in that loop, otherwise in a loop
+        of their own.
         """
         if self._stopping:
             raise RuntimeError("This agent was stopped; create another one.")
@@ -158,10 +161,10 @@ class Agent:
         ready.result()
 
     def stop(self) -> None:
-        """Begins to drain, and returns; from any thread, and as often as one likes.
+        """Starts to drain, and returns. May be called from any thread, and more than once.
 
-        The agent takes no further task, gives back what was not begun, lets handlers finish within
-        the grace and then stops them, reports, and closes.
+        The agent takes no further task, releases tasks that were not begun, lets handlers finish
+        within the grace and then stops them, reports, and closes.
         """
         self._stopping = True
         if self._runtime is not None:
@@ -171,18 +174,18 @@ class Agent:
             self._done.set_result(None)
 
     def join(self, timeout: float | None = None) -> None:
-        """Waits until it has stopped. Raises HandlersLost, and TimeoutError."""
+        """Waits until the agent has stopped. Raises HandlersLost, and TimeoutError."""
         try:
             self._done.result(timeout)
         except FutureTimeout:
             raise TimeoutError(f"The agent has not stopped within {timeout} s.") from None
 
     async def stopped(self) -> None:
-        """Waits until it has stopped. Raises HandlersLost."""
+        """Waits until the agent has stopped. Raises HandlersLost."""
         await asyncio.shield(asyncio.wrap_future(self._done))
 
     def run(self) -> None:
-        """Starts, and returns when it has stopped, as SIGTERM and SIGINT tell it to.
+        """Starts the agent, and returns when it has stopped, after SIGTERM or SIGINT.
 
         A second signal ends the process at once. If handlers are lost, the process exits with 1.
         """
@@ -214,7 +217,7 @@ class Agent:
                 signal.signal(number, handler)
 
     def __enter__(self) -> Agent:
-        """Starts it."""
+        """Starts the agent."""
         self.start()
         return self
 
@@ -224,12 +227,12 @@ class Agent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stops it, and waits."""
+        """Stops the agent, and waits."""
         self.stop()
         self.join()
 
     async def __aenter__(self) -> Agent:
-        """Starts it."""
+        """Starts the agent."""
         self.start()
         return self
 
@@ -239,7 +242,7 @@ class Agent:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stops it, and waits."""
+        """Stops the agent, and waits."""
         self.stop()
         await self.stopped()
 

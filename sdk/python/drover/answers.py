@@ -1,12 +1,12 @@
-"""What a handler returns to say something else than "done, and this is the output".
+"""What a handler returns when the task is not simply done with an output.
 
-    perform   deferred()           accepted over there; the outcome comes by `task.callback_token`
-    verify    happened(output)     it took effect, and this is the output of the step
-              did_not_happen()     it did not, so the step may be tried again
-              cannot_tell(message) to be looked up again; in the end a person is asked
-    any       again(after)         not finished over there: hand the task out again then
+    perform   deferred()           accepted by the remote service; the outcome follows by callback
+    verify    happened(output)     the attempt took effect, and this is the output of the step
+              did_not_happen()     it did not take effect, so the step may be retried
+              cannot_tell(message) verify again; after the last try a person is asked
+    any       again(after)         not finished at the remote service: hand the task out again then
 
-What went wrong is raised instead, see errors.py.
+A handler raises errors instead, see errors.py.
 """
 
 from __future__ import annotations
@@ -49,21 +49,22 @@ class CannotTell:
 
 
 Answer = Union[Again, Deferred, Happened, DidNotHappen, CannotTell]
-"""Made by the functions here; a handler returns it as it is."""
+"""Made by the functions in this file; a handler returns it unchanged."""
 
 _AGAIN_LEAST = 0.001
 
 
 def again(after: Duration) -> Again:
-    """Nobody holds the task meanwhile, and no attempt is counted; the step's `total` bounds it."""
+    """No agent holds the task meanwhile, and no attempt is counted; the step's `total` limits the
+    time."""
     return Again(max(seconds_of(after), _AGAIN_LEAST))
 
 
 def deferred() -> Deferred:
-    """Somebody says how it ended by `client.complete_deferred(task.callback_token, ...)`.
+    """The outcome comes by `client.complete_deferred(task.callback_token, ...)`.
 
-    Within the step's `timeouts.callback`; after that it is unknown. That call may come before this
-    answer.
+    It must come within the step's `timeouts.callback`; after that it is unknown. That call may come
+    before this answer.
     """
     return Deferred()
 
@@ -74,7 +75,7 @@ def happened(output: Any = None) -> Happened:
 
 
 def did_not_happen() -> DidNotHappen:
-    """Nothing exists over there, from this attempt or an earlier one."""
+    """Nothing exists at the remote service, neither from this attempt nor from an earlier one."""
     return DidNotHappen()
 
 

@@ -1,7 +1,7 @@
 """One gRPC connection to a Drover server: calls by method, errors as CallError.
 
-It connects by itself and again after a break; a call made meanwhile fails with UNAVAILABLE, and
-repeating is the business of its caller, who knows what a repeat means.
+It connects by itself, and again after a break. A call made meanwhile fails with UNAVAILABLE, and
+the caller repeats it, because only the caller knows what a repeat means.
 """
 
 from __future__ import annotations
@@ -42,29 +42,30 @@ _OPTIONS: list[tuple[str, int]] = [
 
 @dataclass(frozen=True)
 class Tls:
-    """How a connection is secured. Without any of these: by the roots of the system."""
+    """How a connection is secured. Without any of these: with the root certificates of the
+    system."""
 
     ca: str | Path | None = None
     """File of the certificates to trust, PEM."""
     cert: str | Path | None = None
-    """File of the own certificate, PEM, for servers that ask for one; with `key`."""
+    """File of the client's certificate, PEM, for servers that require one; with `key`."""
     key: str | Path | None = None
-    """File of its key, PEM."""
+    """File of the key of `cert`, PEM."""
     server_name: str | None = None
-    """Name in the server's certificate, if it is not that of the address."""
+    """Name in the server's certificate, if it differs from the address."""
 
 
 @dataclass(frozen=True)
 class Connection:
-    """Where the server is, and who calls."""
+    """Address of the server, and how the caller identifies itself."""
 
     address: str
     """host:port."""
     tls: Tls | None = None
     """None: plain text."""
     token: str | None = None
-    """Sent as `authorization: Bearer`; over plain text to this machine alone. None: that of
-    DROVER_TOKEN in the environment, if there is one; "": none."""
+    """Sent as `authorization: Bearer`; without TLS only to this machine. None: the variable
+    DROVER_TOKEN, if it is set; "": no token."""
 
     @property
     def shown(self) -> str:
@@ -72,7 +73,7 @@ class Connection:
         return os.environ.get("DROVER_TOKEN", "") if self.token is None else self.token
 
     def check(self) -> None:
-        """Raises ValueError for what cannot be meant."""
+        """Raises ValueError for wrong settings."""
         if not _ADDRESS.fullmatch(self.address):
             raise ValueError(
                 f'The address "{self.address}" is not host:port; write it as 127.0.0.1:7420.'

@@ -1,4 +1,5 @@
-"""Circuits and cordons: what rests because it fails, and which agents get nothing new."""
+"""Circuits and cordons: which tasks are stopped because they fail, and which agents get no new
+tasks."""
 
 from __future__ import annotations
 
@@ -12,37 +13,36 @@ from drover.v1 import circuit_pb2 as wire
 
 @dataclass(frozen=True)
 class Circuit:
-    """Of the task of a queue, or of one agent that performs it."""
+    """The circuit of a task of a queue, or of one agent that performs the task."""
 
     queue: str
     task: str
     agent_id: str
-    """Empty: of the task itself, for all agents."""
+    """Empty: the circuit of the task itself, for all agents."""
     agent_version: str
-    """Of tasks that a pin keeps for agents of this version; what a person says holds for all
-    versions. Empty: of tasks for all agents."""
+    """Set for tasks that a pin restricts to agents of this version; a setting by a person applies
+    to all versions. Empty: tasks for all agents."""
     state: str
-    """CLOSED, OPEN or TRYING, as the supervisor has moved it; what a person has said goes before
-    it."""
+    """CLOSED, OPEN or TRYING, as the supervisor has set it; `setting` takes precedence over it."""
     since_time: datetime | None
     """Since when it has not been closed."""
     try_time: datetime | None
-    """From then on one task tries."""
+    """From this time on one probe task is handed out."""
     rests: int
-    """Of this outage so far."""
+    """Number of cool-downs of this outage so far."""
     saw: str
-    """What the supervisor saw, for people."""
+    """What the supervisor found, for people."""
     setting: str
-    """What a person has said: OPEN or CLOSED; UNSPECIFIED: nothing, and the supervisor decides."""
+    """The setting by a person: OPEN or CLOSED; UNSPECIFIED: none, and the supervisor decides."""
     set_by: str
-    """Who, as the caller stated it."""
+    """The person who set it, as the caller stated it."""
     why: str
     set_time: datetime | None
 
 
 @dataclass(frozen=True)
 class CircuitPage:
-    """Those that are not closed, or of which a person has said something."""
+    """The circuits that are not closed, or that a person has set."""
 
     circuits: tuple[Circuit, ...]
     next_page_token: str
@@ -51,12 +51,12 @@ class CircuitPage:
 
 @dataclass(frozen=True)
 class Cordon:
-    """That an agent, or all agents of a version, get nothing new."""
+    """A cordon: an agent, or all agents of a version, get no new tasks."""
 
     agent_id: str | None
-    """None: it is of a version."""
+    """None: the cordon is of a version."""
     version: str | None
-    """None: it is of an agent."""
+    """None: the cordon is of an agent."""
     cordoned_by: str
     """As the caller stated it."""
     why: str
@@ -64,10 +64,10 @@ class Cordon:
 
 
 class Circuits:
-    """What rests, and who gets nothing: `client.circuits`.
+    """Circuits and cordons: `client.circuits`.
 
-    `by` is who says something, as you state it; nothing verifies it. `why` is for those who read
-    it later.
+    `by` is the person who makes a setting, as the caller states it; the server does not verify it.
+    `why` is for later readers.
     """
 
     def __init__(self, caller: Caller) -> None:
@@ -84,7 +84,7 @@ class Circuits:
     async def open(
         self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
     ) -> Circuit:
-        """Nothing goes through until it is released, on every server within a second.
+        """No task is handed out until the circuit is released, on every server within a second.
 
         `agent_id`: only the circuit of this agent; by default that of the task, for all agents.
         """
@@ -93,7 +93,7 @@ class Circuits:
     async def close(
         self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
     ) -> Circuit:
-        """Everything goes through until it is released, whatever fails.
+        """All tasks are handed out until the circuit is released, whatever fails.
 
         `agent_id`: as in `open`.
         """
@@ -102,7 +102,8 @@ class Circuits:
     async def release(
         self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
     ) -> Circuit:
-        """Takes back what was said: it is closed then, and judged by what comes.
+        """Removes the setting: the circuit is closed then, and the supervisor evaluates new
+        results.
 
         `agent_id`: as in `open`.
         """
@@ -111,7 +112,8 @@ class Circuits:
     async def cordon(
         self, *, agent_id: str = "", version: str = "", by: str, why: str = ""
     ) -> Cordon:
-        """Gives them nothing new, on every server within a second; what they have they may finish.
+        """The agents get no new tasks, on every server within a second; they may finish those they
+        hold.
 
         Exactly one of `agent_id`, an agent, and `version`, all agents of it; else ValueError.
         """
@@ -121,13 +123,14 @@ class Circuits:
         return self._caller.read(Cordon, answer.cordon)
 
     async def uncordon(self, *, agent_id: str = "", version: str = "") -> bool:
-        """They get tasks again; whether they were cordoned. Named as in `cordon`."""
+        """Lets the agents get tasks again; returns whether they were cordoned. Named as in
+        `cordon`."""
         request = wire.UncordonAgentRequest(namespace=self._caller.namespace)
         _name(request, agent_id, version)
         return (await self._caller.call(rpc.UNCORDON_AGENT, request)).uncordoned
 
     async def cordons(self) -> tuple[Cordon, ...]:
-        """Those of agents by id, then those of versions."""
+        """The cordons of agents by id, then those of versions."""
         request = wire.ListCordonsRequest(namespace=self._caller.namespace)
         answer = await self._caller.call(rpc.LIST_CORDONS, request)
         return tuple(self._caller.read(Cordon, cordon) for cordon in answer.cordons)

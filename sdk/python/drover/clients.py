@@ -1,9 +1,9 @@
-"""The client of services that start work and want to know how it went.
+"""The client for services that start work and want to know how it ended.
 
-Every call is repeated, with growing and jittered waits, as long as nobody knows whether it took
-effect or the server asks to come back later. That is safe because each of them is idempotent:
-`schedule` by its key and `signal` by its id, which are made here if the caller gives none, the
-others by what they do. Any other refusal is raised at once as CallError.
+The client repeats every call, with growing and jittered waits, as long as it is unknown whether the
+call took effect, or the server asks for a later repeat. That is safe because each call is
+idempotent: `schedule` by its key and `signal` by its id, which the client makes if the caller gives
+none, and the other calls by their effect. Any other error is raised at once as CallError.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from drover.workflow_calls import WorkflowCalls
 from drover.writing import number_of
 
 _WAIT = 30.0
-# Seconds from one question to the next, at least.
+# Minimum time from one call to the next, in seconds.
 _REST = 0.1
 
 
@@ -56,7 +56,7 @@ class Scheduled:
     run_id: str
     key: str
     created: bool
-    """False: an earlier call with this key made it."""
+    """False: an earlier call with this key created it."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class RegisteredWorkflow:
-    """A workflow that the server knows."""
+    """A registered version of a workflow."""
 
     name: str
     version: int
@@ -78,8 +78,8 @@ class RegisteredWorkflow:
 
 
 class Client(Commands, WorkflowCalls):
-    """Starts runs, and asks after them. To be used in one event loop; drover.sync has its twin
-    for programs without one."""
+    """Starts runs and reads their state. To be used in one event loop; drover.sync has the same
+    client for programs without asyncio."""
 
     def __init__(
         self,
@@ -91,36 +91,37 @@ class Client(Commands, WorkflowCalls):
         token: str | None = None,
         codec: Codec | None = None,
     ) -> None:
-        """Raises ValueError for what cannot be meant.
+        """Raises ValueError for wrong settings.
 
         `address`: host:port. `namespace`: by default "default".
-        `patience`: for how long a call is repeated while the server cannot be reached.
-        `tls`, `token`: as in Connection. `codec`: changes every payload of runs.
+        `patience`: how long a call is repeated while the server cannot be reached.
+        `tls`, `token`: as in Connection. `codec`: encodes every payload of runs.
         """
         connection = Connection(address, tls, token)
         self._caller = Caller(connection, namespace, seconds_of(patience), codec or PLAIN)
         self._gathering = Gathering(SYSTEM_CLOCK, self._schedule_some)
         self.escalations = Escalations(self._caller)
-        """What waits for a person."""
+        """Questions that wait for a person."""
         self.hooks = Hooks(self._caller)
-        """Who is told of what happens, by webhooks."""
+        """Webhooks, which report events."""
         self.schedules = Schedules(self._caller)
-        """Runs that begin by the calendar."""
+        """Schedules, which start runs by a calendar."""
         self.triggers = Triggers(self._caller)
-        """What begins or continues runs by itself: calls over HTTP, the ends of other runs."""
+        """Triggers, which start or continue runs on calls over HTTP and at the ends of other
+        runs."""
         self.queues = Queues(self._caller)
-        """What waits in queues, what agents have, and how much is handed out."""
+        """Queues: waiting tasks, tasks that agents hold, pauses and limits."""
         self.circuits = Circuits(self._caller)
-        """What rests because it fails, and which agents get nothing new."""
+        """Circuit breakers, and cordons of agents."""
         self.namespaces = Namespaces(self._caller)
-        """This namespace and others: regions, pauses, how long runs are kept, limits."""
+        """This namespace and others: regions, pauses, retention, limits."""
         self.operations = Operations(self._caller)
-        """Who performs tasks, who watches, what was done, and what needs a person."""
+        """State for operators: agents, supervisors, interventions, and what needs a person."""
 
     async def register_workflow(
         self, definition: Union[Workflow, str], *, keep_default: bool = False
     ) -> RegisteredWorkflow:
-        """A definition, or its text in YAML or JSON."""
+        """Registers a definition, or its text in YAML or JSON."""
         request = wire.RegisterWorkflowRequest(
             namespace=self._caller.namespace, keep_default=keep_default
         )
@@ -132,16 +133,16 @@ class Client(Commands, WorkflowCalls):
         return RegisteredWorkflow(answer.name, answer.version, answer.created)
 
     async def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled:
-        """Starts a run: a workflow, and what else NewRun has; or a NewRun.
+        """Starts a run: a workflow with the other fields of NewRun; or a NewRun.
 
-        Calls of one moment go out together.
+        Concurrent calls share a request.
         """
         run = workflow if isinstance(workflow, NewRun) else NewRun(workflow, **given)
         request = to_schedule(run, self._caller.namespace, self._caller.codec)
         return await self._gathering.add(request)
 
     async def schedule_batch(self, runs: Sequence[NewRun]) -> tuple[Union[Scheduled, Refused], ...]:
-        """Up to 500 runs in one transaction, with one result for each, in their order."""
+        """Starts up to 500 runs in one call, with one result for each, in the same order."""
         caller = self._caller
         requests = [to_schedule(run, caller.namespace, caller.codec) for run in runs]
         results = await self._schedule_batch(requests)
@@ -161,7 +162,7 @@ class Client(Commands, WorkflowCalls):
         decisions: bool = False,
         settings: bool = False,
     ) -> RunDetails:
-        """The run and its steps, and what else is asked for."""
+        """The run and its steps, and the requested parts of its history."""
         request = wire.GetRunRequest(
             namespace=self._caller.namespace,
             run=to_ref(run),
@@ -202,9 +203,10 @@ class Client(Commands, WorkflowCalls):
         page_size: int = 0,
         page_token: str = "",
     ) -> ItemPage:
-        """The items of a map that have begun, in the order of its list, each as a step of its own.
+        """The items of a map that have begun, in the order of its list, each as a step.
 
-        `states`: any of these; empty: all. A page may then hold fewer than it could.
+        `states`: items in any of these states; empty: all. A page may then have fewer items than
+        its size.
         """
         request = wire.ListItemsRequest(
             namespace=self._caller.namespace,
@@ -217,14 +219,15 @@ class Client(Commands, WorkflowCalls):
         return await self._caller.ask(ItemPage, rpc.LIST_ITEMS, request)
 
     async def explain_run(self, run: RunName) -> RunExplanation:
-        """Why it is not moving, what happens next, and what a person can do."""
+        """Why the run is not moving, what happens next, and what a person can do."""
         request = wire.ExplainRunRequest(namespace=self._caller.namespace, run=to_ref(run))
         return await self._caller.ask(RunExplanation, rpc.EXPLAIN_RUN, request)
 
     async def watch_run(
         self, run: RunName, *, after_version: int = 0
     ) -> AsyncIterator[RunSnapshot]:
-        """The state now and after each change, to the end of the run; goes on after a break."""
+        """The current state and each change, until the end of the run; continues after a broken
+        stream."""
         caller, seen = self._caller, after_version
         backoff = Backoff(SYSTEM_CLOCK)
         failing_since: float | None = None
@@ -244,7 +247,7 @@ class Client(Commands, WorkflowCalls):
                         return
             except CallError as error:
                 now = SYSTEM_CLOCK.monotonic()
-                # A stream that stood for long without a change had reached the server.
+                # A stream that was open for long without a change had reached the server.
                 if failing_since is None or now - opened > TRY:
                     failing_since = now
                 if error.verdict == "definite" or now - failing_since > caller.patience:
@@ -253,7 +256,7 @@ class Client(Commands, WorkflowCalls):
             await sleep(SYSTEM_CLOCK, backoff.next(failure))
 
     async def wait_run(self, run: RunName) -> Run:
-        """The run when it has ended; waits as long as that takes."""
+        """Waits without a limit until the run has ended, and returns the run."""
         request = wire.WaitRunRequest(
             namespace=self._caller.namespace, run=to_ref(run), wait=to_duration(_WAIT)
         )
@@ -262,18 +265,18 @@ class Client(Commands, WorkflowCalls):
             answer = await self._caller.call(rpc.WAIT_RUN, request, _WAIT + TRY)
             if answer.ended:
                 return self._caller.read(Run, answer.run)
-            # A server that drains answers at once: do not ask it again in a hurry.
+            # A draining server answers at once: do not call it again too fast.
             rest = asked + _REST - SYSTEM_CLOCK.monotonic()
             if rest > 0:
                 await sleep(SYSTEM_CLOCK, rest)
 
     async def close(self) -> None:
-        """Ends the connection; may be called twice."""
+        """Closes the connection; may be called twice."""
         await self._gathering.stop()
         await self._caller.close()
 
     async def __aenter__(self) -> Client:
-        """It connects by itself."""
+        """The client connects when it is first used."""
         return self
 
     async def __aexit__(
@@ -282,7 +285,7 @@ class Client(Commands, WorkflowCalls):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Closes it."""
+        """Closes the client."""
         await self.close()
 
     async def _schedule_some(
@@ -294,7 +297,7 @@ class Client(Commands, WorkflowCalls):
             except CallError as error:
                 if error.verdict != "definite":
                     raise
-                # One of them must be the cause; alone, each finds out.
+                # One of the runs caused the error; each is sent alone to find out which.
         results: list[Union[Scheduled, Exception]] = []
         for request in requests:
             try:

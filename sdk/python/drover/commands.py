@@ -1,8 +1,8 @@
-"""What callers and people have to say to a run that has begun: stop, hold, go on, an event, a
-decision, the outcome of an attempt that was deferred.
+"""Calls for a run that has begun: cancel, pause, resume, repeat, a signal, a decision, the outcome
+of a deferred attempt.
 
-Repeating each of them is safe: cancel, pause and resume by the run's state, a signal by its id, a
-decision by its approver, an outcome by its token.
+Repeating each of them is safe: cancel, pause and resume by the state of the run, a signal by its
+id, a decision by its approver, an outcome by its token.
 """
 
 from __future__ import annotations
@@ -40,39 +40,39 @@ class Rerun:
 
 @dataclass(frozen=True)
 class BulkResult:
-    """What became of one run."""
+    """The result of one run."""
 
     run_id: str
     error: CallError | None
-    """Why it was left as it is; None: it was not."""
+    """Why the run was left unchanged; None: the action was applied."""
     new_run_id: str | None
-    """Of a retry and a re-run."""
+    """For a retry and a re-run."""
 
 
 @dataclass(frozen=True)
 class Signalled:
-    """A signal that was kept."""
+    """A signal that was stored."""
 
     id: str
     repeated: bool
-    """A signal of this id was kept before; this one was not needed."""
+    """A signal of this id was stored before; this one was not needed."""
 
 
 @dataclass(frozen=True)
 class Decided:
-    """A decision that was kept."""
+    """A decision that was stored."""
 
     run: Run
     repeated: bool
-    """The same had been decided by this approver before."""
+    """This approver made the same decision before."""
 
 
 @dataclass(frozen=True)
 class Completed:
-    """A deferred outcome that was kept."""
+    """A deferred outcome that was stored."""
 
     repeated: bool
-    """The same outcome had been reported before."""
+    """The same outcome was reported before."""
 
 
 class Commands:
@@ -81,7 +81,7 @@ class Commands:
     _caller: Caller
 
     async def cancel_run(self, run: RunName, *, undo: Undo = "compensate", reason: str = "") -> Run:
-        """`undo`: what becomes of work that was done."""
+        """Stops the run. `undo`: what happens to work that was done."""
         request = wire.CancelRunRequest(
             namespace=self._caller.namespace,
             run=to_ref(run),
@@ -91,14 +91,14 @@ class Commands:
         return self._caller.read(Run, (await self._caller.call(rpc.CANCEL_RUN, request)).run)
 
     async def pause_run(self, run: RunName, *, reason: str = "") -> Run:
-        """Nothing new is handed out; what is with an agent goes on."""
+        """No new task is handed out; tasks that agents hold continue."""
         request = wire.PauseRunRequest(
             namespace=self._caller.namespace, run=to_ref(run), reason=reason
         )
         return self._caller.read(Run, (await self._caller.call(rpc.PAUSE_RUN, request)).run)
 
     async def resume_run(self, run: RunName, *, reason: str = "") -> Run:
-        """It goes on."""
+        """Resumes the run."""
         request = wire.ResumeRunRequest(
             namespace=self._caller.namespace, run=to_ref(run), reason=reason
         )
@@ -107,10 +107,10 @@ class Commands:
     async def retry_run(
         self, run: RunName, *, version: Version = "same", request_id: str | None = None
     ) -> Rerun:
-        """A new run, which keeps what succeeded and goes on at what did not.
+        """Starts a new run, which reuses the steps that succeeded and performs the others.
 
-        `request_id`: the caller's own name for the request: the same id is one new run only.
-        Default: random.
+        `request_id`: the caller's own name for the request: one id makes one new run only. Default:
+        random.
         """
         request = wire.RetryRunRequest(
             namespace=self._caller.namespace,
@@ -129,7 +129,7 @@ class Commands:
         input: Any = None,
         request_id: str | None = None,
     ) -> Rerun:
-        """A new run, which does this step and all after it again; "": everything.
+        """Starts a new run, which performs this step and all steps after it again; "": all steps.
 
         `input`: by default that of the run. `request_id`: as in `retry_run`.
         """
@@ -152,9 +152,9 @@ class Commands:
         step_id: str = "",
         input: Any = None,
     ) -> int:
-        """How many runs a bulk action would be about, at most 10,001.
+        """Number of runs to which a bulk action would apply, at most 10,001.
 
-        `version`, `step_id`, `input`: of a re-run, as in `bulk`; what is unfit is refused here.
+        `version`, `step_id`, `input`: for a re-run, as in `bulk`; wrong values are refused here.
         """
         request = wire.BulkActionRequest(
             namespace=self._caller.namespace,
@@ -182,12 +182,13 @@ class Commands:
         expected_count: int | None = None,
         request_id: str | None = None,
     ) -> AsyncIterator[BulkResult]:
-        """The same to all runs that the filter finds, oldest first, with a result for each.
+        """Applies the action to all runs that match the filter, oldest first, with a result for
+        each.
 
-        `undo`: of a cancel. `version`: of a retry and a re-run. `signal_name`, `payload`: of a
-        signal, which has to have a name. `step_id`, `input`: of a re-run, as in `rerun_from`;
-        one input for all, by default that of each run. `expected_count`: that of
-        `count_for_bulk`; with another one nothing is done.
+        `undo`: for a cancel. `version`: for a retry and a re-run. `signal_name`, `payload`: for a
+        signal; the name is required. `step_id`, `input`: for a re-run, as in `rerun_from`; one
+        input for all, by default that of each run. `expected_count`: the result of
+        `count_for_bulk`; if the number of runs differs now, nothing is done.
         """
         request = wire.BulkActionRequest(
             namespace=self._caller.namespace,
@@ -215,10 +216,10 @@ class Commands:
     async def signal(
         self, run: RunName, name: str, *, payload: Any = None, id: str | None = None
     ) -> Signalled:
-        """An event for a step of the kind `signal`; kept until one takes it.
+        """Sends an event for a step of the kind `signal`; it is kept until a step takes it.
 
-        `payload`: the output of that step. `id`: the caller's own name for the signal: the same id
-        is one signal only. Default: random.
+        `payload`: the output of that step. `id`: the caller's own name for the signal: one id makes
+        one signal only. Default: random.
         """
         request = wire.SignalRequest(
             namespace=self._caller.namespace,
@@ -241,10 +242,10 @@ class Commands:
         comment: str = "",
         form: Any = None,
     ) -> Decided:
-        """The decision of a person on an approval.
+        """Records the decision of a person on an approval.
 
-        `approver`, `roles`: who decides, as you state it; nothing verifies it. `form`: what the
-        step's form asks for.
+        `approver`, `roles`: the person who decides, as the caller states it; the server does not
+        verify it. `form`: the form of the step, filled in.
         """
         request = wire.DecideRequest(
             namespace=self._caller.namespace,
@@ -254,7 +255,7 @@ class Commands:
             roles=list(roles),
             verdict=number_of(wire.Verdict.DESCRIPTOR, verdict),
             comment=comment,
-            # In clear, whatever the codec: the server holds it against the schema of the step.
+            # Not encoded, whatever the codec: the server checks it against the schema of the step.
             form=None if form is None else to_payload(form),
         )
         return await self._caller.ask(Decided, rpc.DECIDE, request)
@@ -266,8 +267,8 @@ class Commands:
         output: Any = None,
         error: Union[TransientError, PermanentError, None] = None,
     ) -> Completed:
-        """How an attempt ended, by `task.callback_token`: done, with the output of the step, or
-        failed, as a handler would raise it."""
+        """Reports how an attempt ended, by `task.callback_token`: success with the output of the
+        step, or the error that a handler would raise."""
         request = wire.CompleteDeferredRequest(callback_token=callback_token)
         if error is None:
             request.success.CopyFrom(Outcome.Success(output=self._caller.payload(output)))

@@ -1,7 +1,7 @@
-"""From a workflow as data classes to the message of the contract.
+"""Converts a workflow from data classes to the message of the contract.
 
-The fields of both have the same names; what differs is in `_prepared`. Settings that mean nothing
-for the kind of a step are sent as they are: the server says so.
+The fields of both have the same names; the differences are in `_prepared`. Settings that have no
+meaning for the kind of a step are sent unchanged: the server refuses them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _KINDS = ("task", "wait", "signal", "approval", "run", "map")
 
 
 def to_definition(workflow: Workflow) -> wire.WorkflowDefinition:
-    """Raises ValueError for a step of no kind or of several, and for what has no such value."""
+    """Raises ValueError for a step without a kind or with several, and for unknown values."""
     definition = wire.WorkflowDefinition()
     write(definition, workflow, _prepared)
     return definition
@@ -52,7 +52,8 @@ def _check_kind(step: Step) -> None:
 
 
 def _refuse_both(**either: float | None) -> None:
-    """As the text form does: the message has room for one of them, and would forget the other."""
+    """As the text form does: the message has room for only one of them, and would drop the
+    other."""
     said = [name for name, value in either.items() if value is not None]
     if len(said) > 1:
         raise ValueError(f"A map has {' and '.join(said)}; leave one of them.")

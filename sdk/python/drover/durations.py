@@ -1,4 +1,4 @@
-"""Durations as people write them, and as protobuf carries them."""
+"""Durations as people write them, and in the form of protobuf."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNITS = {"d": 86_400.0, "h": 3_600.0, "m": 60.0, "s": 1.0, "ms": 0.001}
 
 
 def seconds_of(duration: Duration) -> float:
-    """The duration in seconds. Raises ValueError if it is none, or less than 0."""
+    """The duration in seconds. Raises ValueError if it is not a duration, or less than 0."""
     if isinstance(duration, timedelta):
         seconds = duration.total_seconds()
     elif isinstance(duration, str):

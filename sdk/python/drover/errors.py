@@ -1,13 +1,13 @@
-"""What a handler raises to say how its attempt ended, and what the client raises.
+"""Errors that a handler raises to report how its attempt ended, and errors that the client raises.
 
 - `TransientError`: it failed and will probably work later; retried by the step's policy.
 - `PermanentError`: it failed and will never work; not retried.
-- `UnknownError`: nobody knows whether it took effect, as when a connection broke in the middle.
+- `UnknownError`: it is unknown whether it took effect, for example because a connection broke.
 - `TaskCancelled`: stopped because the task was told to stop.
 
-Any other exception is taken as unknown, with the code `unexpected-error`: it may have come after
-the effect, and only the handler can tell. An asyncio.CancelledError or a `TaskStopped` after a
-cancel is taken as cancelled.
+Any other exception counts as unknown, with the code `unexpected-error`: it may have come after the
+effect, and only the handler can tell. An asyncio.CancelledError or a `TaskStopped` after a cancel
+counts as cancelled.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from drover.durations import Duration, seconds_of
 StopKind = Literal["cancelled", "lease-lost", "lease-ended", "attempt-over", "agent-stopped"]
 """Why a task must stop.
 
-- cancelled: the server asked for it: the run is being stopped, or the attempt took too long
-- lease-lost: the server said that the task is no longer this agent's
-- lease-ended: by the agent's own clock the lease ended, since no heartbeat was answered in time
-- attempt-over: the time of the attempt is over
+- cancelled: the server requested it: the run is being stopped, or the attempt took too long
+- lease-lost: the server answered that the task no longer belongs to this agent
+- lease-ended: by the agent's own clock the lease ended, as no heartbeat was answered in time
+- attempt-over: the time of the attempt has passed
 - agent-stopped: the agent is stopping, and its grace is over
 """
 
@@ -50,7 +50,7 @@ class TransientError(Exception):
     ) -> None:
         """`code`: stable name for programs and retry policies, such as `rate-limited`.
 
-        `retry_after`: not to be tried again before this has passed.
+        `retry_after`: minimum time before the next try.
         `no_effect`: nothing exists at the remote service, from this attempt or an earlier one.
         """
         super().__init__(message)
@@ -70,7 +70,7 @@ class PermanentError(Exception):
 
 
 class UnknownError(Exception):
-    """Nobody knows whether it took effect."""
+    """It is unknown whether it took effect."""
 
     def __init__(self, code: str, message: str = "") -> None:
         """`code`: stable name for programs and retry policies, such as `broken-pipe`."""
@@ -90,7 +90,7 @@ class TaskCancelled(Exception):
 
 
 class TaskStopped(Exception):
-    """Raised by `task.raise_if_stopped()`; let it pass."""
+    """Raised by `task.raise_if_stopped()`; let it propagate."""
 
     def __init__(self, kind: StopKind) -> None:
         """`kind`: why."""
@@ -99,7 +99,8 @@ class TaskStopped(Exception):
 
 
 class HandlersLost(Exception):
-    """Handlers did not end when they were told to: end the process, for they may still act."""
+    """Handlers did not end when they were told to stop: end the process, because they may still
+    act."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class CallField:
     """What is wrong with one field of a request."""
 
     path: str
-    """As `definition.steps[2].needs[0]`."""
+    """Path of the field, such as `definition.steps[2].needs[0]`."""
     message: str
 
 
@@ -134,7 +135,7 @@ class CallError(Exception):
 
     `code` is the name of the gRPC status, `reason` the stable name of error_reason.proto, such as
     KEY_REUSED (empty: not made by a Drover server), `retry_after` in seconds how long to wait
-    before the call is repeated (None: the server did not say).
+    before the call is repeated (None: the server gave no time).
     """
 
     def __init__(
@@ -157,11 +158,11 @@ class CallError(Exception):
 
     @property
     def verdict(self) -> Verdict:
-        """What a caller may make of it.
+        """What the error means for the caller.
 
-        - unknown: nobody knows whether the call took effect; repeat it
-        - later: nothing was changed, and it may work after `retry_after`
-        - definite: nothing was changed, and it will not work unless something else does
+        - unknown: it is not known whether the call took effect; repeat it
+        - later: nothing was changed, and the call may work after `retry_after`
+        - definite: nothing was changed, and a repeat fails again unless something else changes
         """
         if self.code in _UNKNOWN_CODES:
             return "unknown"
@@ -170,9 +171,8 @@ class CallError(Exception):
 
     @property
     def is_about_results(self) -> bool:
-        """Of the error of a whole Complete: whether it is about its results, which only a Drover
-        server can say. Any other error is about the call, and says nothing about what became of
-        the tasks."""
+        """For the error of a whole Complete: whether it is about its results, which only a Drover
+        server can say. Any other error is about the call, and says nothing about the tasks."""
         if self.reason == "MESSAGE_TOO_LARGE":
             return True
         named = any(field.path.startswith("results[") for field in self.fields)
@@ -180,8 +180,8 @@ class CallError(Exception):
 
     @property
     def was_not_admitted(self) -> bool:
-        """Refused by a Drover server before it looked for tasks, so that nothing can have been
-        granted. After any other error a poll has to be named as lost: also after one that the
-        client's own library made, such as RESOURCE_EXHAUSTED for an answer that it takes for too
-        large."""
+        """Whether a Drover server refused the call before it searched for tasks, so that nothing
+        can have been granted. After any other error the poll must be named as lost, also after an
+        error that the client's own library made, such as RESOURCE_EXHAUSTED for an answer over its
+        limit."""
         return self.reason in _ADMISSION_REASONS

@@ -1,4 +1,4 @@
-"""Questions that only a person may answer, and their answers.
+"""Escalations: questions that only a person can answer, and their answers.
 
 An escalation is named by its run and its number within it.
 """
@@ -15,21 +15,21 @@ from drover.runs import Run, RunName, Step, to_ref
 from drover.v1 import operator_service_pb2 as wire
 
 Answer = Literal["retry", "retry-changed", "succeed", "skip", "compensate", "fail", "acknowledge"]
-"""What a person may say; each escalation takes some of them.
+"""The answers of a person; each escalation accepts some of them.
 
-- retry: try it anew
-- retry-changed: try it anew, with `payload` as its input
-- succeed: it is done, with `payload` as its output
-- skip: go on as if it were not needed
+- retry: try the step again
+- retry-changed: try the step again, with `payload` as its input
+- succeed: the step is done, with `payload` as its output
+- skip: skip the step and continue
 - compensate: undo the run
 - fail: the run fails, and what was done stays
-- acknowledge: it is known, and nothing is to be done
+- acknowledge: the person knows, and nothing is to be done
 """
 
 
 @dataclass(frozen=True)
 class EscalationPage:
-    """Escalations of the newest runs first; without `answers`, which `get` has."""
+    """Escalations of the newest runs first; without `answers`, which `get` returns."""
 
     escalations: tuple[Escalation, ...]
     next_page_token: str
@@ -38,31 +38,31 @@ class EscalationPage:
 
 @dataclass(frozen=True)
 class EscalationDetails:
-    """An escalation with what led to it."""
+    """An escalation with its history."""
 
     escalation: Escalation
-    """With the answers that it takes now."""
+    """With the answers that it accepts now."""
     run: Run
     step: Step | None
-    """None: it concerns the run as a whole."""
+    """None: the escalation concerns the run as a whole."""
     attempts: tuple[Attempt, ...]
     """Every hand-out of a task of that step, oldest first."""
     effect_key: str
-    """By which the remote service knows the effect that it is about; empty: nobody had a task."""
+    """The key by which the remote service knows the effect; empty: no task was handed out."""
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """An answer that was taken."""
+    """An answer that was accepted."""
 
     escalation: Escalation
     run: Run
     repeated: bool
-    """The same had been answered before."""
+    """The same answer was given before."""
 
 
 class Escalations:
-    """What waits for a person: `client.escalations`."""
+    """Questions that wait for a person: `client.escalations`."""
 
     def __init__(self, caller: Caller) -> None:
         """Made by Client."""
@@ -71,7 +71,7 @@ class Escalations:
     async def list(
         self, *, include_closed: bool = False, page_size: int = 0, page_token: str = ""
     ) -> EscalationPage:
-        """Those that stand open, and closed ones too if asked for. `page_size`: 0 means 50."""
+        """The open escalations, with `include_closed` also closed ones. `page_size`: 0 means 50."""
         request = wire.ListEscalationsRequest(
             namespace=self._caller.namespace,
             include_closed=include_closed,
@@ -81,7 +81,7 @@ class Escalations:
         return await self._caller.ask(EscalationPage, rpc.LIST_ESCALATIONS, request)
 
     async def get(self, run: RunName, id: str) -> EscalationDetails:
-        """One, with all that led to it."""
+        """One escalation, with its history."""
         request = wire.GetEscalationRequest(
             namespace=self._caller.namespace, run=to_ref(run), escalation_id=id
         )
@@ -97,8 +97,9 @@ class Escalations:
         why: str = "",
         payload: Any = None,
     ) -> Resolved:
-        """`by`: who answers, as you state it; nothing verifies it. `why`: for those who read it
-        later. `payload`: with `retry-changed` the whole input, with `succeed` the output."""
+        """Answers an escalation. `by`: the person who answers, as the caller states it; the server
+        does not verify it. `why`: for later readers. `payload`: with `retry-changed` the whole
+        input, with `succeed` the output."""
         request = wire.ResolveEscalationRequest(
             namespace=self._caller.namespace,
             run=to_ref(run),
@@ -111,9 +112,10 @@ class Escalations:
         return await self._caller.ask(Resolved, rpc.RESOLVE_ESCALATION, request)
 
     async def claim(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
-        """Says that a person looks after it; it binds nobody who answers.
+        """Records that a person works on it; other people may still answer it.
 
-        `anyway`: although another has it; else that is refused as ESCALATION_CLAIMED.
+        `anyway`: although another person has claimed it; else it is refused as
+        ESCALATION_CLAIMED.
         """
         request = wire.ClaimEscalationRequest(
             namespace=self._caller.namespace,
@@ -126,7 +128,7 @@ class Escalations:
         return self._caller.read(Escalation, answer.escalation)
 
     async def release(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
-        """Says that he no longer does."""
+        """Takes the claim back."""
         request = wire.ReleaseEscalationRequest(
             namespace=self._caller.namespace,
             run=to_ref(run),

@@ -10,7 +10,7 @@ from drover.runs import Failure, Run
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a task has come, by one of these."""
+    """How far a task has come, by one of these measures."""
 
     fraction: float | None
     counter: int | None
@@ -24,13 +24,13 @@ class LaneWait:
     queue: str
     task: str
     polled: bool
-    """Somebody polled for it in the last minute."""
+    """An agent polled for it in the last minute."""
     last_poll_time: datetime | None
     alarms: int
     cordoned: int
-    """Agent sessions that ask for it, if every one of them is cordoned; else 0."""
+    """Number of agent sessions that poll for it, if every one of them is cordoned; otherwise 0."""
     agent_version: str
-    """Agents of this version alone get it, as the queue pins it; empty: all do."""
+    """Only agents of this version get it, because of a pin of the queue; empty: all agents do."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class AgentWait:
     stop_cause: str
     stop_heard: bool
     suspect_time: datetime | None
-    """Since when its attempt is known to run far longer than others of the step."""
+    """Since when its attempt is suspect: it runs far longer than other attempts of the step did."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class ApprovalWait:
 
 @dataclass(frozen=True)
 class ChildWait:
-    """With CHILD: `client.explain_run` of it says what it waits for."""
+    """With CHILD: `client.explain_run` of the child run says what it waits for."""
 
     run_id: str
     stopping: bool
@@ -80,13 +80,13 @@ class Tried:
 
     attempts: int
     lost: int
-    """In a row."""
+    """Number of lost attempts in a row."""
     handed_out: int
     verifies: int
     strategy: int
     strategies: int
     last_outcome: str
-    """UNSPECIFIED: none has ended."""
+    """UNSPECIFIED: no attempt has ended."""
     last_failure: Failure | None
     last_agent_id: str
     last_ended_time: datetime | None
@@ -100,12 +100,12 @@ class PersonAction:
     step_id: str
     escalation_id: str
     choices: tuple[str, ...]
-    """What can be said."""
+    """The possible values."""
     signal_name: str
     queue: str
     task: str
     agent_version: str
-    """With START_AGENT: of which version it has to be; empty: of any."""
+    """With START_AGENT: required version of the agent; empty: any."""
     region: str
     """With START_SUPERVISOR."""
     approvers: tuple[str, ...]
@@ -120,13 +120,13 @@ class RunWait:
     undo: bool
     waiting_for: str
     sentence: str
-    """All of this for a person."""
+    """The whole entry in one sentence for a person."""
     since_time: datetime | None
     next: str
-    """What happens at `next_time` if nobody does anything; UNSPECIFIED: nothing."""
+    """What happens at `next_time` if nothing else happens before; UNSPECIFIED: nothing."""
     next_time: datetime | None
     tried: Tried | None
-    """None: there is nothing that an agent performs."""
+    """None: no agent performs the step."""
     actions: tuple[PersonAction, ...]
     waits_on: tuple[str, ...]
     """Ids of steps."""
@@ -142,13 +142,13 @@ class RunWait:
 
 @dataclass(frozen=True)
 class UntakenSignal:
-    """A signal that came, and that no step has taken."""
+    """A signal that arrived, and that no step has taken."""
 
     name: str
     signal_id: str
     received_time: datetime | None
     sentence: str
-    """For a person: which step takes it later, or that none does."""
+    """For a person: which step will take it later, or that none will."""
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class RunExplanation:
 
     run: Run
     wait: RunWait
-    """What the run waits for: its own, or that of the first of the steps in `waits_on`."""
+    """What the run waits for: its own wait, or that of the first of the steps in `waits_on`."""
     steps: tuple[RunWait, ...]
-    """Each step that moves or waits, in the order of the definition."""
+    """Each step that is active or waits, in the order of the definition."""
     now: datetime | None
-    """By the clock of the database, as every moment here."""
+    """By the database clock, as all times here."""
     untaken_signals: tuple[UntakenSignal, ...]
     """The newest 10."""

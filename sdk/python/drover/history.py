@@ -1,4 +1,4 @@
-"""What happened to a run, as programs read it; see reading.py."""
+"""The history of a run, as programs read it; see reading.py."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Attempt:
     kind: str
     fence: int
     attempt: int
-    """Of a verify: which one it is."""
+    """For a verify task: the number of the verify."""
     agent_id: str
-    """Empty: no agent had it; the engine itself ended the step."""
+    """Empty: no agent held it; the server itself ended the step."""
     started_time: datetime | None
     ended_time: datetime | None
     outcome: str
@@ -27,14 +27,14 @@ class Attempt:
     output: Any
     late: bool
     source: str
-    """Who ended it."""
+    """What ended it."""
     n: int
-    """Tells apart several of one fence and kind: the number of a verify, else 0."""
+    """Distinguishes attempts of one fence and kind: the number of a verify, else 0."""
 
 
 @dataclass(frozen=True)
 class Intervention:
-    """What the supervisor did, and why."""
+    """An action of the supervisor, and its reason."""
 
     run_id: str
     workflow: str
@@ -53,7 +53,7 @@ class Intervention:
 
 @dataclass(frozen=True)
 class EscalationAnswer:
-    """What a person has answered."""
+    """The answer of a person."""
 
     answer: str
     by: str
@@ -64,28 +64,28 @@ class EscalationAnswer:
 
 @dataclass(frozen=True)
 class Escalation:
-    """A question that only a person may answer."""
+    """A question that only a person can answer."""
 
     id: str
     """Number within its run, as text."""
     run_id: str
     workflow: str
     step_id: str
-    """Empty: it concerns the run as a whole."""
+    """Empty: the escalation concerns the run as a whole."""
     reason: str
     code: str
-    """The error code that led to it; empty: none did."""
+    """The error code that led to it; empty: none."""
     message: str
     claimed_by: str
-    """Who looks after it, as the caller stated it; empty: nobody has said so."""
+    """The person who has claimed it, as the caller stated it; empty: it is not claimed."""
     claimed_time: datetime | None
     deadline_time: datetime | None
-    """When the step's `then` becomes the answer; None: never."""
+    """When the step's `then` becomes the answer; None: there is no deadline."""
     opened_time: datetime | None
     closed_time: datetime | None
     closed_by: str
     answers: tuple[str, ...]
-    """What `escalations.resolve` takes now."""
+    """The answers that `escalations.resolve` accepts now."""
     answer: EscalationAnswer | None
     """None: no person has answered."""
 
@@ -95,18 +95,18 @@ class ReceivedSignal:
     """An event that came from outside."""
 
     seq: int
-    """Its place among the signals of the run, from 1."""
+    """Number of the signal among the signals of the run, from 1."""
     signal_id: str
     name: str
     payload: Any
     received_time: datetime | None
     taken_by: str
-    """Id of the step; empty: none has."""
+    """Id of the step that took it; empty: none has."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """What an approver has said."""
+    """The decision of an approver."""
 
     step_id: str
     approver: str
@@ -120,12 +120,12 @@ class Decision:
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting with the value that holds."""
+    """A setting with its effective value."""
 
     step_id: str
-    """Empty: of the run as a whole."""
+    """Empty: a setting of the run as a whole."""
     field: str
-    """As `timeouts.pickup` or `retry[0].attempts`."""
+    """Such as `timeouts.pickup` or `retry[0].attempts`."""
     value: str
     """As in the text of a workflow: `5m`, `0.2`, `escalate`, or `off`."""
     source: str
@@ -134,7 +134,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class RunWarning:
-    """A failure that the run went on after."""
+    """A failure after which the run continued."""
 
     step_id: str
     code: str
@@ -143,12 +143,12 @@ class RunWarning:
 
 @dataclass(frozen=True)
 class RunDetails:
-    """A run with its steps, and what else was asked for."""
+    """A run with its steps, and the requested parts of its history."""
 
     run: Run
     steps: tuple[Step, ...]
     warnings: tuple[RunWarning, ...]
-    """`run.warnings` is how many."""
+    """`run.warnings` is their number."""
     attempts: tuple[Attempt, ...]
     interventions: tuple[Intervention, ...]
     escalations: tuple[Escalation, ...]
@@ -159,7 +159,7 @@ class RunDetails:
 
 @dataclass(frozen=True)
 class RunSnapshot:
-    """A run with its steps at one moment."""
+    """A run with its steps at one point in time."""
 
     run: Run
     steps: tuple[Step, ...]
@@ -167,7 +167,7 @@ class RunSnapshot:
 
 @dataclass(frozen=True)
 class RunPage:
-    """Runs, and the token of the next page; empty: this is the last."""
+    """Runs, and the token of the next page; empty: this is the last page."""
 
     runs: tuple[Run, ...]
     next_page_token: str
@@ -175,7 +175,7 @@ class RunPage:
 
 @dataclass(frozen=True)
 class ItemPage:
-    """Items of a map, each as a step of its own."""
+    """Items of a map, each as a step."""
 
     items: tuple[Step, ...]
     next_page_token: str

@@ -1,4 +1,4 @@
-"""Webhooks: who is told of what happens in the namespace, and how that went."""
+"""Webhooks: HTTP requests that report events of the namespace, and the state of their delivery."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ from drover.calls import Caller
 from drover.v1 import operator_service_pb2 as wire
 
 HookEvent = Literal["escalation-opened", "escalation-reminder", "escalation-closed", "run-ended"]
-"""What a hook may hear of; `run-ended`: of every run."""
+"""Events that a hook may receive; `run-ended` is for every run."""
 
 
 @dataclass(frozen=True)
 class Hook:
-    """One who is told."""
+    """A target for webhooks."""
 
     name: str
     url: str
     events: tuple[str, ...]
     secret_digest: str
-    """SHA-256, hex: the secret itself is never told."""
+    """SHA-256, hex; the server never returns the secret itself."""
     created_time: datetime | None
     changed_time: datetime | None
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """One webhook, and how its tries went."""
+    """One webhook and the state of its delivery."""
 
     id: str
-    """What a receiver tells a repeat by: its header Drover-Event-Id."""
+    """By this id a receiver detects repeats: its header Drover-Event-Id."""
     hook: str
     url: str
-    """Empty: the hook's own."""
+    """Empty: the hook's own URL."""
     kind: str
     count: int
-    """How many things of one cause it tells of; run and escalation are the first of them."""
+    """Number of events of one cause that it reports; run and escalation are the first of them."""
     run_id: str
     escalation_id: str
-    """Empty: it is about the run."""
+    """Empty: the webhook is about the run."""
     state: str
     tries: int
     error: str
-    """Why the last try failed; empty: none did."""
+    """Why the last try failed; empty: no try failed."""
     created_time: datetime | None
     ended_time: datetime | None
     next_try_time: datetime | None
@@ -62,7 +62,7 @@ class DeliveryPage:
 
 
 class Hooks:
-    """Who is told: `client.hooks`."""
+    """Webhooks: `client.hooks`."""
 
     def __init__(self, caller: Caller) -> None:
         """Made by Client."""
@@ -71,11 +71,11 @@ class Hooks:
     async def put(
         self, name: str, url: str, *, events: Sequence[HookEvent] = (), secret: str = ""
     ) -> bool:
-        """Makes a hook, or changes the one of this name; whether it made one.
+        """Creates a hook, or changes the hook of this name; returns whether it created one.
 
-        `url`: http or https, without user or fragment. `events`: by default nothing but the runs
-        that name it. `secret`: what signs its webhooks, 16 to 256 characters; by default the one
-        that it has.
+        `url`: http or https, without user or fragment. `events`: by default only the ends of runs
+        that name the hook. `secret`: key that signs its webhooks, 16 to 256 characters; by default
+        the current secret stays.
         """
         request = wire.PutHookRequest(
             namespace=self._caller.namespace, name=name, url=url, events=events, secret=secret
@@ -89,7 +89,7 @@ class Hooks:
         return tuple(self._caller.read(Hook, hook) for hook in answer.hooks)
 
     async def delete(self, name: str) -> bool:
-        """What was still to be told to it is given up; whether there was one."""
+        """Deletes a hook; its pending webhooks are given up. Returns whether there was one."""
         request = wire.DeleteHookRequest(namespace=self._caller.namespace, name=name)
         return (await self._caller.call(rpc.DELETE_HOOK, request)).deleted
 
@@ -101,7 +101,7 @@ class Hooks:
         page_size: int = 0,
         page_token: str = "",
     ) -> DeliveryPage:
-        """What was told and what could not be: of one hook or all, in these states or all."""
+        """The webhooks of one hook or all, in these states or all."""
         request = wire.ListDeliveriesRequest(
             namespace=self._caller.namespace,
             hook=hook,

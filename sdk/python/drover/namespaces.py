@@ -1,4 +1,4 @@
-"""The namespace of the client, and others: regions, pauses, how long runs are kept, limits."""
+"""The namespace of the client, and others: regions, pauses, retention, limits."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from drover.v1 import queue_pb2
 
 @dataclass(frozen=True)
 class NamespaceLimits:
-    """What a namespace may take; 0: any number."""
+    """Limits of a namespace; 0: no limit."""
 
     open_runs: int
-    """Most runs that have not ended."""
+    """Maximum number of runs that have not ended."""
     runs_per_second: float
-    """Most runs begun per second, on average."""
+    """Maximum number of runs begun per second, on average."""
     burst: int
-    """Most of them at once; 0: those of one second."""
+    """Maximum number of runs begun at once; 0: the number of one second."""
     payload_bytes: int
-    """Most bytes of one payload; 0: what the server allows."""
+    """Maximum size of one payload in bytes; 0: the limit of the server."""
 
 
 @dataclass(frozen=True)
 class Namespace:
-    """A tenant of the control plane."""
+    """A tenant of the installation."""
 
     name: str
     region: str
     create_time: datetime | None
     retention: float | None
-    """Seconds that runs are kept after their end; None: for ever."""
+    """How many seconds runs are kept after their end; None: for ever."""
     limits: NamespaceLimits | None
     """None: it has none."""
 
 
 @dataclass(frozen=True)
 class Region:
-    """Where namespaces are watched."""
+    """A region: it determines which supervisors watch the runs of its namespaces."""
 
     name: str
     watched_partitions: int
@@ -57,43 +57,45 @@ class NamespacePage:
     next_page_token: str
     """Empty: this is the last page."""
     regions: tuple[Region, ...]
-    """All of them, on every page."""
+    """All regions, on every page."""
 
 
 @dataclass(frozen=True)
 class CreatedNamespace:
-    """A namespace that is there now."""
+    """A namespace after `create`."""
 
     namespace: Namespace
     existed: bool
-    """It was there before."""
+    """The namespace existed before."""
 
 
 class Namespaces:
-    """But for `list` and `create`: of the namespace of the client: `client.namespaces`."""
+    """Namespaces: `client.namespaces`. All calls except `list` and `create` are about the namespace
+    of the client."""
 
     def __init__(self, caller: Caller) -> None:
         """Made by Client."""
         self._caller = caller
 
     async def list(self, *, page_size: int = 0, page_token: str = "") -> NamespacePage:
-        """Of all there are, one page; `page_size`: 0 means 50, at most 1,000."""
+        """All namespaces, one page; `page_size`: 0 means 50, at most 1,000."""
         request = wire.ListNamespacesRequest(page_size=page_size, page_token=page_token)
         return await self._caller.ask(NamespacePage, rpc.LIST_NAMESPACES, request)
 
     async def create(self, name: str, *, region: str = "") -> CreatedNamespace:
-        """Another one. Its region, by default "default", comes with it if that is new, and is
-        fixed."""
+        """Creates another namespace. Its region is by default "default"; a new region is created
+        with it, and the region cannot be changed later."""
         request = wire.CreateNamespaceRequest(name=name, region=region)
         return await self._caller.ask(CreatedNamespace, rpc.CREATE_NAMESPACE, request)
 
     async def get(self) -> Namespace:
-        """As it is now."""
+        """The current state of the namespace."""
         request = wire.GetNamespaceRequest(namespace=self._caller.namespace)
         return self._read((await self._caller.call(rpc.GET_NAMESPACE, request)).namespace)
 
     async def set_retention(self, retention: Duration | None) -> Namespace:
-        """Runs go so long after their end, 1 h at least; None: they are kept."""
+        """Runs are deleted this long after their end, at least 1 h; None: they are kept for
+        ever."""
         request = wire.SetNamespaceRetentionRequest(
             namespace=self._caller.namespace,
             retention=None if retention is None else to_duration(retention),
@@ -108,7 +110,7 @@ class Namespaces:
         burst: int = 0,
         payload_bytes: int = 0,
     ) -> Namespace:
-        """All of them, see NamespaceLimits: what is left out has no limit any more."""
+        """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         limits = wire.NamespaceLimits(
             open_runs=open_runs,
             runs_per_second=runs_per_second,
@@ -119,14 +121,14 @@ class Namespaces:
         return self._read((await self._caller.call(rpc.SET_NAMESPACE_LIMITS, request)).namespace)
 
     async def pause(self, *, reason: str = "") -> Pause:
-        """Nothing of any of its queues is handed out once this returns."""
+        """Once this returns, no task of any of its queues is handed out."""
         request = queue_pb2.PauseNamespaceRequest(namespace=self._caller.namespace, reason=reason)
         return self._caller.read(
             Pause, (await self._caller.call(rpc.PAUSE_NAMESPACE, request)).pause
         )
 
     async def resume(self) -> None:
-        """It goes on."""
+        """Resumes the namespace."""
         request = queue_pb2.ResumeNamespaceRequest(namespace=self._caller.namespace)
         await self._caller.call(rpc.RESUME_NAMESPACE, request)
 

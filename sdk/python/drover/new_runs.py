@@ -1,4 +1,4 @@
-"""A run that is to be started, as callers say it."""
+"""A run to start, as callers describe it."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ _POLICIES: dict[ConcurrencyPolicy, run_pb2.ConcurrencyPolicy] = {
 
 @dataclass(frozen=True)
 class Concurrency:
-    """Bounds how many runs of one key are under way."""
+    """Limits how many runs of one key are in progress."""
 
     key: str
-    """In the namespace of the run, as `customer-17`."""
+    """The key, within the namespace of the run, such as `customer-17`."""
     limit: int = 0
-    """The run begins only while fewer of the key are under way. 0: 1; at most 1,000."""
+    """The run begins only while fewer runs of the key are in progress. 0 means 1; at most 1,000."""
     policy: ConcurrencyPolicy = "queue"
-    """While there is no slot: it waits, it is refused with CONCURRENCY_LIMIT, the oldest run of the
-    key is cancelled and undone, or it waits unless another one does already."""
+    """What happens while there is no free permit: the run waits (`queue`), it is refused with
+    CONCURRENCY_LIMIT (`refuse`), the oldest run of the key is cancelled and undone
+    (`cancel-oldest`), or the run waits unless another one already does (`queue-one`)."""
 
 
 @dataclass(frozen=True)
 class Notify:
-    """A hook that is told of the end of a run, elsewhere than usual."""
+    """A hook that is notified of the end of a run, at another URL than its own."""
 
     hook: str
     url: str
@@ -48,25 +49,25 @@ class Notify:
 
 @dataclass(frozen=True)
 class NewRun:
-    """Says what `client.schedule` is to start."""
+    """Describes the run that `client.schedule` starts."""
 
     workflow: Union[str, Workflow]
-    """A registered workflow by name, or a definition for this run alone."""
+    """A registered workflow by name, or a definition for this run only."""
     version: int = 0
-    """Of a registered workflow. 0: the default version."""
+    """Version of a registered workflow. 0: the default version."""
     input: Any = None
     """JSON, or a Payload."""
     key: str = field(default_factory=lambda: str(uuid.uuid4()))
-    """The caller's own name for the run: the same key starts one run only. Default: random."""
+    """The caller's own name for the run: one key starts one run only. Default: random."""
     priority: int = 0
-    """1 (first) to 9 (last). 0: 5."""
+    """1 (first) to 9 (last). 0 means 5."""
     labels: Mapping[str, str] = field(default_factory=dict)
     start_time: datetime | None = None
-    """When it begins; a moment that has passed is now. Default: at once."""
+    """When it begins; a time in the past means now. Default: at once."""
     concurrency: Concurrency | None = None
-    """Default: nothing bounds it."""
+    """Default: no limit."""
     notify: Union[str, Notify, None] = None
-    """The hook that is told of its end, by name or with a URL instead of its own."""
+    """The hook that is notified of its end, by name or with a URL instead of its own."""
 
 
 def to_schedule(run: NewRun, namespace: str, codec: Codec) -> scheduler_service_pb2.ScheduleRequest:

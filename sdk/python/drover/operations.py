@@ -1,5 +1,5 @@
-"""What operators look at: who performs tasks, who watches, what was done, what needs a person, what
-runs here."""
+"""State for operators: agents, partitions, supervisors, interventions, what needs a person, and
+what runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from drover.v1 import agent_info_pb2, intervention_pb2, overview_pb2, partition_
 
 @dataclass(frozen=True)
 class AgentInfo:
-    """One start of an agent's process; what is said of it may be 20 s old."""
+    """One session of an agent: one start of its process. The information may be 20 s old."""
 
     id: str
     session: bytes
@@ -29,29 +29,29 @@ class AgentInfo:
     labels: dict[str, str]
     queues: tuple[str, ...]
     tasks: tuple[str, ...]
-    """Empty: any task of its queues."""
+    """Empty: all tasks of its queues."""
     server: str
-    """The address of the server that it called last."""
+    """The address of the server that the agent called last."""
     first_seen_time: datetime | None
     last_seen_time: datetime | None
     last_beat_time: datetime | None
     last_success_time: datetime | None
     held: int
-    """Tasks that it holds, counted up to 1,000."""
+    """Number of tasks that it holds, counted up to 1,000."""
     cordons: tuple[Cordon, ...]
-    """Why it gets nothing new: its own cordon, that of its version, or both."""
+    """Why it gets no new tasks: its own cordon, that of its version, or both."""
     circuits: tuple[Circuit, ...]
-    """Those of its id that are not closed, or are set by hand."""
+    """The circuits of its id that are not closed, or that are set by hand."""
 
 
 @dataclass(frozen=True)
 class HeldTask:
-    """A task in an agent's hands."""
+    """A task that an agent holds."""
 
     run_id: str
     workflow: str
     step_id: str
-    """An item of a map as `deploy[3]`."""
+    """An item of a map is named as `deploy[3]`."""
     kind: str
     """PERFORM, VERIFY or COMPENSATE."""
     queue: str
@@ -61,27 +61,27 @@ class HeldTask:
     """From 1."""
     granted_time: datetime | None
     attempt_deadline_time: datetime | None
-    """When the attempt is over, whatever the agent does."""
+    """When the attempt ends, whatever the agent does."""
     progress: Progress | None
-    """What the agent last said of it; None: nothing yet."""
+    """The progress that the agent last reported; None: none yet."""
     progress_time: datetime | None
-    """When that last changed."""
+    """When the progress last changed."""
     cancelling: bool
-    """It is told to stop."""
+    """The agent is told to stop it."""
 
 
 @dataclass(frozen=True)
 class AgentDetails:
-    """An agent with what it holds."""
+    """An agent with the tasks that it holds."""
 
     agent: AgentInfo
     tasks: tuple[HeldTask, ...]
-    """What it has held longest first, the first 1,000."""
+    """The tasks that it holds, the longest held first; the first 1,000."""
 
 
 @dataclass(frozen=True)
 class AgentPage:
-    """By id and session."""
+    """Ordered by id and session."""
 
     agents: tuple[AgentInfo, ...]
     next_page_token: str
@@ -90,24 +90,24 @@ class AgentPage:
 
 @dataclass(frozen=True)
 class Partition:
-    """A share of the runs, and who watches it."""
+    """A share of the runs, and the supervisor that watches it."""
 
     partition: int
     watched: bool
     """Its owner was seen in the last 3 seconds."""
     supervisor: str
-    """Who took it last; empty: it was given back, or nobody has had it yet."""
+    """The supervisor that took it last; empty: it was given back, or none has taken it yet."""
     address: str
     last_seen_time: datetime | None
     epoch: int
     """How often it has changed hands."""
     taken_time: datetime | None
     lag: float | None
-    """How many seconds ago the oldest moment came that nobody has acted upon; None: there is
+    """Delay of the oldest timer that is due and not yet handled, in seconds; None: there is
     none."""
     late: bool
-    """Nobody watches it although its region is in use, or it lags by more than the server calls
-    overdue: 5 s unless told."""
+    """No supervisor watches it although its region is in use, or it lags by more than the server's
+    overdue limit: 5 s by default."""
     region: str
 
 
@@ -122,7 +122,7 @@ class PartitionPage:
 
 @dataclass(frozen=True)
 class HandOver:
-    """A partition in one supervisor's hands."""
+    """A period during which one supervisor owned a partition."""
 
     partition: int
     epoch: int
@@ -132,7 +132,7 @@ class HandOver:
     """Why it was free: FIRST, GIVEN_BACK or LOST."""
     taken_time: datetime | None
     left_time: datetime | None
-    """None: nobody has taken it since."""
+    """None: no other supervisor has taken it since."""
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class HandOverPage:
 
 @dataclass(frozen=True)
 class Supervisor:
-    """One membership of a server among those that watch."""
+    """One membership of a server among the supervisors."""
 
     id: str
     address: str
@@ -155,12 +155,12 @@ class Supervisor:
     alive: bool
     """Seen in the last 3 seconds."""
     partitions: int
-    """How many it owns."""
+    """Number of partitions that it owns."""
 
 
 @dataclass(frozen=True)
 class AppliedMigration:
-    """A step that the schema of the database has taken."""
+    """A migration that was applied to the database schema."""
 
     number: int
     name: str
@@ -169,7 +169,7 @@ class AppliedMigration:
 
 @dataclass(frozen=True)
 class OpenRuns:
-    """Open runs of one state."""
+    """Number of open runs in one state."""
 
     state: RunState
     count: int
@@ -177,17 +177,18 @@ class OpenRuns:
 
 @dataclass(frozen=True)
 class ClusterInfo:
-    """What runs here."""
+    """Versions, clocks and runs of the installation."""
 
     server_version: str
     database_version: str
     clock_difference: float | None
-    """Seconds: the server's clock less the database's, by which everything goes."""
+    """The server's clock minus the database clock, in seconds; the database clock determines all
+    timers."""
     migrations: tuple[AppliedMigration, ...]
     open_runs: tuple[OpenRuns, ...]
-    """Of all namespaces; states without any are left out."""
+    """Of all namespaces; states without runs are left out."""
     more_open_runs: bool
-    """There are more than were counted: some 100,000."""
+    """There are more open runs than were counted: about 100,000."""
 
 
 @dataclass(frozen=True)
@@ -201,18 +202,18 @@ class InterventionPage:
 
 @dataclass(frozen=True)
 class UnservedTask:
-    """A task that waits, and nobody has asked for it in the last minute."""
+    """A waiting task for which no agent has polled in the last minute."""
 
     queue: str
     task: str
     agent_version: str
-    """It is for agents of this version; empty: for all."""
+    """Only agents of this version may take it; empty: all agents may."""
     oldest_time: datetime | None
 
 
 @dataclass(frozen=True)
 class NamedPause:
-    """That something of this name is paused."""
+    """A paused queue or workflow."""
 
     name: str
     pause: Pause | None
@@ -220,21 +221,22 @@ class NamedPause:
 
 @dataclass(frozen=True)
 class LateRegion:
-    """One that is not watched as it should be: `drover supervisor --region NAME` watches it."""
+    """A region that is not watched as it should be: `drover supervisor --region NAME` watches
+    it."""
 
     region: str
     partitions: int
     unwatched: int
-    """Of its partitions, those that nobody watches."""
+    """Number of partitions that no supervisor watches."""
     overdue: int
-    """Those where something is overdue."""
+    """Number of partitions with overdue work."""
     lag: float | None
-    """By how many seconds, at most; None: nothing is."""
+    """The longest delay in seconds; None: nothing is overdue."""
 
 
 @dataclass(frozen=True)
 class Overview:
-    """What needs a person; empty where nothing does."""
+    """What needs a person; all fields are empty when nothing does."""
 
     open_escalations: int
     """Counted up to 10,000."""
@@ -242,19 +244,19 @@ class Overview:
     late_partitions: tuple[Partition, ...]
     """The first 1,000, of all namespaces."""
     late_regions: tuple[LateRegion, ...]
-    """Regions with such partitions: all of them."""
+    """All regions with such partitions."""
     namespace_pause: Pause | None
     paused_queues: tuple[NamedPause, ...]
     paused_workflows: tuple[NamedPause, ...]
     open_circuits: tuple[Circuit, ...]
-    """Those through which not everything goes, by the supervisor or because a person keeps them
-    open; the first 100."""
+    """Circuits that do not let all tasks through, because of the supervisor or because a person
+    keeps them open; the first 100."""
     cordons: tuple[Cordon, ...]
-    """Agents, and versions of agents, that get nothing new; the first 100."""
+    """Agents, and versions of agents, that get no new tasks; the first 100."""
 
 
 class Operations:
-    """Who performs, who watches, what was done: `client.operations`."""
+    """State for operators: `client.operations`."""
 
     def __init__(self, caller: Caller) -> None:
         """Made by Client."""
@@ -263,7 +265,7 @@ class Operations:
     async def agents(
         self, *, agent_id: str = "", page_size: int = 0, page_token: str = ""
     ) -> AgentPage:
-        """Those that were seen of late; of one id, or all. `page_size`: 0 means 50."""
+        """The agents that were seen lately; of one id, or all. `page_size`: 0 means 50."""
         request = agent_info_pb2.ListAgentsRequest(
             namespace=self._caller.namespace,
             agent_id=agent_id,
@@ -273,26 +275,26 @@ class Operations:
         return await self._caller.ask(AgentPage, rpc.LIST_AGENTS, request)
 
     async def agent(self, session: bytes) -> AgentDetails:
-        """One start of an agent, by `AgentInfo.session`, with what it holds."""
+        """One session of an agent, by `AgentInfo.session`, with the tasks that it holds."""
         request = agent_info_pb2.GetAgentRequest(namespace=self._caller.namespace, session=session)
         return await self._caller.ask(AgentDetails, rpc.GET_AGENT, request)
 
     async def partitions(self, *, page_size: int = 0, page_token: str = "") -> PartitionPage:
-        """Who watches what."""
+        """The partitions, and the supervisors that watch them."""
         request = partition_pb2.ListPartitionsRequest(page_size=page_size, page_token=page_token)
         return await self._caller.ask(PartitionPage, rpc.LIST_PARTITIONS, request)
 
     async def hand_overs(
         self, *, partition: int | None = None, page_size: int = 0, page_token: str = ""
     ) -> HandOverPage:
-        """Who watched what before: of one partition, or all."""
+        """Which supervisor owned which partition and when: of one partition, or all."""
         request = partition_pb2.ListHandOversRequest(
             partition=partition, page_size=page_size, page_token=page_token
         )
         return await self._caller.ask(HandOverPage, rpc.LIST_HAND_OVERS, request)
 
     async def supervisors(self) -> tuple[Supervisor, ...]:
-        """Those that were seen in the last minute, the longest there first."""
+        """The supervisors that were seen in the last minute, the longest running first."""
         request = partition_pb2.ListSupervisorsRequest()
         answer = await self._caller.call(rpc.LIST_SUPERVISORS, request)
         return tuple(self._caller.read(Supervisor, one) for one in answer.supervisors)
@@ -307,7 +309,7 @@ class Operations:
         page_size: int = 0,
         page_token: str = "",
     ) -> InterventionPage:
-        """What the supervisors did: by these rules, as "lease", and of this run, or all."""
+        """The actions of supervisors: by these rules, such as "lease", and in this run, or all."""
         request = intervention_pb2.ListInterventionsRequest(
             namespace=self._caller.namespace,
             rules=rules,
@@ -320,7 +322,7 @@ class Operations:
         return await self._caller.ask(InterventionPage, rpc.LIST_INTERVENTIONS, request)
 
     async def cluster_info(self) -> ClusterInfo:
-        """Versions, migrations, clocks, and how much is under way."""
+        """Versions, migrations, clocks, and the number of open runs."""
         request = overview_pb2.GetClusterInfoRequest()
         return await self._caller.ask(ClusterInfo, rpc.GET_CLUSTER_INFO, request)
 

@@ -1,6 +1,6 @@
-"""Payloads: JSON values go out and come back as themselves, bytes with their media type.
+"""Payloads: JSON values and bytes with their media type, in the form that programs use.
 
-A codec stands between them and the wire, so that a user can encrypt or compress end to end.
+A codec converts between them and the wire, so that a user can encrypt or compress end to end.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from drover.v1.payload_pb2 import Payload
 
 
 class Codec(Protocol):
-    """Changes every payload that leaves, and changes it back when it comes.
+    """Encodes every payload that is sent, and decodes every payload that is received.
 
-    Both are called from several threads. What cannot be decoded raises; a payload that this codec
-    has not made should be returned as it is.
+    Both methods are called from several threads. A payload that cannot be decoded raises; a payload
+    that this codec did not make should be returned unchanged.
     """
 
     def encode(self, payload: Payload) -> Payload:
-        """What goes over the wire instead of `payload`."""
+        """The payload to send instead of `payload`."""
         ...
 
     def decode(self, payload: Payload) -> Payload:
-        """What `encode` was given."""
+        """The payload that `encode` was given."""
         ...
 
 
@@ -43,7 +43,7 @@ PLAIN = PlainCodec()
 
 
 def json_payload(value: Any) -> Payload:
-    """A payload of JSON. Raises TypeError or ValueError for what has no JSON form."""
+    """A payload of JSON. Raises TypeError or ValueError for a value without a JSON form."""
     text = _json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":"))
     try:
         return Payload(json=text)
@@ -53,17 +53,17 @@ def json_payload(value: Any) -> Payload:
 
 
 def bytes_payload(data: bytes, content_type: str = "application/octet-stream") -> Payload:
-    """A payload of bytes, which the server carries untouched."""
+    """A payload of bytes, which the server passes on unchanged."""
     return Payload(content_type=content_type, data=data)
 
 
 def to_payload(value: Any) -> Payload:
-    """A Payload stays as it is, all else becomes JSON."""
+    """A Payload stays unchanged, everything else becomes JSON."""
     return value if isinstance(value, Payload) else json_payload(value)
 
 
 def encoded(value: Any, codec: Codec) -> Payload | None:
-    """What goes over the wire for a value; None is no payload."""
+    """The payload to send for a value; None is no payload."""
     return None if value is None else codec.encode(to_payload(value))
 
 
@@ -78,5 +78,5 @@ def read_payload(payload: Payload | None) -> Any:
 
 
 def size_of(payload: Payload | None) -> int:
-    """How many bytes it takes in a message, or a little less."""
+    """Size in a message in bytes, or a little less."""
     return 0 if payload is None else payload.ByteSize()

@@ -1,4 +1,4 @@
-"""Queues: what waits in them, what agents have, and how much of them is handed out."""
+"""Queues: waiting tasks, tasks that agents hold, pauses, limits and pins."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from drover.v1 import queue_pb2 as wire
 
 @dataclass(frozen=True)
 class QueueLimits:
-    """How much of a queue is handed out; 0: any number."""
+    """Limits for handing out tasks of a queue; 0: no limit."""
 
     leased: int
-    """Most tasks with agents at a time."""
+    """Maximum number of tasks that agents hold at a time."""
     per_second: float
-    """Most tasks handed out per second, on average."""
+    """Maximum number of tasks handed out per second, on average."""
     burst: int
-    """Most of them at once; 0: those of one second."""
+    """Maximum number of tasks handed out at once; 0: the number of one second."""
 
 
 @dataclass(frozen=True)
 class Queue:
-    """A queue as it is now."""
+    """The current state of a queue."""
 
     name: str
     depth: int
-    """Tasks that wait for an agent, counted up to 10,000 of each task name."""
+    """Number of tasks that wait for an agent, counted up to 10,000 of each task name."""
     leased: int
-    """Tasks with agents."""
+    """Number of tasks that agents hold."""
     pause: Pause | None
     """None: it is not paused."""
     limits: QueueLimits | None
     """None: it has none."""
     oldest_time: datetime | None
-    """Since when the task waits that has waited longest; None: none waits."""
+    """Since when the oldest waiting task waits; None: none waits."""
     polled_time: datetime | None
-    """When agents were last seen to wait for its tasks, up to 20 s late."""
+    """When agents last polled for its tasks, up to 20 s late."""
     agents: int
-    """Those that have asked for its tasks in the last minute."""
+    """Number of agents that have polled for its tasks in the last minute."""
 
 
 @dataclass(frozen=True)
 class QueueTask:
-    """One of the tasks that are sent to a queue; see Queue."""
+    """One task name of a queue; see Queue."""
 
     task: str
     depth: int
@@ -56,12 +56,12 @@ class QueueTask:
     polled_time: datetime | None
     agents: int
     agent_version: str
-    """Those that a pin keeps for agents of this version; empty: those for all agents."""
+    """Set for tasks that a pin restricts to agents of this version; empty: tasks for all agents."""
 
 
 @dataclass(frozen=True)
 class VersionPin:
-    """What a queue keeps for one version of agents."""
+    """A pin: tasks of a queue that only agents of one version get."""
 
     workflow: str
     version: int
@@ -80,7 +80,7 @@ class QueueDetails:
     pins: tuple[VersionPin, ...]
     """By workflow and version."""
     namespace_pause: Pause | None
-    """What keeps every queue of the namespace; None: nothing."""
+    """The pause of the namespace, which applies to every queue; None: it is not paused."""
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ class QueuePage:
     next_page_token: str
     """Empty: this is the last page."""
     namespace_pause: Pause | None
-    """What keeps every queue of the namespace; None: nothing."""
+    """The pause of the namespace, which applies to every queue; None: it is not paused."""
 
 
 class Queues:
-    """What waits, and how much is handed out: `client.queues`.
+    """Queues: `client.queues`.
 
-    To drain a queue, pause it and wait until `get` says that nothing is leased.
+    To drain a queue, pause it and wait until `get` returns no leased tasks.
     """
 
     def __init__(self, caller: Caller) -> None:
@@ -112,26 +112,27 @@ class Queues:
         return await self._caller.ask(QueuePage, rpc.LIST_QUEUES, request)
 
     async def get(self, queue: str) -> QueueDetails:
-        """One that nobody has named yet is an empty one."""
+        """A queue that was never used is returned as an empty one."""
         request = wire.GetQueueRequest(namespace=self._caller.namespace, queue=queue)
         return await self._caller.ask(QueueDetails, rpc.GET_QUEUE, request)
 
     async def pause(self, queue: str, *, reason: str = "") -> Queue:
-        """Nothing of it is handed out once this returns; what agents have goes on."""
+        """Once this returns, no task of the queue is handed out; tasks that agents hold
+        continue."""
         request = wire.PauseQueueRequest(
             namespace=self._caller.namespace, queue=queue, reason=reason
         )
         return self._read((await self._caller.call(rpc.PAUSE_QUEUE, request)).queue)
 
     async def resume(self, queue: str) -> Queue:
-        """It goes on."""
+        """Resumes the queue."""
         request = wire.ResumeQueueRequest(namespace=self._caller.namespace, queue=queue)
         return self._read((await self._caller.call(rpc.RESUME_QUEUE, request)).queue)
 
     async def set_limits(
         self, queue: str, *, leased: int = 0, per_second: float = 0, burst: int = 0
     ) -> Queue:
-        """All of them, see QueueLimits: what is left out has no limit any more."""
+        """Sets all limits, see QueueLimits: a limit that is left out is removed."""
         request = wire.SetQueueLimitsRequest(
             namespace=self._caller.namespace,
             queue=queue,
@@ -142,9 +143,9 @@ class Queues:
     async def pin(
         self, queue: str, *, workflow: str, agent_version: str, version: int = 0
     ) -> tuple[VersionPin, ...]:
-        """Gives such tasks to agents of that version alone; all pins of the queue after it.
+        """Restricts these tasks to agents of that version; returns all pins of the queue.
 
-        Without `version` those of each version of the workflow that has no pin of its own.
+        Without `version`: tasks of each version of the workflow that has no pin of its own.
         """
         request = wire.PinQueueRequest(
             namespace=self._caller.namespace,
@@ -156,7 +157,7 @@ class Queues:
         return self._pins((await self._caller.call(rpc.PIN_QUEUE, request)).pins)
 
     async def unpin(self, queue: str, *, workflow: str, version: int = 0) -> tuple[VersionPin, ...]:
-        """What no other pin keeps goes to any agent; all pins of the queue after it."""
+        """Tasks that no other pin restricts go to any agent; returns all pins of the queue."""
         request = wire.UnpinQueueRequest(
             namespace=self._caller.namespace, queue=queue, workflow=workflow, version=version
         )

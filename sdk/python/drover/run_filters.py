@@ -1,4 +1,4 @@
-"""Which runs, as callers say it: everything that is set must match."""
+"""Selects runs: all conditions that are set must match."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from drover.writing import number_of
 
 @dataclass(frozen=True)
 class RunFilter:
-    """Without any of these: all runs."""
+    """Without any condition: all runs."""
 
     states: Sequence[RunState] = ()
-    """Any of these."""
+    """Runs in any of these states."""
     workflow: str = ""
     parent_run_id: str = ""
-    """Runs that a step of this run has begun."""
+    """Runs that a step of this run began."""
     labels: Mapping[str, str] = field(default_factory=dict)
     created_after: datetime | None = None
     created_before: datetime | None = None

@@ -59,7 +59,7 @@ def to_ref(name: RunName) -> RunRef:
 
 @dataclass(frozen=True)
 class ParentRun:
-    """The run whose step began it."""
+    """The run and step that began a child run."""
 
     run_id: str
     step_id: str
@@ -67,7 +67,7 @@ class ParentRun:
 
 @dataclass(frozen=True)
 class RunConcurrency:
-    """How many runs of one key may be under way at the same time."""
+    """How many runs of one key may be in progress at the same time."""
 
     key: str
     limit: int
@@ -83,24 +83,24 @@ class Run:
     key: str
     workflow: str
     workflow_version: int
-    """0: the definition came with the request."""
+    """0: the definition was sent with the request."""
     state: RunState
     reason: str
     labels: dict[str, str]
     priority: int
     input: Any
-    """None in lists and while watching."""
+    """None in lists and in `watch_run`."""
     created_time: datetime | None
     ended_time: datetime | None
     deadline_time: datetime | None
     version: int
     cancel_reason: str
     warnings: int
-    """How many failures it went on after."""
+    """Number of failures after which the run continued."""
     parent: ParentRun | None
-    """None: no step has begun it."""
+    """None: it is not a child run."""
     start_time: datetime | None
-    """When it begins; None unless it is PENDING, and while it waits for a slot."""
+    """When it begins; None unless it is PENDING, and while it waits for a permit."""
     concurrency: RunConcurrency | None
 
     @property
@@ -121,16 +121,16 @@ class Failure:
 
 @dataclass(frozen=True)
 class ItemCounts:
-    """How far the items of a map are."""
+    """Progress of the items of a map."""
 
     total: int
     begun: int
     open: int
-    """Begun, and not ended."""
+    """Items that have begun and not ended."""
     succeeded: int
     failed: int
     skipped: int
-    """By a person."""
+    """Items that a person skipped."""
 
 
 @dataclass(frozen=True)
@@ -142,29 +142,29 @@ class Step:
     state: StepState
     undo_state: str
     waiting_on: str
-    """In WAITING: what for, until `next_time`."""
+    """In WAITING: what the step waits for, until `next_time`."""
     task: str
-    """Empty if it is of another kind."""
+    """Empty for other kinds of steps."""
     queue: str
     signal_name: str
-    """Of the signal that it waits for; empty if it is of another kind."""
+    """Name of the signal for which it waits; empty for other kinds of steps."""
     strategy: int
-    """Which way it is tried: 0 as defined, n by the n-th fallback."""
+    """Current strategy: 0 is the step as defined, n its n-th fallback."""
     attempt: int
     verifies: int
-    """Of an unknown outcome that is looked up: verifies so far that could not tell."""
+    """While verify tasks resolve an unknown outcome: how many of them could not tell so far."""
     approvals: int
-    """So far, of an approval."""
+    """For an approval: number of approvals so far."""
     fence: int
     agent_id: str
     suspect_time: datetime | None
-    """Since when its attempt is known to run far longer than others of the step."""
+    """Since when its attempt is suspect: it runs far longer than other attempts of the step did."""
     next_time: datetime | None
     output: Any
-    """None while watching."""
+    """None in `watch_run`."""
     error: Failure | None
     needs: tuple[str, ...]
     child_run_id: str
-    """Of a `run` step: the run that it began last; empty: none."""
+    """For a `run` step: the run that it began last; empty: none."""
     items: ItemCounts | None
-    """None: it is no map, or has not begun."""
+    """None: the step is not a map, or has not begun."""

@@ -1,4 +1,4 @@
-"""Schedules: runs that begin by a cron expression or at an interval."""
+"""Schedules, which start runs by a cron expression or at an interval."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Cron:
     """By a cron expression."""
 
     expression: str
-    """As `30 2 * * MON-FRI`."""
+    """Such as `30 2 * * MON-FRI`."""
     time_zone: str = ""
     """A name of the IANA database. Empty: UTC."""
 
@@ -33,46 +33,46 @@ class Interval:
     every: Duration
     """At least 10 s."""
     offset: Duration | None = None
-    """Distance of the moments from multiples of `every` since 1970, UTC. Default: 0."""
+    """Offset of the times from the multiples of `every` since 1970, UTC. Default: 0."""
 
 
 @dataclass(frozen=True)
 class Recurring:
-    """What begins when: exactly one of cron and interval."""
+    """What a schedule starts and when: exactly one of cron and interval."""
 
     workflow: str
     cron: Cron | None = None
     interval: Interval | None = None
     version: int = 0
-    """0: the one that is the workflow's default when a run begins."""
+    """0: the workflow's default version at the time at which a run begins."""
     input: Any = None
     """JSON, or a Payload: the input of each run. Default: none."""
     priority: int = 0
-    """1 first to 9 last. 0: 5."""
+    """1 (first) to 9 (last). 0 means 5."""
     labels: Mapping[str, str] = field(default_factory=dict)
     notify_hook: str = ""
-    """The hook that is told of the end of each run."""
+    """The hook that is notified of the end of each run."""
     overlap: str | None = None
-    """What becomes of a moment while a run of the schedule is under way: skip, buffer-one,
-    buffer-all, cancel-other or allow-all. Default: it is skipped."""
+    """What happens when a time comes while a run of the schedule is in progress: skip, buffer-one,
+    buffer-all, cancel-other or allow-all. Default: the time is skipped."""
     catch_up: Duration | None = None
-    """How late a moment may still begin its run. Default 1 h."""
+    """How late a time may still start its run. Default 1 h."""
     jitter: Duration | None = None
-    """Moments are acted on up to so much later. Default 0."""
+    """Maximum delay after each time. Default 0."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """A moment of a schedule."""
+    """A time of a schedule."""
 
     time: datetime | None
     moment: str
-    """Its name, as in the label `drover.moment` of its run."""
+    """The time as text, as in the label `drover.moment` of its run."""
 
 
 @dataclass(frozen=True)
 class Fire:
-    """What became of a moment."""
+    """An occurrence: a time of a schedule that was handled, and its result."""
 
     time: datetime | None
     moment: str
@@ -80,17 +80,17 @@ class Fire:
     cause: str
     outcome: str
     run_id: str
-    """Empty: it has none."""
+    """Empty: it has no run."""
     run_state: str
     message: str
-    """Why it has no run; empty: the outcome says all."""
+    """Why it has no run; empty: the outcome says everything."""
     missed: int
-    """Of MISSED and PAUSED: how many moments, this one first."""
+    """For MISSED and PAUSED: number of times, this one first."""
 
 
 @dataclass(frozen=True)
 class Pause:
-    """That something is paused."""
+    """A pause: since when, and why."""
 
     since_time: datetime | None
     reason: str
@@ -98,7 +98,7 @@ class Pause:
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule, its moments to come, and what became of the last, the newest first."""
+    """A schedule, its next times, and its last occurrences, the newest first."""
 
     name: str
     spec: Recurring
@@ -119,52 +119,52 @@ class SchedulePage:
 
 @dataclass(frozen=True)
 class CreatedSchedule:
-    """A schedule that is there now."""
+    """A schedule after `create`."""
 
     created: bool
-    """False: there was one of this name that says the same."""
+    """False: a schedule of this name with the same content existed."""
     schedule: Schedule
 
 
 @dataclass(frozen=True)
 class BackfillMoment:
-    """What became of a moment that has passed."""
+    """The result of a backfill for one time."""
 
     time: datetime | None
     moment: str
     run_id: str
-    """Empty: it has none."""
+    """Empty: it has no run."""
     created: bool
-    """This call began it."""
+    """Whether this call started the run."""
     message: str
-    """Why it has none."""
+    """Why it has no run."""
 
 
 @dataclass(frozen=True)
 class TriggeredRun:
-    """A run that began out of turn."""
+    """A run that was started by `trigger`."""
 
     run_id: str
     created: bool
-    """False: an earlier call with this request id began it."""
+    """False: an earlier call with this request id started it."""
 
 
 class Schedules:
-    """Runs that begin by the calendar: `client.schedules`."""
+    """Schedules, which start runs by a calendar: `client.schedules`."""
 
     def __init__(self, caller: Caller) -> None:
         """Made by Client."""
         self._caller = caller
 
     async def create(self, name: str, spec: Recurring, *, paused: bool = False) -> CreatedSchedule:
-        """Makes it, and says what there is."""
+        """Creates the schedule, and returns its state."""
         request = wire.CreateScheduleRequest(
             namespace=self._caller.namespace, name=name, spec=self._spec(spec), paused=paused
         )
         return await self._caller.ask(CreatedSchedule, rpc.CREATE_SCHEDULE, request)
 
     async def get(self, name: str) -> Schedule:
-        """The one of this name."""
+        """The schedule of this name."""
         request = wire.GetScheduleRequest(namespace=self._caller.namespace, name=name)
         return self._read((await self._caller.call(rpc.GET_SCHEDULE, request)).schedule)
 
@@ -176,26 +176,26 @@ class Schedules:
         return await self._caller.ask(SchedulePage, rpc.LIST_SCHEDULES, request)
 
     async def update(self, name: str, spec: Recurring) -> Schedule:
-        """Says all of it anew."""
+        """Replaces its whole content."""
         request = wire.UpdateScheduleRequest(
             namespace=self._caller.namespace, name=name, spec=self._spec(spec)
         )
         return self._read((await self._caller.call(rpc.UPDATE_SCHEDULE, request)).schedule)
 
     async def pause(self, name: str, *, reason: str = "") -> Schedule:
-        """No run begins by it until it is resumed."""
+        """The schedule starts no run until it is resumed."""
         request = wire.PauseScheduleRequest(
             namespace=self._caller.namespace, name=name, reason=reason
         )
         return self._read((await self._caller.call(rpc.PAUSE_SCHEDULE, request)).schedule)
 
     async def resume(self, name: str) -> Schedule:
-        """Moments that passed meanwhile get no run, but by a backfill."""
+        """Times that passed during the pause get a run only by a backfill."""
         request = wire.ResumeScheduleRequest(namespace=self._caller.namespace, name=name)
         return self._read((await self._caller.call(rpc.RESUME_SCHEDULE, request)).schedule)
 
     async def delete(self, name: str) -> bool:
-        """Its runs go on; whether there was one."""
+        """Deletes it; its runs continue. Returns whether there was one."""
         request = wire.DeleteScheduleRequest(namespace=self._caller.namespace, name=name)
         return (await self._caller.call(rpc.DELETE_SCHEDULE, request)).deleted
 
@@ -208,10 +208,12 @@ class Schedules:
         concurrency: int = 0,
         dry_run: bool = False,
     ) -> AsyncIterator[BackfillMoment]:
-        """Begins the runs of moments that have passed and have none; each has one, however often.
+        """Starts the runs of past times that have no run; each time gets one, however often this is
+        called.
 
-        Of moments from `start` on and before `end`. `concurrency`: so many runs of it are under
-        way at a time; 0: 1. `dry_run`: says what it would do, and begins nothing.
+        The times from `start` on and before `end`. `concurrency`: maximum number of its runs in
+        progress at a time; 0 means 1. `dry_run`: says what the call would do, and starts
+        nothing.
         """
         request = wire.BackfillScheduleRequest(
             namespace=self._caller.namespace,
@@ -230,7 +232,7 @@ class Schedules:
             request.start_time.CopyFrom(page.next_start_time)
 
     async def trigger(self, name: str, *, request_id: str | None = None) -> TriggeredRun:
-        """A run now, as a moment would begin it. The same `request_id` begins one run only."""
+        """Starts a run now, as if a time had come. The same `request_id` starts one run only."""
         request = wire.TriggerScheduleRequest(
             namespace=self._caller.namespace,
             name=name,

@@ -1,4 +1,4 @@
-"""The client for programs without asyncio: that of drover.clients, call by call.
+"""The client for programs without asyncio, with the same calls as drover.clients.
 
     with drover.sync.Client("127.0.0.1:7420") as client:
         run = client.wait_run(client.schedule("trip", input={"to": "Lisbon"}).run_id)
@@ -76,7 +76,7 @@ from drover.workflow_calls import MovedDefault, WorkflowDetails
 
 
 class Escalations:
-    """What waits for a person: `client.escalations`."""
+    """Questions that wait for a person: `client.escalations`."""
 
     def __init__(self, inner: escalations.Escalations, loop: LoopThread) -> None:
         """Made by Client."""
@@ -86,7 +86,7 @@ class Escalations:
     def list(
         self, *, include_closed: bool = False, page_size: int = 0, page_token: str = ""
     ) -> EscalationPage:
-        """Those that stand open, and closed ones too if asked for. `page_size`: 0 means 50."""
+        """The open escalations, with `include_closed` also closed ones. `page_size`: 0 means 50."""
         return self._loop.call(
             self._inner.list(
                 include_closed=include_closed, page_size=page_size, page_token=page_token
@@ -94,31 +94,33 @@ class Escalations:
         )
 
     def get(self, run: RunName, id: str) -> EscalationDetails:
-        """One, with all that led to it."""
+        """One escalation, with its history."""
         return self._loop.call(self._inner.get(run, id))
 
     def resolve(
         self, run: RunName, id: str, answer: Answer, *, by: str, why: str = "", payload: Any = None
     ) -> Resolved:
-        """`by`: who answers, as you state it; nothing verifies it. `why`: for those who read it
-        later. `payload`: with `retry-changed` the whole input, with `succeed` the output."""
+        """Answers an escalation. `by`: the person who answers, as the caller states it; the server
+        does not verify it. `why`: for later readers. `payload`: with `retry-changed` the whole
+        input, with `succeed` the output."""
         return self._loop.call(
             self._inner.resolve(run, id, answer, by=by, why=why, payload=payload)
         )
 
     def claim(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
-        """Says that a person looks after it; it binds nobody who answers.
+        """Records that a person works on it; other people may still answer it.
 
-        `anyway`: although another has it; else that is refused as ESCALATION_CLAIMED."""
+        `anyway`: although another person has claimed it; else it is refused as
+        ESCALATION_CLAIMED."""
         return self._loop.call(self._inner.claim(run, id, by=by, anyway=anyway))
 
     def release(self, run: RunName, id: str, *, by: str, anyway: bool = False) -> Escalation:
-        """Says that he no longer does."""
+        """Takes the claim back."""
         return self._loop.call(self._inner.release(run, id, by=by, anyway=anyway))
 
 
 class Hooks:
-    """Who is told: `client.hooks`."""
+    """Webhooks: `client.hooks`."""
 
     def __init__(self, inner: hooks.Hooks, loop: LoopThread) -> None:
         """Made by Client."""
@@ -128,11 +130,11 @@ class Hooks:
     def put(
         self, name: str, url: str, *, events: Sequence[HookEvent] = (), secret: str = ""
     ) -> bool:
-        """Makes a hook, or changes the one of this name; whether it made one.
+        """Creates a hook, or changes the hook of this name; returns whether it created one.
 
-        `url`: http or https, without user or fragment. `events`: by default nothing but the runs
-        that name it. `secret`: what signs its webhooks, 16 to 256 characters; by default the one
-        that it has."""
+        `url`: http or https, without user or fragment. `events`: by default only the ends of runs
+        that name the hook. `secret`: key that signs its webhooks, 16 to 256 characters; by default
+        the current secret stays."""
         return self._loop.call(self._inner.put(name, url, events=events, secret=secret))
 
     def list(self) -> tuple[Hook, ...]:
@@ -140,7 +142,7 @@ class Hooks:
         return self._loop.call(self._inner.list())
 
     def delete(self, name: str) -> bool:
-        """What was still to be told to it is given up; whether there was one."""
+        """Deletes a hook; its pending webhooks are given up. Returns whether there was one."""
         return self._loop.call(self._inner.delete(name))
 
     def deliveries(
@@ -151,7 +153,7 @@ class Hooks:
         page_size: int = 0,
         page_token: str = "",
     ) -> DeliveryPage:
-        """What was told and what could not be: of one hook or all, in these states or all."""
+        """The webhooks of one hook or all, in these states or all."""
         return self._loop.call(
             self._inner.deliveries(
                 hook=hook, states=states, page_size=page_size, page_token=page_token
@@ -160,7 +162,7 @@ class Hooks:
 
 
 class Schedules:
-    """Runs that begin by the calendar: `client.schedules`."""
+    """Schedules, which start runs by a calendar: `client.schedules`."""
 
     def __init__(self, inner: schedules.Schedules, loop: LoopThread) -> None:
         """Made by Client."""
@@ -168,11 +170,11 @@ class Schedules:
         self._loop = loop
 
     def create(self, name: str, spec: Recurring, *, paused: bool = False) -> CreatedSchedule:
-        """Makes it, and says what there is."""
+        """Creates the schedule, and returns its state."""
         return self._loop.call(self._inner.create(name, spec, paused=paused))
 
     def get(self, name: str) -> Schedule:
-        """The one of this name."""
+        """The schedule of this name."""
         return self._loop.call(self._inner.get(name))
 
     def list(self, *, page_size: int = 0, page_token: str = "") -> SchedulePage:
@@ -180,19 +182,19 @@ class Schedules:
         return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
 
     def update(self, name: str, spec: Recurring) -> Schedule:
-        """Says all of it anew."""
+        """Replaces its whole content."""
         return self._loop.call(self._inner.update(name, spec))
 
     def pause(self, name: str, *, reason: str = "") -> Schedule:
-        """No run begins by it until it is resumed."""
+        """The schedule starts no run until it is resumed."""
         return self._loop.call(self._inner.pause(name, reason=reason))
 
     def resume(self, name: str) -> Schedule:
-        """Moments that passed meanwhile get no run, but by a backfill."""
+        """Times that passed during the pause get a run only by a backfill."""
         return self._loop.call(self._inner.resume(name))
 
     def delete(self, name: str) -> bool:
-        """Its runs go on; whether there was one."""
+        """Deletes it; its runs continue. Returns whether there was one."""
         return self._loop.call(self._inner.delete(name))
 
     def backfill(
@@ -204,21 +206,23 @@ class Schedules:
         concurrency: int = 0,
         dry_run: bool = False,
     ) -> Iterator[BackfillMoment]:
-        """Begins the runs of moments that have passed and have none; each has one, however often.
+        """Starts the runs of past times that have no run; each time gets one, however often this is
+        called.
 
-        Of moments from `start` on and before `end`. `concurrency`: so many runs of it are under
-        way at a time; 0: 1. `dry_run`: says what it would do, and begins nothing."""
+        The times from `start` on and before `end`. `concurrency`: maximum number of its runs in
+        progress at a time; 0 means 1. `dry_run`: says what the call would do, and starts
+        nothing."""
         return self._loop.iterate(
             self._inner.backfill(name, start, end, concurrency=concurrency, dry_run=dry_run)
         )
 
     def trigger(self, name: str, *, request_id: str | None = None) -> TriggeredRun:
-        """A run now, as a moment would begin it. The same `request_id` begins one run only."""
+        """Starts a run now, as if a time had come. The same `request_id` starts one run only."""
         return self._loop.call(self._inner.trigger(name, request_id=request_id))
 
 
 class Triggers:
-    """What begins or continues runs by itself: `client.triggers`."""
+    """Triggers, which start or continue runs: `client.triggers`."""
 
     def __init__(self, inner: triggers.Triggers, loop: LoopThread) -> None:
         """Made by Client."""
@@ -226,12 +230,12 @@ class Triggers:
         self._loop = loop
 
     def put(self, trigger: Union[TriggerSpec, str], *, secret: str = "") -> PutTrigger:
-        """Makes a trigger, or changes the one of its name: a definition, or its text in YAML or
-        JSON. Without a secret it keeps the one that it has."""
+        """Creates a trigger, or changes the trigger of its name: a definition, or its text in YAML
+        or JSON. Without a secret it keeps its current one."""
         return self._loop.call(self._inner.put(trigger, secret=secret))
 
     def get(self, name: str) -> Trigger:
-        """The one of this name."""
+        """The trigger of this name."""
         return self._loop.call(self._inner.get(name))
 
     def list(self) -> tuple[Trigger, ...]:
@@ -239,11 +243,11 @@ class Triggers:
         return self._loop.call(self._inner.list())
 
     def delete(self, name: str) -> bool:
-        """Whether there was one."""
+        """Deletes it; returns whether there was one."""
         return self._loop.call(self._inner.delete(name))
 
     def refusals(self, *, trigger: str = "", limit: int = 0) -> tuple[Refusal, ...]:
-        """What was refused, by reason, the last first. Of all triggers unless one is named."""
+        """What was refused, by reason, the newest first. Of all triggers unless one is named."""
         return self._loop.call(self._inner.refusals(trigger=trigger, limit=limit))
 
     def try_out(
@@ -255,19 +259,19 @@ class Triggers:
         query: Mapping[str, str] | None = None,
         run: RunName | None = None,
     ) -> TriedTrigger:
-        """What it would do, without doing it: one that was put, by its name, or a definition.
+        """What the trigger would do, without doing it: a stored one, by its name, or a definition.
 
-        `body`, `headers`, `query`: what would be sent. `run`: of a trigger at the end of a run, one
-        that has ended."""
+        `body`, `headers`, `query`: the call over HTTP. `run`: for a trigger at the end of a run, a
+        run that has ended."""
         return self._loop.call(
             self._inner.try_out(trigger, body=body, headers=headers, query=query, run=run)
         )
 
 
 class Queues:
-    """What waits, and how much is handed out: `client.queues`.
+    """Queues: `client.queues`.
 
-    To drain a queue, pause it and wait until `get` says that nothing is leased."""
+    To drain a queue, pause it and wait until `get` returns no leased tasks."""
 
     def __init__(self, inner: queues.Queues, loop: LoopThread) -> None:
         """Made by Client."""
@@ -279,21 +283,22 @@ class Queues:
         return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
 
     def get(self, queue: str) -> QueueDetails:
-        """One that nobody has named yet is an empty one."""
+        """A queue that was never used is returned as an empty one."""
         return self._loop.call(self._inner.get(queue))
 
     def pause(self, queue: str, *, reason: str = "") -> Queue:
-        """Nothing of it is handed out once this returns; what agents have goes on."""
+        """Once this returns, no task of the queue is handed out; tasks that agents hold
+        continue."""
         return self._loop.call(self._inner.pause(queue, reason=reason))
 
     def resume(self, queue: str) -> Queue:
-        """It goes on."""
+        """Resumes the queue."""
         return self._loop.call(self._inner.resume(queue))
 
     def set_limits(
         self, queue: str, *, leased: int = 0, per_second: float = 0, burst: int = 0
     ) -> Queue:
-        """All of them, see QueueLimits: what is left out has no limit any more."""
+        """Sets all limits, see QueueLimits: a limit that is left out is removed."""
         return self._loop.call(
             self._inner.set_limits(queue, leased=leased, per_second=per_second, burst=burst)
         )
@@ -301,23 +306,23 @@ class Queues:
     def pin(
         self, queue: str, *, workflow: str, agent_version: str, version: int = 0
     ) -> tuple[VersionPin, ...]:
-        """Gives such tasks to agents of that version alone; all pins of the queue after it.
+        """Restricts these tasks to agents of that version; returns all pins of the queue.
 
-        Without `version` those of each version of the workflow that has no pin of its own."""
+        Without `version`: tasks of each version of the workflow that has no pin of its own."""
         return self._loop.call(
             self._inner.pin(queue, workflow=workflow, agent_version=agent_version, version=version)
         )
 
     def unpin(self, queue: str, *, workflow: str, version: int = 0) -> tuple[VersionPin, ...]:
-        """What no other pin keeps goes to any agent; all pins of the queue after it."""
+        """Tasks that no other pin restricts go to any agent; returns all pins of the queue."""
         return self._loop.call(self._inner.unpin(queue, workflow=workflow, version=version))
 
 
 class Circuits:
-    """What rests, and who gets nothing: `client.circuits`.
+    """Circuits and cordons: `client.circuits`.
 
-    `by` is who says something, as you state it; nothing verifies it. `why` is for those who read
-    it later."""
+    `by` is the person who makes a setting, as the caller states it; the server does not verify it.
+    `why` is for later readers."""
 
     def __init__(self, inner: circuits.Circuits, loop: LoopThread) -> None:
         """Made by Client."""
@@ -329,7 +334,7 @@ class Circuits:
         return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
 
     def open(self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = "") -> Circuit:
-        """Nothing goes through until it is released, on every server within a second.
+        """No task is handed out until the circuit is released, on every server within a second.
 
         `agent_id`: only the circuit of this agent; by default that of the task, for all agents."""
         return self._loop.call(self._inner.open(queue, task, by=by, why=why, agent_id=agent_id))
@@ -337,7 +342,7 @@ class Circuits:
     def close(
         self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
     ) -> Circuit:
-        """Everything goes through until it is released, whatever fails.
+        """All tasks are handed out until the circuit is released, whatever fails.
 
         `agent_id`: as in `open`."""
         return self._loop.call(self._inner.close(queue, task, by=by, why=why, agent_id=agent_id))
@@ -345,13 +350,15 @@ class Circuits:
     def release(
         self, queue: str, task: str, *, by: str, why: str = "", agent_id: str = ""
     ) -> Circuit:
-        """Takes back what was said: it is closed then, and judged by what comes.
+        """Removes the setting: the circuit is closed then, and the supervisor evaluates new
+        results.
 
         `agent_id`: as in `open`."""
         return self._loop.call(self._inner.release(queue, task, by=by, why=why, agent_id=agent_id))
 
     def cordon(self, *, agent_id: str = "", version: str = "", by: str, why: str = "") -> Cordon:
-        """Gives them nothing new, on every server within a second; what they have they may finish.
+        """The agents get no new tasks, on every server within a second; they may finish those they
+        hold.
 
         Exactly one of `agent_id`, an agent, and `version`, all agents of it; else ValueError."""
         return self._loop.call(
@@ -359,16 +366,18 @@ class Circuits:
         )
 
     def uncordon(self, *, agent_id: str = "", version: str = "") -> bool:
-        """They get tasks again; whether they were cordoned. Named as in `cordon`."""
+        """Lets the agents get tasks again; returns whether they were cordoned. Named as in
+        `cordon`."""
         return self._loop.call(self._inner.uncordon(agent_id=agent_id, version=version))
 
     def cordons(self) -> tuple[Cordon, ...]:
-        """Those of agents by id, then those of versions."""
+        """The cordons of agents by id, then those of versions."""
         return self._loop.call(self._inner.cordons())
 
 
 class Namespaces:
-    """But for `list` and `create`: of the namespace of the client: `client.namespaces`."""
+    """Namespaces: `client.namespaces`. All calls except `list` and `create` are about the namespace
+    of the client."""
 
     def __init__(self, inner: namespaces.Namespaces, loop: LoopThread) -> None:
         """Made by Client."""
@@ -376,20 +385,21 @@ class Namespaces:
         self._loop = loop
 
     def list(self, *, page_size: int = 0, page_token: str = "") -> NamespacePage:
-        """Of all there are, one page; `page_size`: 0 means 50, at most 1,000."""
+        """All namespaces, one page; `page_size`: 0 means 50, at most 1,000."""
         return self._loop.call(self._inner.list(page_size=page_size, page_token=page_token))
 
     def create(self, name: str, *, region: str = "") -> CreatedNamespace:
-        """Another one. Its region, by default "default", comes with it if that is new, and is
-        fixed."""
+        """Creates another namespace. Its region is by default "default"; a new region is created
+        with it, and the region cannot be changed later."""
         return self._loop.call(self._inner.create(name, region=region))
 
     def get(self) -> Namespace:
-        """As it is now."""
+        """The current state of the namespace."""
         return self._loop.call(self._inner.get())
 
     def set_retention(self, retention: Duration | None) -> Namespace:
-        """Runs go so long after their end, 1 h at least; None: they are kept."""
+        """Runs are deleted this long after their end, at least 1 h; None: they are kept for
+        ever."""
         return self._loop.call(self._inner.set_retention(retention))
 
     def set_limits(
@@ -400,7 +410,7 @@ class Namespaces:
         burst: int = 0,
         payload_bytes: int = 0,
     ) -> Namespace:
-        """All of them, see NamespaceLimits: what is left out has no limit any more."""
+        """Sets all limits, see NamespaceLimits: a limit that is left out is removed."""
         return self._loop.call(
             self._inner.set_limits(
                 open_runs=open_runs,
@@ -411,16 +421,16 @@ class Namespaces:
         )
 
     def pause(self, *, reason: str = "") -> Pause:
-        """Nothing of any of its queues is handed out once this returns."""
+        """Once this returns, no task of any of its queues is handed out."""
         return self._loop.call(self._inner.pause(reason=reason))
 
     def resume(self) -> None:
-        """It goes on."""
+        """Resumes the namespace."""
         self._loop.call(self._inner.resume())
 
 
 class Operations:
-    """Who performs, who watches, what was done: `client.operations`."""
+    """State for operators: `client.operations`."""
 
     def __init__(self, inner: operations.Operations, loop: LoopThread) -> None:
         """Made by Client."""
@@ -428,29 +438,29 @@ class Operations:
         self._loop = loop
 
     def agents(self, *, agent_id: str = "", page_size: int = 0, page_token: str = "") -> AgentPage:
-        """Those that were seen of late; of one id, or all. `page_size`: 0 means 50."""
+        """The agents that were seen lately; of one id, or all. `page_size`: 0 means 50."""
         return self._loop.call(
             self._inner.agents(agent_id=agent_id, page_size=page_size, page_token=page_token)
         )
 
     def agent(self, session: bytes) -> AgentDetails:
-        """One start of an agent, by `AgentInfo.session`, with what it holds."""
+        """One session of an agent, by `AgentInfo.session`, with the tasks that it holds."""
         return self._loop.call(self._inner.agent(session))
 
     def partitions(self, *, page_size: int = 0, page_token: str = "") -> PartitionPage:
-        """Who watches what."""
+        """The partitions, and the supervisors that watch them."""
         return self._loop.call(self._inner.partitions(page_size=page_size, page_token=page_token))
 
     def hand_overs(
         self, *, partition: int | None = None, page_size: int = 0, page_token: str = ""
     ) -> HandOverPage:
-        """Who watched what before: of one partition, or all."""
+        """Which supervisor owned which partition and when: of one partition, or all."""
         return self._loop.call(
             self._inner.hand_overs(partition=partition, page_size=page_size, page_token=page_token)
         )
 
     def supervisors(self) -> tuple[Supervisor, ...]:
-        """Those that were seen in the last minute, the longest there first."""
+        """The supervisors that were seen in the last minute, the longest running first."""
         return self._loop.call(self._inner.supervisors())
 
     def interventions(
@@ -463,7 +473,7 @@ class Operations:
         page_size: int = 0,
         page_token: str = "",
     ) -> InterventionPage:
-        """What the supervisors did: by these rules, as "lease", and of this run, or all."""
+        """The actions of supervisors: by these rules, such as "lease", and in this run, or all."""
         return self._loop.call(
             self._inner.interventions(
                 rules=rules,
@@ -476,7 +486,7 @@ class Operations:
         )
 
     def cluster_info(self) -> ClusterInfo:
-        """Versions, migrations, clocks, and how much is under way."""
+        """Versions, migrations, clocks, and the number of open runs."""
         return self._loop.call(self._inner.cluster_info())
 
     def overview(self) -> Overview:
@@ -485,7 +495,7 @@ class Operations:
 
 
 class Client:
-    """Starts runs, and asks after them."""
+    """Starts runs and reads their state."""
 
     def __init__(
         self,
@@ -497,11 +507,11 @@ class Client:
         token: str | None = None,
         codec: Codec | None = None,
     ) -> None:
-        """Raises ValueError for what cannot be meant.
+        """Raises ValueError for wrong settings.
 
         `address`: host:port. `namespace`: by default "default".
-        `patience`: for how long a call is repeated while the server cannot be reached.
-        `tls`, `token`: as in Connection. `codec`: changes every payload of runs.
+        `patience`: how long a call is repeated while the server cannot be reached.
+        `tls`, `token`: as in Connection. `codec`: encodes every payload of runs.
         """
         self._inner = clients.Client(
             address, namespace=namespace, patience=patience, tls=tls, token=token, codec=codec
@@ -517,13 +527,13 @@ class Client:
         self.operations = Operations(self._inner.operations, self._loop)
 
     def close(self) -> None:
-        """Ends the connection; may be called twice."""
+        """Closes the connection; may be called twice."""
         if self._loop.alive:
             self._loop.call(self._inner.close())
             self._loop.stop()
 
     def __enter__(self) -> Client:
-        """It connects by itself."""
+        """The client connects when it is first used."""
         return self
 
     def __exit__(
@@ -532,23 +542,23 @@ class Client:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Closes it."""
+        """Closes the client."""
         self.close()
 
     def register_workflow(
         self, definition: Union[Workflow, str], *, keep_default: bool = False
     ) -> RegisteredWorkflow:
-        """A definition, or its text in YAML or JSON."""
+        """Registers a definition, or its text in YAML or JSON."""
         return self._loop.call(self._inner.register_workflow(definition, keep_default=keep_default))
 
     def schedule(self, workflow: Union[str, Workflow, NewRun], **given: Any) -> Scheduled:
-        """Starts a run: a workflow, and what else NewRun has; or a NewRun.
+        """Starts a run: a workflow with the other fields of NewRun; or a NewRun.
 
-        Calls of one moment go out together."""
+        Concurrent calls share a request."""
         return self._loop.call(self._inner.schedule(workflow, **given))
 
     def schedule_batch(self, runs: Sequence[NewRun]) -> tuple[Union[Scheduled, Refused], ...]:
-        """Up to 500 runs in one transaction, with one result for each, in their order."""
+        """Starts up to 500 runs in one call, with one result for each, in the same order."""
         return self._loop.call(self._inner.schedule_batch(runs))
 
     def get_run(
@@ -562,7 +572,7 @@ class Client:
         decisions: bool = False,
         settings: bool = False,
     ) -> RunDetails:
-        """The run and its steps, and what else is asked for."""
+        """The run and its steps, and the requested parts of its history."""
         return self._loop.call(
             self._inner.get_run(
                 run,
@@ -599,9 +609,10 @@ class Client:
         page_size: int = 0,
         page_token: str = "",
     ) -> ItemPage:
-        """The items of a map that have begun, in the order of its list, each as a step of its own.
+        """The items of a map that have begun, in the order of its list, each as a step.
 
-        `states`: any of these; empty: all. A page may then hold fewer than it could."""
+        `states`: items in any of these states; empty: all. A page may then have fewer items than
+        its size."""
         return self._loop.call(
             self._inner.list_items(
                 run, step_id, states=states, page_size=page_size, page_token=page_token
@@ -609,36 +620,37 @@ class Client:
         )
 
     def explain_run(self, run: RunName) -> RunExplanation:
-        """Why it is not moving, what happens next, and what a person can do."""
+        """Why the run is not moving, what happens next, and what a person can do."""
         return self._loop.call(self._inner.explain_run(run))
 
     def watch_run(self, run: RunName, *, after_version: int = 0) -> Iterator[RunSnapshot]:
-        """The state now and after each change, to the end of the run; goes on after a break."""
+        """The current state and each change, until the end of the run; continues after a broken
+        stream."""
         return self._loop.iterate(self._inner.watch_run(run, after_version=after_version))
 
     def wait_run(self, run: RunName) -> Run:
-        """The run when it has ended; waits as long as that takes."""
+        """Waits without a limit until the run has ended, and returns the run."""
         return self._loop.call(self._inner.wait_run(run))
 
     def cancel_run(self, run: RunName, *, undo: Undo = "compensate", reason: str = "") -> Run:
-        """`undo`: what becomes of work that was done."""
+        """Stops the run. `undo`: what happens to work that was done."""
         return self._loop.call(self._inner.cancel_run(run, undo=undo, reason=reason))
 
     def pause_run(self, run: RunName, *, reason: str = "") -> Run:
-        """Nothing new is handed out; what is with an agent goes on."""
+        """No new task is handed out; tasks that agents hold continue."""
         return self._loop.call(self._inner.pause_run(run, reason=reason))
 
     def resume_run(self, run: RunName, *, reason: str = "") -> Run:
-        """It goes on."""
+        """Resumes the run."""
         return self._loop.call(self._inner.resume_run(run, reason=reason))
 
     def retry_run(
         self, run: RunName, *, version: Version = "same", request_id: str | None = None
     ) -> Rerun:
-        """A new run, which keeps what succeeded and goes on at what did not.
+        """Starts a new run, which reuses the steps that succeeded and performs the others.
 
-        `request_id`: the caller's own name for the request: the same id is one new run only.
-        Default: random."""
+        `request_id`: the caller's own name for the request: one id makes one new run only. Default:
+        random."""
         return self._loop.call(self._inner.retry_run(run, version=version, request_id=request_id))
 
     def rerun_from(
@@ -650,7 +662,7 @@ class Client:
         input: Any = None,
         request_id: str | None = None,
     ) -> Rerun:
-        """A new run, which does this step and all after it again; "": everything.
+        """Starts a new run, which performs this step and all steps after it again; "": all steps.
 
         `input`: by default that of the run. `request_id`: as in `retry_run`."""
         return self._loop.call(
@@ -668,9 +680,9 @@ class Client:
         step_id: str = "",
         input: Any = None,
     ) -> int:
-        """How many runs a bulk action would be about, at most 10,001.
+        """Number of runs to which a bulk action would apply, at most 10,001.
 
-        `version`, `step_id`, `input`: of a re-run, as in `bulk`; what is unfit is refused here."""
+        `version`, `step_id`, `input`: for a re-run, as in `bulk`; wrong values are refused here."""
         return self._loop.call(
             self._inner.count_for_bulk(
                 action, filter=filter, version=version, step_id=step_id, input=input
@@ -692,12 +704,13 @@ class Client:
         expected_count: int | None = None,
         request_id: str | None = None,
     ) -> Iterator[BulkResult]:
-        """The same to all runs that the filter finds, oldest first, with a result for each.
+        """Applies the action to all runs that match the filter, oldest first, with a result for
+        each.
 
-        `undo`: of a cancel. `version`: of a retry and a re-run. `signal_name`, `payload`: of a
-        signal, which has to have a name. `step_id`, `input`: of a re-run, as in `rerun_from`;
-        one input for all, by default that of each run. `expected_count`: that of
-        `count_for_bulk`; with another one nothing is done."""
+        `undo`: for a cancel. `version`: for a retry and a re-run. `signal_name`, `payload`: for a
+        signal; the name is required. `step_id`, `input`: for a re-run, as in `rerun_from`; one
+        input for all, by default that of each run. `expected_count`: the result of
+        `count_for_bulk`; if the number of runs differs now, nothing is done."""
         return self._loop.iterate(
             self._inner.bulk(
                 action,
@@ -717,10 +730,10 @@ class Client:
     def signal(
         self, run: RunName, name: str, *, payload: Any = None, id: str | None = None
     ) -> Signalled:
-        """An event for a step of the kind `signal`; kept until one takes it.
+        """Sends an event for a step of the kind `signal`; it is kept until a step takes it.
 
-        `payload`: the output of that step. `id`: the caller's own name for the signal: the same id
-        is one signal only. Default: random."""
+        `payload`: the output of that step. `id`: the caller's own name for the signal: one id makes
+        one signal only. Default: random."""
         return self._loop.call(self._inner.signal(run, name, payload=payload, id=id))
 
     def decide(
@@ -734,10 +747,10 @@ class Client:
         comment: str = "",
         form: Any = None,
     ) -> Decided:
-        """The decision of a person on an approval.
+        """Records the decision of a person on an approval.
 
-        `approver`, `roles`: who decides, as you state it; nothing verifies it. `form`: what the
-        step's form asks for."""
+        `approver`, `roles`: the person who decides, as the caller states it; the server does not
+        verify it. `form`: the form of the step, filled in."""
         return self._loop.call(
             self._inner.decide(
                 run, step_id, verdict, approver=approver, roles=roles, comment=comment, form=form
@@ -751,8 +764,8 @@ class Client:
         output: Any = None,
         error: Union[TransientError, PermanentError, None] = None,
     ) -> Completed:
-        """How an attempt ended, by `task.callback_token`: done, with the output of the step, or
-        failed, as a handler would raise it."""
+        """Reports how an attempt ended, by `task.callback_token`: success with the output of the
+        step, or the error that a handler would raise."""
         return self._loop.call(
             self._inner.complete_deferred(callback_token, output=output, error=error)
         )
@@ -762,13 +775,14 @@ class Client:
         return self._loop.call(self._inner.get_workflow(name))
 
     def set_default_version(self, name: str, version: int) -> MovedDefault:
-        """Runs that name no version start with this one from then on; open runs keep theirs."""
+        """Runs that name no version start with this one from then on; open runs keep their
+        version."""
         return self._loop.call(self._inner.set_default_version(name, version))
 
     def pause_workflow(self, workflow: str, *, reason: str = "") -> Pause:
-        """Nothing is handed out for its runs, in any version, once this returns."""
+        """Once this returns, no task of its runs is handed out, in any version."""
         return self._loop.call(self._inner.pause_workflow(workflow, reason=reason))
 
     def resume_workflow(self, workflow: str) -> None:
-        """It goes on."""
+        """Resumes the workflow."""
         self._loop.call(self._inner.resume_workflow(workflow))

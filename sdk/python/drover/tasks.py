@@ -1,4 +1,4 @@
-"""What the author of an agent sees: the handler and its task."""
+"""The interface for authors of agents: the handler and its task."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ T = TypeVar("T")
 TaskKindName = Literal["perform", "verify", "compensate"]
 
 Handler = Callable[["Task"], Any]
-"""Does one attempt, as `def` (in a thread of its own) or as `async def`.
+"""Performs one attempt, as `def` (in a thread of its own) or as `async def`.
 
-What it returns is the step's output, JSON, a Payload or None for nothing, or another Answer, see
-answers.py. What it raises is how it failed, see errors.py.
+It returns the step's output (JSON, a Payload or None for nothing) or an Answer, see answers.py. It
+raises an error to report a failure, see errors.py.
 """
 
 _CURSOR_MOST = 1_024
@@ -52,33 +52,36 @@ class Task:
     name: str
     """Name of the task, as in the definition."""
     kind: TaskKindName
-    """Verify: finds out whether an earlier attempt took effect, and never does the work itself."""
+    """A verify task finds out whether an earlier attempt took effect, and never does the work
+    itself."""
     queue: str
     run_id: str
     step_id: str
     item: int | None
-    """Of a map, the index in its list, from 0; None: it has none."""
+    """For a map, the index in its list, from 0; None: the step has no items."""
     attempt: int
-    """From 1. Verifies are numbered by themselves."""
+    """From 1. Verify tasks are numbered separately."""
     workflow: str
     workflow_version: int
-    """0: the definition came with the run."""
+    """0: the definition was sent with the run."""
     idempotency_key: str
     """For the remote service, so that a repeated request takes effect once."""
     effect_key: str
-    """Verify and compensate: the key under which the effect was made, or would have been."""
+    """Verify and compensate: the key under which the effect was made, or would have been made."""
     callback_token: str
-    """Perform: for a remote service that reports by itself, to `client.complete_deferred`."""
+    """Perform: for a remote service that reports the outcome itself, by
+    `client.complete_deferred`."""
     fence: int
-    """Grows with each hand-out of the step, for services that refuse a lower one."""
+    """Grows with each hand-out of the step, for services that refuse a lower value."""
     labels: dict[str, str]
-    """Of the run."""
+    """Labels of the run."""
     input: Any
     """JSON value, bytes, or None."""
     output: Any
-    """Compensate: the step's output; None if it is not known."""
+    """Compensate: the step's output; None if there is none or it is not known."""
     last_details: Any
-    """What an earlier attempt gave to `details`, to resume from; verify: the lost one."""
+    """What an earlier attempt passed to `details`, to resume from; for a verify task, what the lost
+    attempt passed."""
     stopping: threading.Event
     """Set when the work must stop: `task.stopping.wait(5)` sleeps until then."""
     log: TaskLog
@@ -92,7 +95,7 @@ class Task:
         agent_id: str = "",
         codec: Codec = PLAIN,
     ) -> None:
-        """Raises what the codec raises for payloads that it cannot decode."""
+        """Raises the errors of the codec for payloads that it cannot decode."""
         self.name = message.task
         self.kind = kind_name(message)
         self.queue = message.queue
@@ -116,20 +119,20 @@ class Task:
         self._codec = codec
 
     def parse_input(self, parse: Callable[[Any], T]) -> T:
-        """The input as `parse` makes it; what that raises fails the attempt for good."""
+        """The result of `parse` for the input; an error of `parse` fails the attempt for good."""
         return _parsed(parse, self.input, "input")
 
     def parse_output(self, parse: Callable[[Any], T]) -> T:
-        """As `parse_input`, of the output."""
+        """As `parse_input`, for the output."""
         return _parsed(parse, self.output, "output")
 
     def parse_details(self, parse: Callable[[Any], T]) -> T:
-        """As `parse_input`, of the last details."""
+        """As `parse_input`, for the last details."""
         return _parsed(parse, self.last_details, "details")
 
     @property
     def stopped(self) -> StopKind | None:
-        """Why the work must stop; None: it need not."""
+        """Why the work must stop; None: it need not stop."""
         return self._hold.stopped()
 
     def raise_if_stopped(self) -> None:
@@ -139,7 +142,8 @@ class Task:
             raise TaskStopped(kind)
 
     def left(self) -> float:
-        """Seconds left of lease and attempt: look before a call that must not come late."""
+        """Remaining seconds of lease and attempt: check them before a call that must not come
+        late."""
         return self._hold.left()
 
     def progress(
@@ -149,10 +153,11 @@ class Task:
         counter: int | None = None,
         cursor: str | None = None,
     ) -> None:
-        """Says how far the work has come; stays with one kind of mark. Sent within a second.
+        """Reports how far the work has come; use one kind of measure throughout. Sent within a
+        second.
 
-        `fraction`: share of the whole, 0 to 1. `counter`: things done so far. `cursor`: any mark
-        that changes when work goes on. Raises ValueError for what is no progress.
+        `fraction`: share of the whole, 0 to 1. `counter`: number of things done so far. `cursor`:
+        any text that changes as the work advances. Raises ValueError for other values.
         """
         if [fraction, counter, cursor].count(None) != 2:
             raise ValueError("Progress is one of fraction, counter and cursor.")

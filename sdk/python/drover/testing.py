@@ -1,10 +1,10 @@
-"""Runs a handler without a server, for the tests of its author.
+"""Runs a handler without a server, for tests.
 
     outcome = run_handler(book_flight, input={"to": "Lisbon"}, attempt=2)
     assert outcome.kind == "success"
     assert outcome.output == {"booking": "flight-to-Lisbon"}
 
-A handler that waits is begun with `start_handler`, and may be told to stop:
+`start_handler` starts a handler that waits, which may then be told to stop:
 
     running = start_handler(wait_for_it)
     running.stop("cancelled")
@@ -42,30 +42,30 @@ _KINDS: dict[TaskKindName, wire.TaskKind] = {
 
 @dataclass(frozen=True)
 class HandlerOutcome:
-    """What would be reported, and what was told on the way."""
+    """What an agent would report, with the progress and details of the handler."""
 
     kind: OutcomeKind
     output: Any = None
-    """Of a success: JSON value, bytes, or None."""
+    """For a success: JSON value, bytes, or None."""
     code: str = ""
-    """Of failed and unknown."""
+    """For failed and unknown."""
     message: str = ""
     transient: bool | None = None
-    """Of failed."""
+    """For failed."""
     retry_after: float | None = None
-    """Of failed, in seconds; None: not said."""
+    """For failed, in seconds; None: not given."""
     no_effect: bool = False
-    """Of failed and cancelled."""
+    """For failed and cancelled."""
     after: float | None = None
-    """Of again, in seconds."""
+    """For again, in seconds."""
     progress: tuple[float | int | str, ...] = ()
-    """Every mark, in its order."""
+    """All reported progress, in order."""
     details: tuple[Any, ...] = ()
-    """All details, in their order; the next attempt gets the last of them."""
+    """All details, in order; the next attempt gets the last of them."""
 
 
 def run_handler(handler: Handler, **given: Any) -> HandlerOutcome:
-    """Runs it to its end; `given` as for `start_handler`."""
+    """Runs the handler to its end; `given` as for `start_handler`."""
     return start_handler(handler, **given).outcome()
 
 
@@ -90,9 +90,9 @@ def start_handler(
     labels: Mapping[str, str] | None = None,
     left: Duration = "1m",
 ) -> RunningHandler:
-    """Begins it, in a thread of its own; the task is as the arguments say.
+    """Starts the handler, in a thread of its own, with a task that has the given fields.
 
-    `left`: what `task.left()` says.
+    `left`: the result of `task.left()`.
     """
     message = wire.Task(
         run_id=run_id,
@@ -117,7 +117,7 @@ def start_handler(
 
 
 class RunningHandler:
-    """A handler at work."""
+    """A running handler."""
 
     def __init__(self, handler: Handler, message: wire.Task, left: float) -> None:
         """Made by `start_handler`."""
@@ -132,7 +132,7 @@ class RunningHandler:
         ).start()
 
     def stop(self, kind: StopKind = "cancelled") -> None:
-        """Tells it to stop, as the agent would."""
+        """Tells the handler to stop, as an agent would."""
         with self._lock:
             self._hold.kind = self._hold.kind or kind
             self._stopping.set()
@@ -141,7 +141,7 @@ class RunningHandler:
                 call_in(loop, task.cancel)
 
     def outcome(self, timeout: Duration = "10s") -> HandlerOutcome:
-        """Waits for its end. Raises TimeoutError."""
+        """Waits for the end of the handler. Raises TimeoutError."""
         return self._read(self._done.result(seconds_of(timeout)))
 
     async def ended(self, timeout: Duration = "10s") -> HandlerOutcome:
@@ -158,7 +158,7 @@ class RunningHandler:
 
     async def _run_async(self, handler: Handler, message: wire.Task) -> wire.Outcome:
         work = asyncio.ensure_future(run_async(handler, message, self._task, PLAIN))
-        # Begun before it can be told to stop.
+        # The handler must have begun before it can be told to stop.
         await asyncio.sleep(0)
         with self._lock:
             self._async = asyncio.get_running_loop(), work
@@ -173,7 +173,7 @@ class RunningHandler:
         transient = failed.failure_class == wire.FAILURE_CLASS_TRANSIENT
         has_output = outcome.success.HasField("output")
         if outcome.success.output_problem:
-            # What the server makes of it.
+            # The server treats it like this.
             kind, transient = "failed", False
             said = wire.Outcome.Failed(code="drover.output", message=outcome.success.output_problem)
         return HandlerOutcome(

@@ -1,8 +1,8 @@
-"""Traces, by OpenTelemetry's API alone: a handler runs within a span below that of its try, and
-what a client schedules is part of the trace in which it does.
+"""Traces, with the OpenTelemetry API only: a handler runs in a span below that of its try, and a
+run that a client schedules is part of the caller's trace.
 
-It is for the program to install and register an SDK of OpenTelemetry; without one, or without the
-package opentelemetry-api (`pip install 'drover[traces]'`), nothing of this does anything.
+The program must install and register an OpenTelemetry SDK. Without one, or without the package
+opentelemetry-api (`pip install 'drover[traces]'`), this module has no effect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Triggers: what begins or continues runs by itself: a call over HTTP, the end of another run."""
+"""Triggers, which start or continue runs on a call over HTTP or at the end of another run."""
 
 from __future__ import annotations
 
@@ -22,13 +22,14 @@ class Hmac:
     """HMAC-SHA256 over the body, in hex, keyed by the secret."""
 
     header: str
-    """The header that has it, as "X-Hub-Signature-256"."""
+    """The header that contains the signature, such as "X-Hub-Signature-256"."""
     prefix: str = ""
-    """What stands before it, as "sha256="."""
+    """Text before the signature, such as "sha256="."""
     timestamp_header: str = ""
-    """The header of the time that is signed too, as TIME.BODY. Empty: none is asked for."""
+    """The header with the time of the signature; TIME.BODY is signed then. Empty: no time is
+    required."""
     tolerance: Duration | None = None
-    """How far that time may be away. Default: 5 minutes."""
+    """Maximum difference of that time from now. Default: 5 minutes."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Bearer:
 
 @dataclass(frozen=True)
 class Http:
-    """A call over HTTP, and how its caller proves who he is: exactly one."""
+    """A call over HTTP, and how its caller authenticates: exactly one."""
 
     hmac: Hmac | None = None
     bearer: Bearer | None = None
@@ -46,34 +47,35 @@ class Http:
 
 @dataclass(frozen=True)
 class RunEnd:
-    """The end of a run of another workflow."""
+    """The end of a run of a workflow."""
 
     workflow: str
     states: Sequence[str] = ()
-    """completed, failed, compensated, cancelled. Empty: each."""
+    """completed, failed, compensated, cancelled. Empty: all."""
 
 
 @dataclass(frozen=True)
 class ScheduleAction:
-    """Schedules a run. Its texts are templates."""
+    """Starts a run. Its texts are templates."""
 
     workflow: str
     version: int = 0
     input: Any = None
-    """A JSON template. Default: over HTTP the body."""
+    """A JSON template. Default: over HTTP the body; at the end of a run none."""
     key: str = ""
-    """What a repeat is told by, over HTTP. Empty: each call begins a run."""
+    """Over HTTP, the key of the run, by which repeats are detected. Empty: each call starts a
+    run."""
     labels: Mapping[str, str] = field(default_factory=dict)
     priority: int = 0
 
 
 @dataclass(frozen=True)
 class SignalAction:
-    """Sends a run a signal. Its texts are templates."""
+    """Sends a signal to a run. Its texts are templates."""
 
     name: str
     signal_id: str
-    """What a repeat is told by."""
+    """The id of the signal, by which repeats are detected."""
     run_key: str = ""
     """The run by its key; this or `run_id`."""
     run_id: str = ""
@@ -83,23 +85,23 @@ class SignalAction:
 
 @dataclass(frozen=True)
 class CompleteAction:
-    """Tells how a deferred task has ended. Its texts are templates."""
+    """Reports how a deferred task has ended. Its texts are templates."""
 
     callback_token: str
     outcome: Any
-    """A JSON template that becomes { success: OUTPUT } or { failed: { code, ... } }."""
+    """A JSON template that evaluates to { success: OUTPUT } or { failed: { code, ... } }."""
 
 
 @dataclass(frozen=True)
 class TriggerSpec:
-    """What a trigger waits for, `http` or `run_end`, and what it does then, one of the others."""
+    """The event of a trigger, `http` or `run_end`, and its action, one of the others."""
 
     trigger: str
-    """Its name."""
+    """Name of the trigger."""
     http: Http | None = None
     run_end: RunEnd | None = None
     when: str = ""
-    """A CEL condition. Empty: always."""
+    """A CEL condition. Empty: always true."""
     schedule: ScheduleAction | None = None
     signal: SignalAction | None = None
     complete: CompleteAction | None = None
@@ -107,20 +109,20 @@ class TriggerSpec:
 
 @dataclass(frozen=True)
 class Trigger:
-    """A trigger that was put."""
+    """A stored trigger."""
 
     definition: TriggerSpec | None
     path: str
-    """Its path on every server; empty: it is none over HTTP."""
+    """Its path on every server; empty: it is not a trigger over HTTP."""
     secret_digest: str
-    """SHA-256, hex: the secret itself is never told. Empty: it has none."""
+    """SHA-256, hex; the server never returns the secret itself. Empty: it has none."""
     created_time: datetime | None
     changed_time: datetime | None
 
 
 @dataclass(frozen=True)
 class PutTrigger:
-    """A trigger that is there now."""
+    """A trigger after `put`."""
 
     created: bool
     trigger: Trigger
@@ -128,13 +130,14 @@ class PutTrigger:
 
 @dataclass(frozen=True)
 class Refusal:
-    """What a trigger has refused for one reason."""
+    """Calls or run ends that a trigger refused for one reason."""
 
     trigger: str
     reason: str
     message: str
     run_id: str
-    """The last run whose end it concerns; empty: it was a call over HTTP."""
+    """At the end of a run: the run of the last refusal; empty: the refusal was of a call over
+    HTTP."""
     count: int
     first_time: datetime | None
     last_time: datetime | None
@@ -145,33 +148,33 @@ class TriedTrigger:
     """What a trigger would do."""
 
     passes: bool
-    """False: `when` is false, and nothing would be done."""
+    """False: `when` is false, and the trigger would do nothing."""
     schedule: ScheduleAction | None
     signal: SignalAction | None
     complete: CompleteAction | None
 
 
 class Triggers:
-    """What begins or continues runs by itself: `client.triggers`."""
+    """Triggers, which start or continue runs: `client.triggers`."""
 
     def __init__(self, caller: Caller) -> None:
         """Made by Client."""
         self._caller = caller
 
     async def put(self, trigger: Union[TriggerSpec, str], *, secret: str = "") -> PutTrigger:
-        """Makes a trigger, or changes the one of its name: a definition, or its text in YAML or
-        JSON. Without a secret it keeps the one that it has."""
+        """Creates a trigger, or changes the trigger of its name: a definition, or its text in YAML
+        or JSON. Without a secret it keeps its current one."""
         request = wire.PutTriggerRequest(namespace=self._caller.namespace, secret=secret)
         if isinstance(trigger, str):
             request.text = trigger
         else:
             write(request.definition, trigger)
-        # Templates are read by the server, so no codec has changed them.
+        # The server reads templates, so no codec encodes them.
         answer = await self._caller.call(rpc.PUT_TRIGGER, request)
         return read(PutTrigger, answer, PLAIN)
 
     async def get(self, name: str) -> Trigger:
-        """The one of this name."""
+        """The trigger of this name."""
         request = wire.GetTriggerRequest(namespace=self._caller.namespace, name=name)
         answer = await self._caller.call(rpc.GET_TRIGGER, request)
         return read(Trigger, answer.trigger, PLAIN)
@@ -183,12 +186,12 @@ class Triggers:
         return tuple(read(Trigger, one, PLAIN) for one in answer.triggers)
 
     async def delete(self, name: str) -> bool:
-        """Whether there was one."""
+        """Deletes it; returns whether there was one."""
         request = wire.DeleteTriggerRequest(namespace=self._caller.namespace, name=name)
         return (await self._caller.call(rpc.DELETE_TRIGGER, request)).deleted
 
     async def refusals(self, *, trigger: str = "", limit: int = 0) -> tuple[Refusal, ...]:
-        """What was refused, by reason, the last first. Of all triggers unless one is named."""
+        """What was refused, by reason, the newest first. Of all triggers unless one is named."""
         request = wire.ListRefusalsRequest(
             namespace=self._caller.namespace, trigger=trigger, page_size=limit
         )
@@ -204,10 +207,10 @@ class Triggers:
         query: Mapping[str, str] | None = None,
         run: RunName | None = None,
     ) -> TriedTrigger:
-        """What it would do, without doing it: one that was put, by its name, or a definition.
+        """What the trigger would do, without doing it: a stored one, by its name, or a definition.
 
-        `body`, `headers`, `query`: what would be sent. `run`: of a trigger at the end of a run, one
-        that has ended.
+        `body`, `headers`, `query`: the call over HTTP. `run`: for a trigger at the end of a run, a
+        run that has ended.
         """
         request = wire.TryTriggerRequest(
             namespace=self._caller.namespace,

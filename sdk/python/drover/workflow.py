@@ -1,12 +1,13 @@
-"""A workflow as data classes, with the words of the YAML dialect: an editor completes it, a type
-checker reads it, and the server checks it. `to_definition` gives exactly the message of the YAML.
+"""A workflow as data classes, with the words of the YAML form: an editor completes it, a type
+checker reads it, and the server checks it. `to_definition` makes exactly the message of the YAML.
 
     Workflow("trip", steps=[
         Step("flight", task="book-flight", retry=Retry(attempts=5), compensate="cancel-flight"),
         Step("mail", task="send-mail", needs=["flight"], timeouts=Timeouts(attempt="2m")),
     ])
 
-What is None is left out, and left to the server's defaults; JSON null is `json_payload(None)`.
+A field that is None is left out, so the server's default applies; JSON null is
+`json_payload(None)`.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from drover.durations import Duration
 
 @dataclass(frozen=True)
 class Retry:
-    """When to try again after a failure."""
+    """When and how often to retry after a failure."""
 
     on: Sequence[str] = ()
-    """Codes of failures that it is for. Default: all."""
+    """Codes of failures to which it applies. Default: all."""
     attempts: int | None = None
-    """Tries in all, the first included. Default 5, to undo 10."""
+    """Maximum number of tries, the first included. Default 5, for an undo 10."""
     initial: Duration | None = None
     factor: float | None = None
     max: Duration | None = None
@@ -34,24 +35,24 @@ class Retry:
 
 
 Retries = Union[Retry, Sequence[Retry]]
-"""The first policy that matches the code of a failure decides."""
+"""The first policy that matches the code of a failure applies."""
 
 
 @dataclass(frozen=True)
 class Timeouts:
-    """What may last how long."""
+    """The timeouts of a task."""
 
     pickup: Duration | None = None
     attempt: Duration | None = None
     heartbeat: Duration | None = None
     """Length of the lease, at least 2 s."""
     stall: Duration | None = None
-    """How long the progress that a handler reports may stand still. Default: off."""
+    """How long the progress that a handler reports may stay unchanged. Default: off."""
     total: Duration | None = None
     cancel: Duration | None = None
     settle: Duration | None = None
     callback: Duration | None = None
-    """From `deferred()` until its outcome must have come. Default 24 hours."""
+    """Time from `deferred()` until its outcome must have arrived. Default 24 hours."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Compensate:
     retry: Retries = ()
     timeouts: Timeouts | None = None
     when: Literal["finished", "attempted"] | None = None
-    """Default: `finished`; `attempted` also undoes a step that failed half-way."""
+    """Default: `finished`; `attempted` also undoes a step that failed part-way."""
 
 
 @dataclass(frozen=True)
@@ -92,19 +93,19 @@ class Gate:
 
 @dataclass(frozen=True)
 class RunOf:
-    """A workflow that a step begins a run of."""
+    """A workflow of which a step begins a run."""
 
     workflow: str
     version: int | None = None
-    """Default: the default version when the run begins."""
+    """Default: the default version at the time at which the run begins."""
 
 
 @dataclass(frozen=True)
 class Until:
-    """A moment to wait for."""
+    """A time to wait for."""
 
     until: str | datetime
-    """A datetime, a moment as 2026-03-01T08:00:00Z, or an expression, `${...}`."""
+    """A datetime, a time such as 2026-03-01T08:00:00Z, or an expression, `${...}`."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class SignalWait:
     within: Duration | None = None
     """Default 7 days."""
     on_expiry: Literal["escalate", "fail", "skip"] | None = None
-    """What follows when none has come by then. Default: a person is asked."""
+    """What follows when no signal has arrived by then. Default: a person is asked."""
 
 
 @dataclass(frozen=True)
@@ -123,70 +124,72 @@ class Approval:
     """People to wait for."""
 
     approvers: Sequence[str] = ()
-    """Names or roles of those who may decide. Default: anybody."""
+    """Names or roles of the people who may decide. Default: anyone may."""
     need: int | None = None
-    """How many have to approve. Default 1."""
+    """Number of approvals needed. Default 1."""
     not_requester: bool = False
-    """Who started the run, as its label `requester` says, may not decide."""
+    """The person who started the run, named by its label `requester`, may not decide."""
     form: Any = None
-    """JSON Schema of what an approver fills in."""
+    """JSON Schema of the form that an approver fills in."""
     within: Duration | None = None
     """Default 7 days."""
     on_expiry: Literal["escalate", "reject", "approve"] | None = None
-    """What follows when too few have decided by then. Default: another person is asked."""
+    """What follows when too few people have decided by then. Default: another person is asked."""
 
 
 @dataclass(frozen=True)
 class Waves:
-    """How the items of a map follow each other."""
+    """How the items of a map are divided into waves."""
 
     size: int | None = None
-    """How many items a wave has; this or `percent`."""
+    """Number of items in a wave; this or `percent`."""
     percent: float | None = None
-    """The same as a share of all: 25 is a quarter."""
+    """The same as a percentage of all: 25 is a quarter."""
     pause: Duration | None = None
-    """From the end of a wave to its gate, or to the next wave."""
+    """Time from the end of a wave to its gate, or to the next wave."""
     gate: str | Gate | None = None
 
 
 @dataclass(frozen=True)
 class Map:
-    """One task for each item of a list; what the step says of a task it says of each item."""
+    """One task for each item of a list; the settings of the step for its task apply to each
+    item."""
 
     over: str | int
     """An expression that gives a list, or a number of items, which are then 0, 1, 2 and so on."""
     task: str
     queue: str | None = None
-    """By default "default"; may hold expressions, as `deploy-${item.host}`."""
+    """Default: "default"; may contain expressions, such as `deploy-${item.host}`."""
     concurrency: int | None = None
-    """Items under way at the same time. Default 100."""
+    """Maximum number of items in progress at the same time. Default 100."""
     tolerate: int | None = None
-    """How many may fail without failing the step. Default 0."""
+    """How many items may fail without failing the step. Default 0."""
     tolerate_percent: float | None = None
-    """The same as a share of all: 5 is 5 %."""
+    """The same as a percentage of all: 5 is 5 %."""
     waves: Waves | None = None
 
 
 @dataclass(frozen=True)
 class Fallback:
-    """Another way to try a step. What is not given stays as it was."""
+    """Another way to try a step. Fields that are not given leave the step's value unchanged."""
 
     queue: str | None = None
     task: str | None = None
     run: str | RunOf | None = None
-    """Workflow to run instead, of a `run` step."""
+    """Workflow to run instead, for a `run` step."""
     input: Any = None
     """JSON object that is merged over the step's input, key by key."""
 
 
 @dataclass(frozen=True)
 class Escalate:
-    """How long an escalation of the step is asked, and what follows then."""
+    """How long an escalation of the step stays open, and what follows then."""
 
     remind: Duration | None = None
-    """From one reminder to the next. Default 1 hour."""
+    """Interval between reminders. Default 1 hour."""
     deadline: Duration | None = None
-    """From the question to the answer that `then` gives; both or none. Default: none."""
+    """Time from the opening of the escalation to the answer that `then` gives; both or none.
+    Default: none."""
     then: Literal["retry", "skip", "compensate", "fail"] | None = None
 
 
@@ -198,9 +201,9 @@ class Step:
     task: str | None = None
     """Name of the task that an agent performs."""
     queue: str | None = None
-    """Of the task; by default "default"."""
+    """Queue of the task; default "default"."""
     wait: Duration | Until | None = None
-    """A timer: so long, or until a moment."""
+    """A timer: a duration, or a time."""
     signal: str | SignalWait | None = None
     """Waits for `client.signal`, by the name of the signal."""
     approval: Approval | None = None
@@ -213,40 +216,40 @@ class Step:
     when: str | None = None
     """CEL; false: the step is skipped."""
     run_if: Literal["ended", "all_ok", "any_ok"] | None = None
-    """How the steps that it needs must have ended. Default: `ended`."""
+    """How the steps in `needs` must have ended. Default: `ended`."""
     always: bool = False
-    """A finally step: runs once, last, whatever happened."""
+    """A finally step: it runs once, last, however the run ends."""
     pivot: bool = False
-    """Once it has succeeded, there is no way back: later failures ask a person."""
+    """Once it has succeeded, the run is no longer undone: later failures ask a person."""
     input: Any = None
-    """JSON, or a Payload; its strings may hold expressions. Default: the run's input; of a map,
+    """JSON, or a Payload; its strings may contain expressions. Default: the run's input; for a map,
     the item."""
     retry: Retries = ()
     timeouts: Timeouts | None = None
     effects: Literal["idempotent", "verifiable", "once"] | None = None
-    """What a repeated attempt does to the world. Default: `idempotent`."""
+    """What a repeated attempt does to the remote service. Default: `idempotent`."""
     verify: str | Verify | None = None
-    """With effects `verifiable`."""
+    """The task that resolves an unknown outcome; with effects `verifiable`."""
     fallback: Sequence[Fallback] = ()
-    """Other ways to try it, in this order."""
+    """Other ways to try the step, in this order."""
     on_pickup: Literal["alarm", "escalate", "fallback"] | None = None
-    """What happens when nobody polls for the task. Default: `alarm`."""
+    """What happens when no agent polls for the task. Default: `alarm`."""
     compensate: str | Compensate | None = None
     on_failure: Literal["compensate", "fail", "continue", "escalate"] | None = None
-    """Default: compensate if an effect that can be undone exists by then, else fail."""
+    """Default: compensate if an effect that can be undone exists by then, otherwise fail."""
     escalation: Escalate | None = None
     output_schema: Any = None
-    """JSON Schema that the output has to keep."""
+    """JSON Schema for the output."""
 
 
 @dataclass(frozen=True)
 class Workflow:
-    """What runs are made of."""
+    """The definition of a workflow."""
 
     workflow: str
-    """Its name."""
+    """Name of the workflow."""
     steps: Sequence[Step]
     timeout: Duration | None = None
-    """Longest time of a run. Default 7 days."""
+    """Maximum duration of a run. Default 7 days."""
     input_schema: Any = None
-    """JSON Schema that the input of a run has to keep."""
+    """JSON Schema for the input of a run."""

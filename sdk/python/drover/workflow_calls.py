@@ -1,4 +1,4 @@
-"""Workflows: their versions, who still needs them, which is the default; pauses."""
+"""Workflows: their versions, the runs that use them, the default version; pauses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class WorkflowVersion:
     version: int
     created_time: datetime | None
     open_runs: int
-    """Open runs that started with this content; 10,000 means that many or more."""
+    """Number of open runs that started with this content; 10,000 means that many or more."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class MovedDefault:
     """The default version, before and now."""
 
     previous_version: int
-    """Name it to move back."""
+    """Set it again to go back."""
     version: int
 
 
@@ -56,14 +56,15 @@ class WorkflowCalls:
         return WorkflowDetails(name, answer.workflow.default_version, tuple(versions))
 
     async def set_default_version(self, name: str, version: int) -> MovedDefault:
-        """Runs that name no version start with this one from then on; open runs keep theirs."""
+        """Runs that name no version start with this one from then on; open runs keep their
+        version."""
         request = wire.SetDefaultVersionRequest(
             namespace=self._caller.namespace, name=name, version=version
         )
         return await self._caller.ask(MovedDefault, rpc.SET_DEFAULT_VERSION, request)
 
     async def pause_workflow(self, workflow: str, *, reason: str = "") -> Pause:
-        """Nothing is handed out for its runs, in any version, once this returns."""
+        """Once this returns, no task of its runs is handed out, in any version."""
         request = queue_pb2.PauseWorkflowRequest(
             namespace=self._caller.namespace, workflow=workflow, reason=reason
         )
@@ -72,7 +73,7 @@ class WorkflowCalls:
         )
 
     async def resume_workflow(self, workflow: str) -> None:
-        """It goes on."""
+        """Resumes the workflow."""
         request = queue_pb2.ResumeWorkflowRequest(
             namespace=self._caller.namespace, workflow=workflow
         )

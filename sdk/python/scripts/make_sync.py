@@ -37,7 +37,7 @@ MODULES = {
 }
 MIXINS = ("Commands", "WorkflowCalls")
 
-HEAD = '''"""The client for programs without asyncio: that of drover.clients, call by call.
+HEAD = '''"""The client for programs without asyncio, with the same calls as drover.clients.
 
     with drover.sync.Client("127.0.0.1:7420") as client:
         run = client.wait_run(client.schedule("trip", input={"to": "Lisbon"}).run_id)
@@ -146,17 +146,18 @@ def client(imports: Imports) -> str:
         for name in PARTS
     )
     return (
-        'class Client:\n    """Starts runs, and asks after them."""\n\n'
+        'class Client:\n    """Starts runs and reads their state."""\n\n'
         f'    def __init__({ast.unparse(init.args)}) -> None:\n        """{doc}\n        """\n'
         f"        self._inner = clients.Client({', '.join(given)})\n"
         f"        self._loop = LoopThread()\n{parts}\n"
-        '    def close(self) -> None:\n        """Ends the connection; may be called twice."""\n'
+        '    def close(self) -> None:\n        """Closes the connection; may be called twice."""\n'
         "        if self._loop.alive:\n"
         "            self._loop.call(self._inner.close())\n            self._loop.stop()\n\n"
-        '    def __enter__(self) -> Client:\n        """It connects by itself."""\n'
+        "    def __enter__(self) -> Client:\n"
+        '        """The client connects when it is first used."""\n'
         "        return self\n\n    def __exit__(self, kind: type[BaseException] | None, "
         "error: BaseException | None, trace: TracebackType | None) -> None:\n"
-        '        """Closes it."""\n        self.close()\n\n'
+        '        """Closes the client."""\n        self.close()\n\n'
         + "\n".join(calls_of(name, imports) for name in ("Client", *MIXINS))
     )
 
