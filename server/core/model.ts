@@ -8,7 +8,7 @@
 //            move: they are steps of their own, and it counts them
 //
 // The run counts instead of looking: its counters decide its state, so a pass loads only the steps
-// that it touches (docs/ARCHITECTURE.md, "Counters, not counts").
+// that it touches (docs/ARCHITECTURE.md, "Pure core").
 import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "./attempt.ts";
 import type { Facts } from "./facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";

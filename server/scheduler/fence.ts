@@ -1,5 +1,6 @@
-// Whose word counts no more. A batch that acts for supervisors locks the writer row of each first,
-// and asks in the same statement what its node owns still (docs/ARCHITECTURE.md, "Three layers").
+// Fencing: the events of a batch whose supervisor no longer owns their partition are refused. A batch
+// locks the writer row of each supervisor that it acts for, and reads in the same statement what its
+// node still owns (docs/ARCHITECTURE.md, "Partition ownership").
 
 import type { TakenPartition } from "../store/partition-session.ts";
 import type { Actor } from "../store/pass-record.ts";

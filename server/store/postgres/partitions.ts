@@ -5,7 +5,7 @@
 // The session is ended by the server when it says nothing for long (`idle_session_timeout`), also
 // under a frozen process or a cut cable; its locks are free from then on. It protects nothing:
 // take-over first deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md,
-// "Three layers").
+// "Partition ownership").
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import {
