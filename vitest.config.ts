@@ -10,6 +10,17 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
 /** Connections that are cut or frozen may outlive their test, and then end with its process. */
 const KILLS_SERVERS = "test/integration/take-over/**/*.test.ts";
 
+/**
+ * What takes minutes: other languages, a real Jaeger, the model checker, real browsers, thousands of
+ * simulated seconds. `npm run test:all` runs it too, and so does CI.
+ */
+const LONG = [
+  "test/{spec,conformance,browser}/**/*.test.ts",
+  "test/simulation/{simulation,exit-codes}.test.ts",
+  "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,chaos,holiday-demo}.test.ts",
+  "test/e2e/examples/*.test.ts",
+];
+
 /** Of every project: a project takes nothing over from the root but what its setup provides. */
 const common = {
   environment: "node",
@@ -46,8 +57,16 @@ export default defineConfig({
           name: "apart",
           include: [
             ...["test/*.test.ts", KILLS_SERVERS],
-            "test/{simulation,spec,conformance,e2e,browser}/**/*.test.ts",
+            "test/{simulation,e2e}/**/*.test.ts",
           ],
+          exclude: LONG,
+        },
+      },
+      {
+        test: {
+          ...common,
+          name: "long",
+          include: LONG,
         },
       },
     ],

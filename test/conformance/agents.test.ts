@@ -1,5 +1,5 @@
 /**
- * A small part of the conformance suite, so that what breaks an agent is seen by `npm test`. The
+ * A small part of the conformance suite, so that what breaks an agent is seen by `npm run test:all`. The
  * whole of it runs by `npm run conformance`.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
