@@ -10,7 +10,7 @@ import { decide, start } from "../server/core/decide.ts";
 import type { Effects, RetryPolicy } from "../server/core/definition.ts";
 import type { RunEvent } from "../server/core/event.ts";
 import { EVENT_TABLE } from "../server/core/event-table.ts";
-import { currentMark } from "../server/core/evolve.ts";
+import { currentEffectStatus } from "../server/core/evolve.ts";
 import { NOTHING_TO_JUDGE } from "../server/core/judge.ts";
 import { type Lease, movingSide, type View } from "../server/core/model.ts";
 import { planTaskOf } from "../server/core/pass.ts";
@@ -233,7 +233,7 @@ function whatFollows({ plan, view }: Situation, eventOf: (lease: Lease) => RunEv
   if (!step) throw new Error("the step has gone");
   const counted = after.effects.some((effect) => effect.kind === "task-ended" && effect.counted);
   const isUndo = lease.task === "compensate";
-  const mark = currentMark(step);
+  const mark = currentEffectStatus(step);
   const { forward } = step;
   const verifies = "task" in forward && forward.task === "verify" ? " to verify" : "";
   const parts = [

@@ -9,7 +9,7 @@ import { createInbox, type Inbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
 import type { Advance } from "./scheduler/advance.ts";
-import { createIntake, INTAKE_LOOK_EVERY_MS, type Intake } from "./scheduler/intake.ts";
+import { createRateLimit, RATE_LIMIT_REFRESH_MS, type RateLimit } from "./scheduler/rate-limit.ts";
 import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-derived.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { TypicalDurations } from "./scheduler/typical-durations.ts";
@@ -46,7 +46,7 @@ export const BACKGROUND_PARTS = [
     "dispatch",
     "health",
   ] as const),
-  ...(["webhooks", "triggers", "inbox", "intake", "durations"] as const),
+  ...(["webhooks", "triggers", "inbox", "rate-limit", "durations"] as const),
 ];
 export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 
@@ -122,14 +122,14 @@ export function learningOf(
   return createLoop({ clock, everyMs, runOnce: typical.save, onError });
 }
 
-export function intakeOf({ store, clock, log, measures }: BackgroundOptions): Intake & Loop {
-  const intake = createIntake({ namespaces: store.namespaces, clock });
+export function rateLimitOf({ store, clock, log, measures }: BackgroundOptions): RateLimit & Loop {
+  const rateLimit = createRateLimit({ namespaces: store.namespaces, clock });
   const onError = (error: unknown) => {
-    measures?.failed("intake");
-    log.warn({ event: "intake.failed", err: String(error) });
+    measures?.failed("rate-limit");
+    log.warn({ event: "rate-limit.failed", err: String(error) });
   };
-  const everyMs = INTAKE_LOOK_EVERY_MS;
-  return { ...intake, ...createLoop({ clock, everyMs, runOnce: intake.look, onError }) };
+  const everyMs = RATE_LIMIT_REFRESH_MS;
+  return { ...rateLimit, ...createLoop({ clock, everyMs, runOnce: rateLimit.look, onError }) };
 }
 
 export function inboxOf(

@@ -8,7 +8,7 @@ import {
   failuresOf,
   housekeepingOf,
   inboxOf,
-  intakeOf,
+  rateLimitOf,
   learningOf,
   pollTickOf,
   triggeringOf,
@@ -20,13 +20,13 @@ import type { CircuitSettings } from "./core/circuit.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
-import { createEnds } from "./dispatch/ends.ts";
-import { createGate, type Gate } from "./dispatch/gate.ts";
+import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
+import { createAdmission, type Admission } from "./dispatch/admission.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, type Lanes, refreshLanes } from "./dispatch/lanes.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
-import { createMarks } from "./dispatch/marks.ts";
-import { createRoster } from "./dispatch/roster.ts";
+import { createWatermarks } from "./dispatch/watermarks.ts";
+import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.ts";
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { DroverError } from "./errors.ts";
@@ -43,7 +43,7 @@ import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import type { CommitSummary } from "./scheduler/commit-summary.ts";
 import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
-import type { Intake } from "./scheduler/intake.ts";
+import type { RateLimit } from "./scheduler/rate-limit.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
@@ -118,7 +118,7 @@ export interface ControlPlane {
   /** Tells what was learned of durations, and asks for what is in use. */
   readonly learning: Loop;
   /** Of one payload in a namespace; null: what the server allows. */
-  readonly payloadBytesMax: Intake["payloadBytesMax"];
+  readonly payloadBytesMax: RateLimit["payloadBytesMax"];
   start(): Promise<void>;
   /** Finishes what is under way and hands the partitions back. */
   stop(): Promise<void>;
@@ -130,8 +130,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const looking = { ...options, clock: options.patient ?? clock };
   const plans = createPlans(store, judgeOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
-  const [marks, ends, watch] = [createMarks(clock), createEnds(clock), createWatch()];
-  const [gate, versions] = [createGate(clock), createVersionLanes()];
+  const [watermarks, outcomeCounts, watch] = [createWatermarks(clock), createOutcomeCounts(clock), createWatch()];
+  const [admission, versions] = [createAdmission(clock), createVersionLanes()];
   const lanes = createLanes(store, versions);
   const { failed, onError } = failuresOf(options);
   const wake = (of: Iterable<number>): void => {
@@ -145,7 +145,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     traces?.committed(summary);
     for (const run of summary.runs) watch.changed(run);
     wake(summary.lanes);
-    ends.count(summary.ended);
+    outcomeCounts.count(summary.ended);
     if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
     if (summary.wakeAt !== null) watches.announce(summary.wakeAt);
     ownership.announceMoment(summary);
@@ -156,22 +156,22 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const handOver = handOverBy(() => claims);
   const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
   const { onFlushed, outdated: onOutdated } = measures ?? {};
-  const intake = intakeOf(looking);
+  const rateLimit = rateLimitOf(looking);
   const shared = {
     ...{ store, plans, clock, random, handOver, typical, publish, isRetryable, onError, waitingMax },
     ...{
       onFlushed,
       onOutdated,
-      suspensions: { ...versions, ...gate },
+      suspensions: { ...versions, ...admission },
       traces: options.spans && traces,
     },
   };
   const advance = createAdvance(shared);
-  const schedule = createSchedule({ ...shared, enter: intake.enter });
+  const schedule = createSchedule({ ...shared, enter: rateLimit.enter });
   const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
   const { fire, idle: fired } = createFire(timed);
   const claims = createClaims({
-    ...{ store, plans, waiters, gate, marks, clock, random, onError },
+    ...{ store, plans, waiters, admission, watermarks, clock, random, onError },
     taskTrace: options.spans && traces?.task,
     onGranted(leases, ms) {
       measures?.granted(leases);
@@ -210,19 +210,19 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const learning = learningOf(looking, typical, settings);
   const consistency = consistencyOf(looking, shared, { owner, settings });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
-  const learn = learnerOf({ gate, versions, lanes, waiters, claims });
-  const circuits = circuitsOf(looking, { owner, counted: ends.take, learn });
-  const parked = { waiters, lanes, claims, watch, roster: createRoster(clock) };
-  const pollTick = pollTickOf(looking, { marks, ...parked, circuits });
-  const loops = [pollTick, intake, triggers, housekeeping, learning, consistency];
-  forgetWith(store, [plans, lanes, claims, parked.roster], waiters);
+  const learn = learnerOf({ admission, versions, lanes, waiters, claims });
+  const circuits = circuitsOf(looking, { owner, counted: outcomeCounts.take, learn });
+  const parked = { waiters, lanes, claims, watch, agentRegistry: createAgentRegistry(clock) };
+  const pollTick = pollTickOf(looking, { watermarks, ...parked, circuits });
+  const loops = [pollTick, rateLimit, triggers, housekeeping, learning, consistency];
+  forgetWith(store, [plans, lanes, claims, parked.agentRegistry], waiters);
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
   const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
   const dispatcher = createDispatch(onCalls);
 
   return Object.freeze({
     scheduler: schedulerOf(shared, {
-      ...{ schedule, advance, watch, wake, timed, refresh: circuits.runOnce, intake },
+      ...{ schedule, advance, watch, wake, timed, refresh: circuits.runOnce, rateLimit },
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
@@ -233,12 +233,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       pollTick,
       circuits,
       learning,
-      payloadBytesMax: intake.payloadBytesMax,
+      payloadBytesMax: rateLimit.payloadBytesMax,
     },
     async start() {
       // Before anything is handed out or given up.
       await circuits.runOnce();
-      await intake.look();
+      await rateLimit.look();
       await ownership.start();
       watches.start();
       for (const one of loops) one.start();
@@ -275,16 +275,16 @@ function forgetWith(
 }
 
 /** What a look at circuits, cordons and pins says to those who hand out. */
-function learnerOf({ gate, versions, lanes, waiters, claims }: Learners) {
+function learnerOf({ admission, versions, lanes, waiters, claims }: Learners) {
   return async (look: CircuitLook): Promise<void> => {
     const made = versions.learn(look.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
-    void claims.look([...gate.learn(look), ...made]);
+    void claims.look([...admission.learn(look), ...made]);
   };
 }
 
 interface Learners {
-  readonly gate: Gate;
+  readonly admission: Admission;
   readonly versions: VersionLanes;
   readonly lanes: Lanes;
   readonly waiters: Waiters;
@@ -307,12 +307,12 @@ interface SchedulerParts {
   readonly timed: FireOptions;
   /** Looks at circuits and cordons now. */
   readonly refresh: () => Promise<void>;
-  readonly intake: Intake;
+  readonly rateLimit: RateLimit;
 }
 
 function schedulerOf(
   shared: AdvanceOptions,
-  { schedule, advance, watch, wake, timed, refresh, intake }: SchedulerParts,
+  { schedule, advance, watch, wake, timed, refresh, rateLimit }: SchedulerParts,
 ): Scheduler {
   const { store, plans } = shared;
   return {
@@ -321,7 +321,7 @@ function schedulerOf(
     scheduleBatch: schedule.scheduleBatch,
     openBulk: (request) => openBulk(shared, request),
     rerun: (request) =>
-      rerun({ store, plans, submit: schedule.submit, enter: intake.enter }, request),
+      rerun({ store, plans, submit: schedule.submit, enter: rateLimit.enter }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
     async command(run, event) {
       const answer = await advance.ask(run, event);
@@ -334,7 +334,7 @@ function schedulerOf(
     },
     async limitNamespace(namespaceId, limits) {
       await store.namespaces.setLimits(namespaceId, limits);
-      await intake.look();
+      await rateLimit.look();
     },
     learnedDurations: shared.typical.learned,
     runChange: watch.change,

@@ -7,8 +7,8 @@ import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { Claims } from "./dispatch/claims.ts";
 import { type Lanes, refreshLanes } from "./dispatch/lanes.ts";
-import type { Marks } from "./dispatch/marks.ts";
-import type { Roster } from "./dispatch/roster.ts";
+import type { Watermarks } from "./dispatch/watermarks.ts";
+import type { AgentRegistry } from "./dispatch/agent-registry.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { Watch } from "./scheduler/watch.ts";
@@ -29,16 +29,16 @@ export interface PollTickOptions {
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly claims: Claims;
-  readonly marks: Marks;
+  readonly watermarks: Watermarks;
   readonly watch: Watch;
-  readonly roster: Roster;
+  readonly agentRegistry: AgentRegistry;
   readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
   /** A part of a poll tick has failed. */
   readonly onFailed?: (() => void) | undefined;
 }
 
 export function createPollTick(options: PollTickOptions): Loop {
-  const { store, clock, log, waiters, marks, watch, roster, circuits } = options;
+  const { store, clock, log, waiters, watermarks, watch, agentRegistry, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
   /** A failure before or after the poll query stops none of the others. */
@@ -60,25 +60,25 @@ export function createPollTick(options: PollTickOptions): Loop {
       const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
       return refreshLanes(waiters, options.lanes, growing);
     });
-    await alone("mark polled", () => mark(waiters.lanesAskedFor()));
+    await alone("watermark polled", () => mark(waiters.lanesAskedFor()));
     await alone("poll-query", poll);
     await alone("agents", async () => {
-      await roster.sendGone((gone) => store.markSilent(gone));
-      await roster.send((seen) => store.markAgents(options.address, seen));
+      await agentRegistry.sendGone((gone) => store.markSilent(gone));
+      await agentRegistry.send((seen) => store.markAgents(options.address, seen));
     });
   }
 
   async function poll(): Promise<void> {
     const lanes = waiters.lanes();
     const runs = watch.watched();
-    const known = marks.asked();
+    const known = watermarks.asked();
     const { windowMs: circuitsMs } = circuits;
-    const answers = await store.pollQuery({ lanes, runs, marks: known, circuitsMs });
-    // Its look left out what stands before marks that no longer count.
-    if (answers.marks && !marks.seen(answers.marks)) void options.claims.look(lanes);
+    const answers = await store.pollQuery({ lanes, runs, watermarks: known, circuitsMs });
+    // Its look left out what stands before watermarks that no longer count.
+    if (answers.watermarks && !watermarks.seen(answers.watermarks)) void options.claims.look(lanes);
     if (answers.lanes.length > 0) void options.claims.look(answers.lanes);
     watch.polled(runs, answers.runs);
-    roster.silent(answers.silent);
+    agentRegistry.silent(answers.silent);
     if (answers.circuits) await circuits.heard(answers.circuits);
   }
 

@@ -3,9 +3,9 @@
 import type { Attempt, Counted, Moment, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
 import type { Message, ParentWord } from "./message.ts";
-import type { BackoffCause, Doubt, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
+import type { BackoffCause, UnknownOutcome, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
-import type { EffectMark, Strategy } from "./strategy.ts";
+import type { EffectStatus, Strategy } from "./strategy.ts";
 
 /** What moves a run from one state to another. */
 export type RunTrigger =
@@ -144,13 +144,13 @@ export type Effect =
       readonly kind: "effect-marked";
       readonly step: number;
       readonly strategy: number;
-      readonly mark: EffectMark;
+      readonly mark: EffectStatus;
     }
   | { readonly kind: "settling"; readonly step: number; readonly until: Moment }
   /** The effect of the attempt that ended is in doubt, or (null) no longer. */
-  | { readonly kind: "doubted"; readonly step: number; readonly doubt: Doubt | null }
+  | { readonly kind: "doubted"; readonly step: number; readonly doubt: UnknownOutcome | null }
   /** The step leaves a strategy that may have an effect: it is undone before what follows. */
-  | { readonly kind: "strategy-undoing"; readonly step: number; readonly doubt: Doubt }
+  | { readonly kind: "strategy-undoing"; readonly step: number; readonly doubt: UnknownOutcome }
   /** That undo is done, or is left to the undoing of the whole run. */
   | { readonly kind: "strategy-undo-ended"; readonly step: number }
   /** Another way to try the step: fresh retries, an effect of its own. */

@@ -5,7 +5,7 @@ import type { Effect, NeedEnd, Side } from "./effect.ts";
 import type { EscalationReason } from "./history.ts";
 import type { Items } from "./items.ts";
 import { isFinal, isMoving, isUndoLeft, type Moving, movingSide, type Step } from "./model.ts";
-import type { EffectMark } from "./strategy.ts";
+import type { EffectStatus } from "./strategy.ts";
 
 export function sideOf(task: TaskKind): Side {
   return task === "compensate" ? "undo" : "forward";
@@ -331,7 +331,7 @@ function charge(step: Step, counted: Counted): Step {
   return { ...step, attempt: step.attempt + 1, tries };
 }
 
-function mark(step: Step, strategy: number, as: EffectMark): Step {
+function mark(step: Step, strategy: number, as: EffectStatus): Step {
   return {
     ...step,
     strategies: step.strategies.map((one, place) =>
@@ -341,7 +341,7 @@ function mark(step: Step, strategy: number, as: EffectMark): Step {
 }
 
 /** One that was tried is not as if it had not begun: its key has been with the remote service. */
-function markAfter(before: EffectMark, as: EffectMark): EffectMark {
+function markAfter(before: EffectStatus, as: EffectStatus): EffectStatus {
   return as === "NONE" && before !== "NONE" ? "CLEARED" : as;
 }
 

@@ -15,7 +15,7 @@ import {
   type View,
 } from "./model.ts";
 import { itemOf, numberOf } from "./place.ts";
-import { currentStrategy, type EffectMark } from "./strategy.ts";
+import { currentStrategy, type EffectStatus } from "./strategy.ts";
 
 /** What the plan says of a step that its state does not. */
 export interface Shape {
@@ -153,7 +153,7 @@ function remember(
 }
 
 /** The mark of the current strategy. */
-export function currentMark(step: Step): EffectMark {
+export function currentEffectStatus(step: Step): EffectStatus {
   return step.strategies[currentStrategy(step)]?.mark ?? "NONE";
 }
 

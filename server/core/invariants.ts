@@ -3,7 +3,7 @@
 // that is in a page.
 
 import type { TaskKind } from "./attempt.ts";
-import { asks, currentMark, untouchedStep } from "./evolve.ts";
+import { asks, currentEffectStatus, untouchedStep } from "./evolve.ts";
 import type { Items } from "./items.ts";
 import {
   isEnded,
@@ -303,7 +303,7 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
 function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage }: Run): string[] {
   const { forward, undo, result } = step;
   const broken: string[] = [];
-  const mark = currentMark(step);
+  const mark = currentEffectStatus(step);
   if (forward.kind === "SUCCEEDED") {
     if (planned.work.kind === "task" || planned.work.kind === "run") {
       if (mark !== "MADE" && mark !== "UNDONE") broken.push(`SUCCEEDED, but its effect is ${mark}`);

@@ -11,8 +11,8 @@
 //               nothing could be undone; or the run stops and undoes all effects at its end
 //
 // While it undoes a strategy the step is UNDOING and keeps the setback that it goes on from.
-import { afterSettling, inDoubt } from "./doubt.ts";
-import { currentMark } from "./evolve.ts";
+import { afterSettling, onUnknownOutcome } from "./unknown-outcome.ts";
+import { currentEffectStatus } from "./evolve.ts";
 import { fail, recordFailure, PERMANENT, TOTAL_OVER } from "./fail-step.ts";
 import type { Setback, Step } from "./model.ts";
 import { beginStrategy } from "./open.ts";
@@ -46,7 +46,7 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
   }
   switch (firstTo(pass, step, planned !== null)) {
     case "verify":
-      inDoubt(pass, no, setback);
+      onUnknownOutcome(pass, no, setback);
       return;
     case "undo":
       undoStrategy(pass, no, setback);
@@ -70,7 +70,7 @@ export function beginNext(pass: Pass, no: number, planned: number): void {
 /** What has to be done about the effect of the strategy before the step leaves it. */
 function firstTo(pass: Pass, step: Step, hasNext: boolean): "verify" | "undo" | "ask" | "nothing" {
   const plan = planStep(pass, step.no);
-  const mark = currentMark(step);
+  const mark = currentEffectStatus(step);
   if (!leavesEffect({ mark })) return "nothing";
   const continues = hasNext || isPassedOver(pass, step.no);
   if (plan.verify && mark !== "MADE" && (continues || isUnsettled(mark))) return "verify";
@@ -93,8 +93,8 @@ export function isUndoneFirst(pass: Pass, no: number): boolean {
 }
 
 function ask(pass: Pass, no: number, setback: Setback): void {
-  if (isUnsettled(currentMark(stepOf(pass, no)))) {
-    inDoubt(pass, no, setback);
+  if (isUnsettled(currentEffectStatus(stepOf(pass, no)))) {
+    onUnknownOutcome(pass, no, setback);
     return;
   }
   const { code, message } = setback;

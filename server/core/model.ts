@@ -157,7 +157,7 @@ export interface Setback {
 }
 
 /** A setback that recovery continues with once a verify, or an undo, has settled the effect. */
-export interface Doubt extends Setback {
+export interface UnknownOutcome extends Setback {
   /** Verifies that could not tell. */
   readonly tries: number;
 }
@@ -188,7 +188,7 @@ export interface Step {
   /** Tries by retry policy, in the plan's order; shorter than the list where none was counted. */
   readonly tries: readonly number[];
   /** A verify or an undo has to settle the effect of the strategy first; null: nothing has to. */
-  readonly doubt: Doubt | null;
+  readonly doubt: UnknownOutcome | null;
   /** Verify tasks about this fence that were handed out and ended; they number the next. */
   readonly verifies: number;
   /** Moved on by the time that its run was paused or escalated. */

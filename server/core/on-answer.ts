@@ -1,7 +1,7 @@
 // A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
 // goes on from there.
 import { answersNow, askedWork } from "./answers.ts";
-import { afterSettling } from "./doubt.ts";
+import { afterSettling } from "./unknown-outcome.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { ANSWERED, giveVerdict, recordFailure, PERMANENT } from "./fail-step.ts";
 import { beginNext, strategyUndone, undoStrategy } from "./leave-strategy.ts";
@@ -12,7 +12,7 @@ import {
   inWords,
   addFacts,
   makeReady,
-  markEffect,
+  setEffectStatus,
   type Pass,
   planStep,
   stepOf,
@@ -98,7 +98,7 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
     }
     case "succeed":
       emit(pass, { kind: "doubted", step: no, doubt: null });
-      markEffect(pass, no, "MADE");
+      setEffectStatus(pass, no, "MADE");
       if (isAtGate(pass, no)) {
         beginWave(pass, no);
         return;
@@ -144,7 +144,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   if (state.kind === "STOPPING") {
     // Asked whether the effect took place, the person says that it did not.
     emit(pass, { kind: "doubted", step: no, doubt: null });
-    markEffect(pass, no, "NONE");
+    setEffectStatus(pass, no, "NONE");
     emit(pass, { kind: "failed", step: no, code });
     return;
   }

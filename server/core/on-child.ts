@@ -11,7 +11,7 @@ import type { Moment, Outcome } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import { SCHEMA_BROKEN } from "./judge.ts";
-import { climb } from "./ladder.ts";
+import { recover } from "./recovery.ts";
 import type { ChildEnded, EndedChild } from "./message.ts";
 import { isEnded, type Step } from "./model.ts";
 import { judged, setbackOf } from "./on-task-end.ts";
@@ -21,7 +21,7 @@ import {
   inShort,
   intervene,
   inWords,
-  markEffect,
+  setEffectStatus,
   type Pass,
   planStep,
   retryOf,
@@ -48,7 +48,7 @@ export function childEnded(pass: Pass, { step: no, fence, child }: ChildEnded): 
     stopped(pass, stepOf(pass, no), wasCancelled(child) ? null : outcome);
   } else {
     const setback = setbackOf(outcome, null);
-    if (setback) climb(pass, no, "perform", setback);
+    if (setback) recover(pass, no, "perform", setback);
   }
 }
 
@@ -79,7 +79,7 @@ function endAttempt(pass: Pass, step: Step, child: EndedChild, outcome: Outcome)
   });
   const made = failure === null || failure.code === SCHEMA_BROKEN;
   const left = plan.compensate?.when === "attempted" ? "ATTEMPTED" : "NONE";
-  markEffect(pass, no, made ? "MADE" : left);
+  setEffectStatus(pass, no, made ? "MADE" : left);
 }
 
 function outcomeOf(pass: Pass, step: Step, child: EndedChild, late: boolean): Outcome {

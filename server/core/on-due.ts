@@ -7,7 +7,7 @@ import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
 import { fail, recordFailure } from "./fail-step.ts";
 import type { Rule } from "./history.ts";
-import { climb } from "./ladder.ts";
+import { recover } from "./recovery.ts";
 import { itemsDue, pauseOver } from "./map.ts";
 import type { Backoff, Step, Waiting, WaitingFor } from "./model.ts";
 import { childLate } from "./on-child.ts";
@@ -154,7 +154,7 @@ function callbackOver(pass: Pass, step: Step): void {
       counted: { policy: policyFor(retry, outcome.code) },
     });
   const setback = setbackOf(outcome, null);
-  if (setback) climb(pass, no, "perform", setback);
+  if (setback) recover(pass, no, "perform", setback);
 }
 
 /** The run's own moment: its start, its deadline, or the end of what had to settle. */

@@ -4,7 +4,7 @@ import type { Attempt, Outcome } from "./attempt.ts";
 import { PERMANENT } from "./fail-step.ts";
 import type { EscalationReason } from "./history.ts";
 import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./judge.ts";
-import { climb } from "./ladder.ts";
+import { recover } from "./recovery.ts";
 import { strategyUndone, totalOver } from "./leave-strategy.ts";
 import { beginWave } from "./map.ts";
 import type { Lease, Setback, Step } from "./model.ts";
@@ -13,7 +13,7 @@ import {
   emit,
   escalate,
   makeReady,
-  markEffect,
+  setEffectStatus,
   type Pass,
   planStep,
   planTaskOf,
@@ -23,7 +23,7 @@ import {
 } from "./pass.ts";
 import { policyFor } from "./retry.ts";
 import { effectUndone, leaveUndoToRun, noteUndone, stopped } from "./saga.ts";
-import { currentStrategy, type EffectMark } from "./strategy.ts";
+import { currentStrategy, type EffectStatus } from "./strategy.ts";
 import { verifyEnded } from "./verify.ts";
 
 export interface Teller {
@@ -212,7 +212,7 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else if (pass.view.run.state.kind === "STOPPING") {
     stopped(pass, stepOf(pass, no), outcome);
   } else if (setback) {
-    climb(pass, no, "perform", setback);
+    recover(pass, no, "perform", setback);
   } else if (outcome.kind === "again") {
     askAgain(pass, no, outcome.afterMs);
   } else if (outcome.kind === "deferred") {
@@ -234,7 +234,7 @@ export function markOutcome(
 ): void {
   const attempted = planStep(pass, no).compensate?.when === "attempted";
   const found = stepOf(pass, no).strategies[strategy]?.mark ?? "NONE";
-  markEffect(pass, no, markAfter(ended, found, attempted), strategy);
+  setEffectStatus(pass, no, markAfter(ended, found, attempted), strategy);
 }
 
 function gatePassed(pass: Pass, no: number, outcome: Outcome): void {
@@ -270,16 +270,16 @@ function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else if (outcome.kind === "again") {
     const wakeAt = pass.occasion.now + outcome.afterMs;
     emit(pass, { kind: "backed-off", step: no, task: "compensate", cause: "again", wakeAt });
-  } else if (setback) climb(pass, no, "compensate", setback);
+  } else if (setback) recover(pass, no, "compensate", setback);
   else makeReady(pass, no, "compensate", released(ended));
 }
 
 /** What the strategy may have left at the remote service, after this outcome. */
 function markAfter(
   { outcome, settles }: Pick<TaskEnd, "outcome" | "settles">,
-  found: EffectMark,
+  found: EffectStatus,
   attempted: boolean,
-): EffectMark {
+): EffectStatus {
   // What an attempt left open stays so once another one has ended; its own report closes it.
   const before = found === "UNSETTLED" && !settles ? "LINGERING" : found;
   switch (outcome.kind) {

@@ -5,7 +5,7 @@
 //   begins     a task is made ready, a child run begins; a timer, a signal or an approval is waited
 //              for; the items of a map begin when it is settled (map.ts)
 //   ESCALATED  an expression failed: nobody's transient fault
-import { afterSettling } from "./doubt.ts";
+import { afterSettling } from "./unknown-outcome.ts";
 import type { NeedEnd } from "./effect.ts";
 import type { StepFacts } from "./facts.ts";
 import type { ResultRef, RunState } from "./model.ts";

@@ -19,7 +19,7 @@ import {
   type PlanTask,
 } from "./plan.ts";
 import { plannedTask, planStepAt } from "./plan-at.ts";
-import { currentStrategy, type EffectMark, plannedOf } from "./strategy.ts";
+import { currentStrategy, type EffectStatus, plannedOf } from "./strategy.ts";
 
 export interface Pass {
   readonly plan: Plan;
@@ -188,10 +188,10 @@ export function attemptsEndAt(pass: Pass, step: Step): Moment {
 }
 
 /** Marks what a strategy, by default the current one, may have left, unless it is marked so. */
-export function markEffect(
+export function setEffectStatus(
   pass: Pass,
   no: number,
-  mark: EffectMark,
+  mark: EffectStatus,
   strategy: number = currentStrategy(stepOf(pass, no)),
 ): void {
   const step = stepOf(pass, no);

@@ -6,12 +6,12 @@
 //
 // The effect of a kept step stays that of the run which made it: what undoes it gets the key and
 // the input under which it was made.
-import { currentMark } from "./evolve.ts";
+import { currentEffectStatus } from "./evolve.ts";
 import type { Step } from "./model.ts";
 import { emit, addFacts, type Pass, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import type { EffectMark, Strategy } from "./strategy.ts";
+import type { EffectStatus, Strategy } from "./strategy.ts";
 
 /** From where a run is done again; `failed`: from whatever did not succeed. */
 export type From =
@@ -68,13 +68,13 @@ export function stepsToReuse(
   );
 }
 
-const OPEN_MARKS: readonly EffectMark[] = ["UNSETTLED", "UNDONE"];
+const OPEN_MARKS: readonly EffectStatus[] = ["UNSETTLED", "UNDONE"];
 
 function mayKeep(step: PlanStep, old: PlanStep, ended: Step | undefined, from: From): boolean {
   if (!ended || step.always || (from.kind === "step" && from.no === step.no)) return false;
   if (old.work.kind !== step.work.kind || ended.undo.kind !== "NONE") return false;
   if (ended.forward.kind === "SKIPPED") return true;
-  return ended.forward.kind === "SUCCEEDED" && !OPEN_MARKS.includes(currentMark(ended));
+  return ended.forward.kind === "SUCCEEDED" && !OPEN_MARKS.includes(currentEffectStatus(ended));
 }
 
 /** The first pass of a run: what it keeps has ended before anything begins. */

@@ -12,9 +12,9 @@
 
 import type { Moment, Outcome } from "./attempt.ts";
 import { endChild, isChildWait } from "./child.ts";
-import { inDoubt } from "./doubt.ts";
+import { onUnknownOutcome } from "./unknown-outcome.ts";
 import type { RunTrigger } from "./effect.ts";
-import { asks, currentMark } from "./evolve.ts";
+import { asks, currentEffectStatus } from "./evolve.ts";
 import {
   type End,
   isFinal,
@@ -101,7 +101,7 @@ export function leaveUndoToRun(pass: Pass, no: number): void {
 }
 
 function isInDoubt(pass: Pass, step: Step): boolean {
-  return isUnsettled(currentMark(step)) && planStep(pass, step.no).effects !== "idempotent";
+  return isUnsettled(currentEffectStatus(step)) && planStep(pass, step.no).effects !== "idempotent";
 }
 
 /** The forward side of a step stands still in a run that stops; null: no task of it was out. */
@@ -110,7 +110,7 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   const undo = state.kind === "STOPPING" && state.verdict.undo;
   if (undo && isInDoubt(pass, step)) {
     const message = "it was stopped, and nobody knows whether it took effect";
-    inDoubt(pass, step.no, {
+    onUnknownOutcome(pass, step.no, {
       code: "drover.unknown",
       message,
       permanent: false,

@@ -8,7 +8,7 @@ export interface Tried {
 }
 
 /** What a strategy of a step may have left behind at the remote service. */
-export type EffectMark =
+export type EffectStatus =
   | "NONE"
   /** An attempt failed half-way, and the step is undone `when: attempted`. */
   | "ATTEMPTED"
@@ -27,7 +27,7 @@ export interface Strategy {
   readonly planned: number;
   /** A person changed its input (a row in `step_override`). */
   readonly changed: boolean;
-  readonly mark: EffectMark;
+  readonly mark: EffectStatus;
 }
 
 /** The place of the current strategy in the step's list. */
@@ -49,7 +49,7 @@ export function isFresh({ strategies, attempt, lost }: Tried): boolean {
 }
 
 /** Whether nobody knows if there is an effect. */
-export function isUnsettled(mark: EffectMark): boolean {
+export function isUnsettled(mark: EffectStatus): boolean {
   return mark === "UNSETTLED" || mark === "LINGERING";
 }
 
@@ -58,7 +58,7 @@ export function nextStrategyPlace(step: Tried): number {
   return step.strategies.length - Number(isFresh(step));
 }
 
-const LEFT_NOTHING: readonly EffectMark[] = ["NONE", "CLEARED", "UNDONE"];
+const LEFT_NOTHING: readonly EffectStatus[] = ["NONE", "CLEARED", "UNDONE"];
 
 /** Whether a strategy may have left something that an undo would have to take away. */
 export function leavesEffect({ mark }: Pick<Strategy, "mark">): boolean {

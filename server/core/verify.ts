@@ -1,19 +1,19 @@
 // A verify task has ended: the effect happened, it did not, or the task cannot tell. The doubt that
-// it was about is settled, asked about again, or given to a person (doubt.ts).
+// it was about is settled, asked about again, or given to a person (unknown-outcome.ts).
 
 import type { Outcome } from "./attempt.ts";
 import { PERMANENT } from "./fail-step.ts";
 import { isDoneWithoutOutput } from "./judge.ts";
-import { climb, nextTry } from "./ladder.ts";
+import { recover, nextTry } from "./recovery.ts";
 import { isUndoneFirst, undoStrategy } from "./leave-strategy.ts";
-import type { Doubt, Step } from "./model.ts";
+import type { UnknownOutcome, Step } from "./model.ts";
 import { succeed } from "./open.ts";
 import {
   emit,
   escalate,
   addFacts,
   makeReady,
-  markEffect,
+  setEffectStatus,
   type Pass,
   planStep,
   planTaskOf,
@@ -34,21 +34,21 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
     makeReady(pass, no, "verify", outcome.kind === "released" ? ended.session : null);
   } else if (outcome.kind === "success") {
     emit(pass, { kind: "doubted", step: no, doubt: null });
-    markEffect(pass, no, "MADE");
+    setEffectStatus(pass, no, "MADE");
     succeed(pass, no, { fence: ended.fence, kind: "verify", n: ended.n }, outcome.output);
   } else if (outcome.kind === "failure" && isDoneWithoutOutput(outcome.code)) {
     const { code, message } = outcome;
     emit(pass, { kind: "doubted", step: no, doubt: null });
-    markEffect(pass, no, "MADE");
+    setEffectStatus(pass, no, "MADE");
     if (state.kind === "STOPPING") {
       emit(pass, { kind: "failed", step: no, code });
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
-    } else climb(pass, no, "perform", { ...PERMANENT, code, message });
+    } else recover(pass, no, "perform", { ...PERMANENT, code, message });
   } else if (outcome.kind === "failure" && outcome.noEffect) {
     emit(pass, { kind: "doubted", step: no, doubt: null });
-    markEffect(pass, no, "NONE");
+    setEffectStatus(pass, no, "NONE");
     if (state.kind === "STOPPING") emit(pass, { kind: "cancelled", step: no });
-    else climb(pass, no, "perform", doubt);
+    else recover(pass, no, "perform", doubt);
   } else {
     cannotTell(pass, no, outcome);
   }
@@ -90,7 +90,7 @@ function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
 }
 
 /** No further try of the strategy would follow, had the attempt not taken effect. */
-function isLeaving(pass: Pass, step: Step, doubt: Doubt): boolean {
+function isLeaving(pass: Pass, step: Step, doubt: UnknownOutcome): boolean {
   return pass.view.run.state.kind !== "STOPPING" && nextTry(pass, step, "perform", doubt) === null;
 }
 

@@ -1,7 +1,7 @@
 // Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
 // somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
 // is announced, and at the end of each batch that has made something ready ("hand-over"), in its
-// transaction. Namespaces share a claim evenly (shares.ts); what that cuts off has its next turn at
+// transaction. Namespaces share a claim evenly (fair-shares.ts); what that cuts off has its next turn at
 // once. A queue that has given what its rate allows is looked at when it may give more; one whose
 // tasks are all with agents, when one of them ends.
 //
@@ -20,12 +20,12 @@ import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advanc
 import type { Plans } from "../store/plans.ts";
 import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
 import { createTokenBucket } from "../token-bucket.ts";
-import { deal, type FullQueue, LANE_ROWS_MAX } from "./deal.ts";
+import { assign, type FullQueue, LANE_ROWS_MAX } from "./assign.ts";
 import type { HandedTask } from "./dispatcher.ts";
-import type { Asker, Gate } from "./gate.ts";
+import type { AdmittedWaiter, Admission } from "./admission.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
-import type { Marks } from "./marks.ts";
+import type { Watermarks } from "./watermarks.ts";
 import { letThrough } from "./trials.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
@@ -56,8 +56,8 @@ export interface ClaimsOptions {
   readonly store: EngineStore;
   readonly plans: Plans;
   readonly waiters: Waiters;
-  readonly gate: Gate;
-  readonly marks: Marks;
+  readonly admission: Admission;
+  readonly watermarks: Watermarks;
   readonly clock: Clock;
   readonly random: Random;
   /** Gives back what nobody took. */
@@ -72,7 +72,7 @@ export interface ClaimsOptions {
 }
 
 export function createClaims(options: ClaimsOptions): KnowingClaims {
-  const { store, waiters, gate, marks, clock, random, taskTrace = UNTRACED } = options;
+  const { store, waiters, admission, watermarks, clock, random, taskTrace = UNTRACED } = options;
   const runs = createKnownRuns();
   const bucket = createTokenBucket(clock, FLUSH_BUCKET);
   let wanted = new Set<number>();
@@ -90,11 +90,11 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     freed: LanesToServe["freed"] = nothingFreed,
   ): Promise<Claim | null> {
     const reserved = new Set<Waiter>();
-    const askersOf = (of: ReadonlySet<number>): readonly Asker[] => {
-      const askers = waiters.waitingFor(batch, of, gate.admit, ASKED_MAX);
-      waiters.reserve(askers.map(({ waiter }) => waiter));
-      for (const { waiter } of askers) reserved.add(waiter);
-      return askers;
+    const waitersOf = (of: ReadonlySet<number>): readonly AdmittedWaiter[] => {
+      const admitted = waiters.waitingFor(batch, of, admission.admit, ASKED_MAX);
+      waiters.reserve(admitted.map(({ waiter }) => waiter));
+      for (const { waiter } of admitted) reserved.add(waiter);
+      return admitted;
     };
     const freeReserved = (waiters: readonly Waiter[] = [...reserved]): void => {
       for (const waiter of waiters) reserved.delete(waiter);
@@ -102,18 +102,18 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     };
     const startedAtMs = clock.monotonicMs();
     try {
-      const dealt = await deal(tx, askersOf(lanes), marks, async () => {
+      const assignment = await assign(tx, waitersOf(lanes), watermarks, async () => {
         const more = new Set(await freed()).difference(lanes);
-        return askersOf(more);
+        return waitersOf(more);
       });
-      if (!dealt) return null;
-      const { matches, drained, cut, full, queues } = dealt;
+      if (!assignment) return null;
+      const { matches, drained, cut, full, queues } = assignment;
       const wished = matches.map(({ taker: { waiter }, row }): WishedGrant => {
         const { agent, pollSeq } = waiter;
         const secret = Buffer.from(random.bytes(16)).toString("hex");
         return { ready: row, secret, session: agent.session, agentId: agent.id, pollSeq, waiter };
       });
-      const grants = await letThrough(tx, gate, wished);
+      const grants = await letThrough(tx, admission, wished);
       const matched = new Set(grants.map(({ waiter }) => waiter));
       freeReserved([...reserved].filter((waiter) => !matched.has(waiter)));
       const granted = grants.length === 0 ? [] : await tx.grant(grants);
@@ -129,7 +129,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
       return {
         drained,
         deliver() {
-          marks.used(granted.map(({ ready }) => ready));
+          watermarks.used(granted.map(({ ready }) => ready));
           for (const queue of full) lookWhenOpen(queue, startedAtMs);
           if (cut.size > 0) void look(cut);
           options.onGranted?.(granted, clock.monotonicMs() - startedAtMs);
@@ -231,7 +231,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
     waiters.remind(lanes);
-    if (waiters.waitingFor(null, lanes, gate.admit, 1).length === 0) return;
+    if (waiters.waitingFor(null, lanes, admission.admit, 1).length === 0) return;
     const claims: Claim[] = [];
     const use = { name: "claim", fate: "unasked", leadsWithLock: true } as const;
     try {

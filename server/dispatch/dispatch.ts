@@ -19,7 +19,7 @@ import type {
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LostPollsCare } from "./lost-polls.ts";
-import type { Roster } from "./roster.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
 import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.ts";
 
@@ -31,12 +31,12 @@ export interface DispatchOptions {
   readonly lanes: Lanes;
   readonly heartbeats: Heartbeats;
   readonly lostPolls: Pick<LostPollsCare, "giveBack">;
-  readonly roster: Roster;
+  readonly agentRegistry: AgentRegistry;
   readonly onError: (error: unknown) => void;
 }
 
 export function createDispatch(options: DispatchOptions): Dispatcher {
-  const { clock, roster, lostPolls } = options;
+  const { clock, agentRegistry, lostPolls } = options;
 
   async function park(request: Ask, isCarried: boolean): Promise<Parked> {
     const { agent, pollSeq, namespace, maxTasks, queues, tasks } = request;
@@ -60,7 +60,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const parked = await park(request, false);
       const looked = options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
       // However short it waits, it has looked once.
-      const left = roster.parked(request.agent, request.namespace.id, pollOf(request));
+      const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
       const timer = clock.after(request.waitMs, () => void looked.then(parked.end));
       for (const end of [over, gone]) {
         if (end.aborted) parked.end();
@@ -78,7 +78,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
     },
 
     async heartbeat(request) {
-      roster.called(request.agent, request.namespace.id, null);
+      agentRegistry.called(request.agent, request.namespace.id, null);
       void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       // A lost poll may be granted a task between that and this: it is never one to be forgotten.
       const before = Math.min(...request.lostPolls) - 1;
@@ -102,7 +102,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
     async complete(request, signal) {
       const arrivedAtMs = clock.monotonicMs();
       const { next, namespace, agent } = request;
-      roster.called(agent, namespace.id, next && pollOf(next));
+      agentRegistry.called(agent, namespace.id, next && pollOf(next));
       const nextPoll = next ? await park({ ...next, namespace, agent }, true) : null;
       // It may fail while the reports are still under way, and is heard only after them.
       nextPoll?.served.catch(() => undefined);
@@ -116,7 +116,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
           Promise.all(request.results.map((result) => report(options, request, result, onBatched))),
         );
         if (answers.some((answer, index) => isSuccess(answer, request.results[index])))
-          roster.succeeded(agent);
+          agentRegistry.succeeded(agent);
         nextPoll?.end();
         const served = nextPoll ? await nextPoll.served : NOTHING;
         const isGone = signal.aborted;

@@ -1,15 +1,15 @@
 // Where a circuit lets one task through, of all that a claim would grant one is kept: the database
 // says which claim has it, and it is marked as the one that tries.
 import type { Grant, Tx } from "../store/store.ts";
-import type { Gate } from "./gate.ts";
+import type { Admission } from "./admission.ts";
 
 /** Those that are granted. */
 export async function letThrough<G extends Grant>(
   tx: Pick<Tx, "takeTrials">,
-  gate: Pick<Gate, "triedBy" | "tried">,
+  admission: Pick<Admission, "probedBy" | "probed">,
   grants: readonly G[],
 ): Promise<readonly G[]> {
-  const tries = grants.map((grant) => gate.triedBy(grant.ready.lane, grant.agentId));
+  const tries = grants.map((grant) => admission.probedBy(grant.ready.lane, grant.agentId));
   if (tries.every((circuits) => circuits.length === 0)) return grants;
   const asked = new Set<string>();
   const trials = grants.flatMap((grant, at) => {
@@ -27,7 +27,7 @@ export async function letThrough<G extends Grant>(
     ),
   );
   const has = new Set(taken.map(keyOf));
-  for (const { circuits } of trials) gate.tried(circuits);
+  for (const { circuits } of trials) admission.probed(circuits);
   const chosen = new Set(
     trials
       .filter(({ circuits }) => circuits.every((one) => has.has(keyOf(one))))

@@ -11,7 +11,7 @@ import { DroverError, type Reason } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";
 import type { EngineStore, RunId } from "../store/store.ts";
-import type { Enter } from "./intake.ts";
+import type { Enter } from "./rate-limit.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { inputRefusal, type Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";

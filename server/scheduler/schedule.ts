@@ -14,7 +14,7 @@ import { commitAndPublish, type HandOver, slowAfterOf } from "./advance.ts";
 import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
 import type { CommitSummary, Worked } from "./commit-summary.ts";
-import type { Enter } from "./intake.ts";
+import type { Enter } from "./rate-limit.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
 import { newRunId } from "./run-id.ts";

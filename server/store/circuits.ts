@@ -48,7 +48,7 @@ export interface Trial extends CircuitRef {
 }
 
 /** Ends of tasks of an agent in a lane that are not counted yet. */
-export interface CountedEnds extends Tally {
+export interface CountedOutcomes extends Tally {
   readonly lane: number;
   /** How long ago they were, in milliseconds. */
   readonly agoMs: number;
@@ -133,7 +133,7 @@ export interface CircuitPage {
 
 export interface Circuits {
   /** Adds to what was counted. */
-  count(ends: readonly CountedEnds[]): Promise<void>;
+  count(ends: readonly CountedOutcomes[]): Promise<void>;
   /** `windowMs`: how far back a bad end makes a lane watched. */
   look(windowMs: number): Promise<CircuitLook>;
   /** The look that follows from a sign; costs nothing where its mark is the last one's. */

@@ -1,6 +1,6 @@
 // What a process asks once a second, whatever waits in it.
 import type { CircuitSign } from "./circuits.ts";
-import type { Mark, SeenMarks } from "./marks.ts";
+import type { Watermark, SeenWatermarks } from "./watermarks.ts";
 import type { RunRef, WatchedRun } from "./store.ts";
 
 export const SILENT_MAX = 1_000;
@@ -10,7 +10,7 @@ export interface PollQuery {
   readonly lanes: readonly number[];
   readonly runs: readonly RunRef[];
   /** Rows before them are not looked at. */
-  readonly marks: readonly Mark[];
+  readonly watermarks: readonly Watermark[];
   /**
    * How far back a bad end makes a lane watched, in milliseconds; null, or left out: circuits are
    * not asked about.
@@ -24,7 +24,7 @@ export interface PollQueryResult {
   /** Watched runs that are still open, with their version; one left out has ended. */
   readonly runs: readonly WatchedRun[];
   /** What stands from the marks on; null: there was none in the question. */
-  readonly marks: SeenMarks | null;
+  readonly watermarks: SeenWatermarks | null;
   /** null: they were not in the question. */
   readonly circuits: CircuitSign | null;
   /** Sessions that fell silent in the last minute, up to 1,000: who hears one of them says so. */

@@ -34,7 +34,7 @@ import type {
   SessionLease,
 } from "./heartbeats.ts";
 import type { Failures, Retention } from "./retention.ts";
-import type { Mark } from "./marks.ts";
+import type { Watermark } from "./watermarks.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
 import type { AgentSeen, SilentSession } from "./operators.ts";
@@ -229,7 +229,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   lockReady(
     lanes: readonly { readonly lane: number; readonly limit: number }[],
     queuesLocked?: boolean,
-    marks?: readonly Mark[],
+    marks?: readonly Watermark[],
   ): Promise<LockedReady>;
   /** Locks queues with limits in one order, then counts; others are left out. Called once. */
   lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;

@@ -18,7 +18,7 @@ import type {
   CircuitLook,
   CircuitSign,
   Circuits,
-  CountedEnds,
+  CountedOutcomes,
   LaneEvidence,
 } from "../store/circuits.ts";
 import { PARTITIONS_PER_REGION } from "../store/partition.ts";
@@ -40,7 +40,7 @@ export interface CircuitWatchOptions {
   readonly onFailed?: (() => void) | undefined;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** What is to be written of what this server has counted. */
-  readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedEnds[];
+  readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedOutcomes[];
   readonly learn: (look: CircuitLook) => Promise<void>;
 }
 

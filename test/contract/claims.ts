@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { movingSide } from "../../server/core/model.ts";
-import type { Mark } from "../../server/store/marks.ts";
+import type { Watermark } from "../../server/store/watermarks.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import { named } from "../support/rows-to-load.ts";
 import {
@@ -301,17 +301,17 @@ export function describeClaims(opened: Opened): void {
     await pass(store, done, cancel(false));
     const [a = 0] = run.lanes;
     const lanes = [...run.lanes, ...done.lanes];
-    expect(await store.pollQuery({ lanes, runs: [run.ref, done.ref], marks: [] })).toEqual({
+    expect(await store.pollQuery({ lanes, runs: [run.ref, done.ref], watermarks: [] })).toEqual({
       lanes: [a],
       runs: [{ runId: run.ref.runId, version: 1 }],
       ...{ marks: null, circuits: null, silent: expect.any(Array) },
     });
     await pass(store, run, report(await claimOne(store, run), success));
-    const after = await store.pollQuery({ lanes: [a], runs: [run.ref], marks: [] });
+    const after = await store.pollQuery({ lanes: [a], runs: [run.ref], watermarks: [] });
     const none = { lanes: [], runs: [], marks: null, circuits: null, silent: expect.any(Array) };
     expect(after).toEqual({ ...none, runs: [{ runId: run.ref.runId, version: 2 }] });
-    expect(await store.pollQuery({ lanes: [], runs: [], marks: [] })).toEqual(none);
-    const { circuits } = await store.pollQuery({ lanes: [], runs: [], marks: [], circuitsMs: 60_000 });
+    expect(await store.pollQuery({ lanes: [], runs: [], watermarks: [] })).toEqual(none);
+    const { circuits } = await store.pollQuery({ lanes: [], runs: [], watermarks: [], circuitsMs: 60_000 });
     expect(circuits).toMatchObject({ now: expect.any(Number), mark: expect.any(String) });
   });
 
@@ -322,7 +322,7 @@ export function describeClaims(opened: Opened): void {
       store.transact({ name: "schedule" }, (tx) => insert(tx, placed, { priority }));
     const [one, two, other] = [await of(5), await of(5), await of(7)];
     const [lane = 0] = one.lanes;
-    const look = async (marks: readonly Mark[]) => {
+    const look = async (marks: readonly Watermark[]) => {
       const { rows } = await store.transact({ name: "look" }, (tx) =>
         tx.lockReady([{ lane, limit: 9 }], false, marks),
       );
@@ -331,18 +331,18 @@ export function describeClaims(opened: Opened): void {
     const ids = [one, two, other].map(({ ref }) => ref.runId);
     expect(await look([])).toEqual(ids);
     const asked = [{ lane, priority: 5, from: 0n }];
-    const { marks } = await store.pollQuery({ lanes: [lane], runs: [], marks: asked });
-    const first = marks?.marks[0]?.first ?? 0n;
-    expect(marks).toMatchObject({ marks: [{ lane, priority: 5, first: expect.any(BigInt) }] });
-    expect(marks?.oldest).toBeGreaterThan(0n);
+    const { watermarks } = await store.pollQuery({ lanes: [lane], runs: [], watermarks: asked });
+    const first = watermarks?.watermarks[0]?.first ?? 0n;
+    expect(watermarks).toMatchObject({ marks: [{ lane, priority: 5, first: expect.any(BigInt) }] });
+    expect(watermarks?.oldest).toBeGreaterThan(0n);
     const behind = { lane, priority: 5, from: first + 1n };
     expect(await look([behind])).toEqual(ids.slice(1));
     expect(await look([{ ...behind, lane: lane + 1 }])).toEqual(ids);
-    const next = await store.pollQuery({ lanes: [lane], runs: [], marks: [behind] });
-    const second = next.marks?.marks[0]?.first ?? 0n;
+    const next = await store.pollQuery({ lanes: [lane], runs: [], watermarks: [behind] });
+    const second = next.watermarks?.watermarks[0]?.first ?? 0n;
     expect(await look([{ ...behind, from: second + 1n }])).toEqual(ids.slice(2));
     await claim(store, one);
-    const after = await store.pollQuery({ lanes: [lane], runs: [], marks: asked });
+    const after = await store.pollQuery({ lanes: [lane], runs: [], watermarks: asked });
     expect(after).toMatchObject({ lanes: [], marks: { marks: [{ first: null }] } });
   });
 

@@ -7,7 +7,7 @@ import type { Attempt } from "../../server/core/attempt.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import type { Facts } from "../../server/core/facts.ts";
 import type { Step } from "../../server/core/model.ts";
-import type { EffectMark, Strategy } from "../../server/core/strategy.ts";
+import type { EffectStatus, Strategy } from "../../server/core/strategy.ts";
 import type { Granted } from "../../server/store/store.ts";
 import { claimOne, json, type Opened, type Scheduled, SESSION } from "./fixture.ts";
 import {
@@ -138,7 +138,7 @@ function describeStepFacts(opened: Opened): void {
   });
 }
 
-const strategy = (mark: EffectMark, more: Partial<Strategy> = {}): Strategy => {
+const strategy = (mark: EffectStatus, more: Partial<Strategy> = {}): Strategy => {
   return { planned: 0, changed: false, mark, ...more };
 };
 
@@ -167,7 +167,7 @@ function describeTaskFacts(opened: Opened): void {
     const strategies = [...step.strategies, strategy("NONE", { planned: 1 })];
     await passAs(store, run, { steps: [{ ...step, strategies }] });
     const [first, second] = [0, 1].map((planned) => run.laneOf(0, "perform", planned).lane);
-    expect((await store.pollQuery({ lanes: run.lanes, runs: [], marks: [] })).lanes).toEqual([second]);
+    expect((await store.pollQuery({ lanes: run.lanes, runs: [], watermarks: [] })).lanes).toEqual([second]);
     expect(first).not.toBe(second);
   });
 
@@ -253,7 +253,7 @@ function describeTaskFacts(opened: Opened): void {
     expect(await factsOf(granted)).toMatchObject({ lastDetails: json('{"ref":7}'), output: null });
   });
 
-  test.each<[string, readonly EffectMark[], number, boolean]>([
+  test.each<[string, readonly EffectStatus[], number, boolean]>([
     ["the strategy that made it", ["UNSETTLED", "MADE"], 1, true],
     ["one before it, whose success came late", ["MADE", "NONE"], 0, true],
     ["no other strategy", ["UNSETTLED", "UNDONE"], 0, false],

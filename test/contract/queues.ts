@@ -89,7 +89,7 @@ export function describeQueues(opened: Opened): void {
     const { store } = opened();
     const run = await inTwoQueues();
     await pause(run.namespaceId, "slow");
-    expect((await store.pollQuery({ lanes: run.lanes, runs: [], marks: [] })).lanes).toEqual([
+    expect((await store.pollQuery({ lanes: run.lanes, runs: [], watermarks: [] })).lanes).toEqual([
       run.lanes[1],
     ]);
   });

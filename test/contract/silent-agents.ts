@@ -78,7 +78,7 @@ export function describeSilentAgents<S extends EngineStore>(
     expect(await said(run)).toEqual(polledBy(1));
     await store.markSilent([await lost(other), await lost(one)]);
     expect(await said(run)).toEqual(polledBy(0));
-    const { silent } = await store.pollQuery({ lanes: [], runs: [], marks: [] });
+    const { silent } = await store.pollQuery({ lanes: [], runs: [], watermarks: [] });
     expect(silent).toEqual(expect.arrayContaining([one.session, other.session]));
   });
 
@@ -92,7 +92,7 @@ export function describeSilentAgents<S extends EngineStore>(
     const called = run.agents.map((one) => ({ ...one, calledAgoMs: 0 }));
     await store.markAgents("here:1", called);
     expect(await said(run)).toEqual(polledBy(2));
-    const { silent } = await store.pollQuery({ lanes: [], runs: [], marks: [] });
+    const { silent } = await store.pollQuery({ lanes: [], runs: [], watermarks: [] });
     expect(silent).not.toContain(run.agents[0].session);
   });
 

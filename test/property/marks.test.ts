@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { markAfter, rangesOf } from "../../server/store/marks.ts";
+import { watermarkAfter, rangesOf } from "../../server/store/watermarks.ts";
 
 interface Writer {
   readonly number: number;
@@ -44,7 +44,7 @@ it("all rows before it are gone for good", () => {
             .filter(({ number }) => BigInt(number) >= mark);
           const least = (of: readonly Writer[]) => Math.min(...of.map(({ number }) => number));
           const oldest = writing.length > 0 ? least(writing) : writers.length + 1;
-          const next = markAfter(
+          const next = watermarkAfter(
             visible.length > 0 ? BigInt(least(visible)) : null,
             BigInt(oldest),
           );

@@ -159,7 +159,7 @@ async function pollQuery({ store, faults, onDefect }: StoreWire, asked: PollQuer
   // Both at once: nothing comes between them.
   const [found, all] = await Promise.all([
     store.pollQuery(asked),
-    store.pollQuery({ lanes: asked.lanes, runs: [], marks: [] }),
+    store.pollQuery({ lanes: asked.lanes, runs: [], watermarks: [] }),
   ]);
   const passed = all.lanes.filter((lane) => !found.lanes.includes(lane));
   if (passed.length > 0 && !faults.counts.has("store lost its tail"))

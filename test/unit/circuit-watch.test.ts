@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { expect, test } from "vitest";
 import { CIRCUIT_DEFAULTS } from "../../server/core/circuit.ts";
-import { createEnds } from "../../server/dispatch/ends.ts";
+import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createCircuitWatch } from "../../server/supervisor/circuits.ts";
 import type { Owned } from "../../server/supervisor/ownership.ts";
@@ -18,7 +18,7 @@ test("a server where all goes well says so in the look that hears of bad ends el
   const [lane = 0] = await store.lanes([{ namespaceId, queue: "bank", task: "pay" }]);
 
   function server(owned: readonly Owned[]) {
-    const ends = createEnds(clock);
+    const ends = createOutcomeCounts(clock);
     const watch = createCircuitWatch({
       ...{
         circuits: store.circuits,

@@ -2,8 +2,8 @@
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { createClaims } from "../../server/dispatch/claims.ts";
-import { createGate } from "../../server/dispatch/gate.ts";
-import { createMarks } from "../../server/dispatch/marks.ts";
+import { createAdmission } from "../../server/dispatch/admission.ts";
+import { createWatermarks } from "../../server/dispatch/watermarks.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
 import type { Claim } from "../../server/scheduler/advance.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
@@ -22,10 +22,10 @@ async function world() {
     lanes: [lane = Number.NaN],
   } = await schedule(store, workflow({ a: {} }));
   const waiters = createWaiters();
-  const gate = createGate(systemClock);
+  const admission = createAdmission(systemClock);
   const claims = createClaims({
-    ...{ store, waiters, gate, clock: systemClock, random: systemRandom },
-    ...{ plans: createPlans(store, judgeOf), marks: createMarks(systemClock) },
+    ...{ store, waiters, admission, clock: systemClock, random: systemRandom },
+    ...{ plans: createPlans(store, judgeOf), watermarks: createWatermarks(systemClock) },
     giveBack: () => undefined,
     cannotMake: () => undefined,
     onError: (error) => expect.unreachable(String(error)),
@@ -43,7 +43,7 @@ async function world() {
   const lanes = { filled: [lane], freed: async () => [] };
   /** Those that another claim may serve. */
   const free = () =>
-    waiters.waitingFor(null, new Set([lane]), gate.admit, 10).map(({ waiter }) => waiter.agent.id);
+    waiters.waitingFor(null, new Set([lane]), admission.admit, 10).map(({ waiter }) => waiter.agent.id);
   return { store, waiters, claims, lanes, free, served };
 }
 

@@ -1,7 +1,7 @@
 /** Reports and the poll that rides on them: whichever ends first, nobody fails unheard. */
 import { expect, it, onTestFinished } from "vitest";
 import { createDispatch } from "../../server/dispatch/dispatch.ts";
-import { createRoster } from "../../server/dispatch/roster.ts";
+import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
 import { DroverError } from "../../server/errors.ts";
 import type { Advanced } from "../../server/scheduler/advance.ts";
@@ -40,7 +40,7 @@ it("a carried poll that fails while its reports are under way ends nothing, and 
       idle: async () => undefined,
     },
     lanes: { of: async () => [{ lane: LANE, weight: 1 }], mayGrow: () => false },
-    roster: createRoster(clock),
+    agentRegistry: createAgentRegistry(clock),
     heartbeats: { submit: async () => [], idle: async () => undefined },
     lostPolls: { giveBack: async () => undefined },
     onError: () => undefined,
@@ -75,7 +75,7 @@ it("a call whose results have no room is refused before any of them is submitted
   const clock = createServerClock();
   let submitted = 0;
   const dispatch = createDispatch({
-    ...{ clock, waiters: createWaiters(), roster: createRoster(clock) },
+    ...{ clock, waiters: createWaiters(), agentRegistry: createAgentRegistry(clock) },
     advance: {
       async ask() {
         submitted++;

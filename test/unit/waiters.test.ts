@@ -1,6 +1,6 @@
 /** Agents that wait: who is asked when a lane has work, and how often lanes are asked for. */
 import { expect, it } from "vitest";
-import { createGate } from "../../server/dispatch/gate.ts";
+import { createAdmission } from "../../server/dispatch/admission.ts";
 import { type Asks, createLanes } from "../../server/dispatch/lanes.ts";
 import { createWaiters, type Waiter, type Waiters } from "../../server/dispatch/waiters.ts";
 
@@ -24,13 +24,13 @@ function park(
   return waiters.park({ agent, pollSeq: 1, places, lanes: due, ...where }).waiter;
 }
 
-const gate = createGate({ monotonicMs: () => 0 });
+const admission = createAdmission({ monotonicMs: () => 0 });
 const sessions = (of: readonly { readonly session: string }[]) => of.map(({ session }) => session);
 
 it("of thousands that wait no more are asked than can take what a claim gives", () => {
   const waiters = createWaiters();
   for (let n = 0; n < 3_000; n++) park(waiters, `s${n}`, [LANE], 2);
-  const found = waiters.waitingFor(null, new Set([LANE]), gate.admit, 501);
+  const found = waiters.waitingFor(null, new Set([LANE]), admission.admit, 501);
   expect(sessions(found)).toEqual(Array.from({ length: 251 }, (_, n) => `s${n}`));
 });
 
@@ -40,7 +40,7 @@ it("those of each lane are asked, whoever waits for another one before them", ()
   park(waiters, "b", [LANE]);
   park(waiters, "c", [LANE, OTHER]);
   park(waiters, "d", [OTHER]);
-  const found = waiters.waitingFor(null, new Set([LANE, OTHER]), gate.admit, 2);
+  const found = waiters.waitingFor(null, new Set([LANE, OTHER]), admission.admit, 2);
   expect(sessions(found)).toEqual(["a", "b", "c", "d"]);
 });
 
@@ -64,7 +64,7 @@ it("one session alone is not all that is asked: what it lost is for another", ()
   const waiters = createWaiters();
   for (let n = 0; n < 20; n++) park(waiters, "same", [LANE]);
   park(waiters, "another", [LANE]);
-  expect(sessions(waiters.waitingFor(null, new Set([LANE]), gate.admit, 3))).toContain("another");
+  expect(sessions(waiters.waitingFor(null, new Set([LANE]), admission.admit, 3))).toContain("another");
 });
 
 it("a session takes by its carried polls first, in the places that its age gives it", () => {
@@ -73,7 +73,7 @@ it("a session takes by its carried polls first, in the places that its age gives
   const other = park(waiters, "other", [LANE]);
   const carried = park(waiters, "busy", [LANE], 1, true);
   carried.batch = 1;
-  const found = waiters.waitingFor(1, new Set([LANE]), gate.admit, 501);
+  const found = waiters.waitingFor(1, new Set([LANE]), admission.admit, 501);
   expect(found.map(({ waiter }) => waiter)).toEqual([carried, other, poll]);
 });
 
@@ -81,7 +81,7 @@ it("a carried poll is asked by the batch of its reports, and by no other", () =>
   const waiters = createWaiters();
   const carried = park(waiters, "busy", [LANE], 1, true);
   const asked = (batch: number | null) =>
-    waiters.waitingFor(batch, new Set([LANE]), gate.admit, 501).length;
+    waiters.waitingFor(batch, new Set([LANE]), admission.admit, 501).length;
   expect([asked(1), asked(null), waiters.carriedBy(1)]).toEqual([0, 0, []]);
   carried.batch = 1;
   expect([asked(1), waiters.carriedBy(1)]).toEqual([1, [carried]]);

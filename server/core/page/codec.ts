@@ -18,8 +18,8 @@
 // from then.
 import type { AttemptKind } from "../attempt.ts";
 import type { Items } from "../items.ts";
-import type { Doubt, ResultRef, Step, Undo } from "../model.ts";
-import type { EffectMark, Strategy } from "../strategy.ts";
+import type { UnknownOutcome, ResultRef, Step, Undo } from "../model.ts";
+import type { EffectStatus, Strategy } from "../strategy.ts";
 import { decodeAttempt, encodeAttempt, type RawAttempt } from "./attempt-codec.ts";
 import {
   decodeHead,
@@ -130,13 +130,13 @@ interface RawStep {
    * Strategies; the mark alone, where there is one, as planned first and not changed. Left out: its
    * mark is the standard one.
    */
-  readonly s?: EffectMark | readonly RawStrategy[];
+  readonly s?: EffectStatus | readonly RawStrategy[];
   readonly f?: number;
   /** Left out: as the fence. */
   readonly a?: number;
   readonly l?: number;
   readonly t?: readonly number[];
-  readonly d?: Doubt;
+  readonly d?: UnknownOutcome;
   readonly v?: number;
   readonly r?: number;
   readonly q?: number;
@@ -154,7 +154,7 @@ interface RawStep {
 }
 
 /** The plan's number, whether a person changed its input, the mark. */
-type RawStrategy = readonly [number, 0 | 1, EffectMark];
+type RawStrategy = readonly [number, 0 | 1, EffectStatus];
 
 const STEP_KEYS = new Set<string>([
   "w",
@@ -250,7 +250,7 @@ const NO_TRIES: readonly number[] = Object.freeze([]);
 const NOT_TRIED: readonly Strategy[] = [plannedFirst("NONE")];
 const SUCCEEDED: readonly Strategy[] = [plannedFirst("MADE")];
 
-function plannedFirst(mark: EffectMark): Strategy {
+function plannedFirst(mark: EffectStatus): Strategy {
   return Object.freeze({ planned: 0, changed: false, mark });
 }
 

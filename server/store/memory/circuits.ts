@@ -13,7 +13,7 @@ import type {
   Circuits,
   Cordon,
   CordonRef,
-  CountedEnds,
+  CountedOutcomes,
   LaneEvidence,
   TrialEnd,
 } from "../circuits.ts";
@@ -40,7 +40,7 @@ export interface CircuitWorld {
 export function createCircuits(world: CircuitWorld, { run }: Transactions): Circuits {
   const { tables, now, lanes } = world;
   return Object.freeze({
-    count: (ends: readonly CountedEnds[]) =>
+    count: (ends: readonly CountedOutcomes[]) =>
       run(() => {
         for (const one of ends) countOne(tables, now(), one);
       }),
@@ -140,7 +140,7 @@ export function inheritSaid(world: CircuitWorld, base: number, lane: number): vo
     if (said) sayOne(world, { lane, agentId }, said);
 }
 
-function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedEnds): void {
+function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedOutcomes): void {
   const lastAt = now - agoMs;
   const at = Math.floor(lastAt / SLOT_MS) * SLOT_MS;
   const known = tables.circuitEnd.get(endKey({ ...ends, at }));

@@ -13,7 +13,7 @@ import { agentsAsking, isCordoned, isSilent } from "./agents-asking.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
-import { mayBeTaken, seeMarks } from "./ready-rows.ts";
+import { mayBeTaken, seeWatermarks } from "./ready-rows.ts";
 import { type RegionWorld, unwatchedOf } from "./regions.ts";
 import { scheduleMoments } from "./schedules.ts";
 import { pageOf, pageStepOf, stepKey, stepsOf, type Tables } from "./tables.ts";
@@ -52,13 +52,13 @@ export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonl
 export function pollQuery(
   tables: Tables,
   now: Moment,
-  { lanes, runs, marks, circuitsMs = null }: PollQuery,
+  { lanes, runs, watermarks, circuitsMs = null }: PollQuery,
   world: { readonly pauseOf: PauseOf; readonly transactions: Transactions },
 ): PollQueryResult {
   return {
     lanes: lanes.filter(
       (lane) =>
-        tables.ready.where("lane", lane).some((row) => mayBeTaken(row, now, marks)) &&
+        tables.ready.where("lane", lane).some((row) => mayBeTaken(row, now, watermarks)) &&
         !world.pauseOf(lane),
     ),
     runs: runs.flatMap(({ runId, partition }) => {
@@ -67,7 +67,7 @@ export function pollQuery(
         head && !isEnded(head.run.state) && tables.run.get(runId)?.partition === partition;
       return isThere ? [{ runId, version: head.run.version }] : [];
     }),
-    marks: marks.length === 0 ? null : seeMarks(tables, marks, world.transactions),
+    watermarks: watermarks.length === 0 ? null : seeWatermarks(tables, watermarks, world.transactions),
     circuits: circuitsMs === null ? null : circuitSign(tables, now, circuitsMs),
     silent: tables.agent
       .all()

@@ -1,7 +1,7 @@
 // Ready rows as a claim walks them.
 import type { Moment } from "../../core/attempt.ts";
 import { movingSide } from "../../core/model.ts";
-import type { Mark, SeenMarks } from "../marks.ts";
+import type { Watermark, SeenWatermarks } from "../watermarks.ts";
 import { pageStepOf, type ReadyRow, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -10,7 +10,7 @@ export function byAge(a: ReadyRow, b: ReadyRow): number {
 }
 
 /** Its time is not over, and it stands behind the mark of its lane and priority. */
-export function mayBeTaken(row: ReadyRow, now: Moment, marks: readonly Mark[]): boolean {
+export function mayBeTaken(row: ReadyRow, now: Moment, marks: readonly Watermark[]): boolean {
   const { until } = row;
   const mark = marks.find(({ lane, priority }) => lane === row.lane && priority === row.priority);
   return (until === null || until > now) && (!mark || BigInt(row.transaction) >= mark.from);
@@ -25,13 +25,13 @@ export function readyTaskOf(tables: Tables, { runId, step }: Pick<ReadyRow, "run
   return { ready, terms: of.terms };
 }
 
-export function seeMarks(
+export function seeWatermarks(
   tables: Tables,
-  marks: readonly Mark[],
+  marks: readonly Watermark[],
   { oldest, incarnation }: Pick<Transactions, "oldest" | "incarnation">,
-): SeenMarks {
+): SeenWatermarks {
   return {
-    marks: marks.map(({ lane, priority, from }) => {
+    watermarks: marks.map(({ lane, priority, from }) => {
       const numbers = tables.ready
         .where("lane", lane)
         .filter((row) => row.priority === priority && BigInt(row.transaction) >= from)

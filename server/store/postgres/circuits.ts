@@ -10,7 +10,7 @@ import type {
   CircuitSign,
   Circuits,
   Cordon,
-  CountedEnds,
+  CountedOutcomes,
   LaneEvidence,
   Trial,
   TrialEnd,
@@ -167,7 +167,7 @@ async function cordonsOf(query: Query, namespaceId: number): Promise<readonly Co
   return (await query<CordonRow>("cordons_of_namespace", [namespaceId])).map(cordonOf);
 }
 
-async function countEnds(query: Query, ends: readonly CountedEnds[]): Promise<void> {
+async function countEnds(query: Query, ends: readonly CountedOutcomes[]): Promise<void> {
   if (ends.length === 0) return;
   await query(
     "count_ends",

@@ -1,11 +1,11 @@
 // Marks as the statement takes them that looks for ready rows.
-import { type LaneRange, type Mark, rangesOf } from "../marks.ts";
+import { type LaneRange, type Watermark, rangesOf } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 
 /** Of each lane the ranges in which it is walked, as arrays within three columns. */
 export function rangeArrays(
   lanes: readonly { readonly lane: number }[],
-  marks: readonly Mark[],
+  marks: readonly Watermark[],
 ): unknown[] {
   const arrayOf = (ranges: readonly LaneRange[], value: (range: LaneRange) => unknown): string =>
     `{${ranges.map(value).join()}}`;

@@ -1,7 +1,7 @@
 // What the poll tick asks. Numbers of transactions are text on the way: 64 bits.
 import type { Moment } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
-import { rangesOf } from "../marks.ts";
+import { rangesOf } from "../watermarks.ts";
 import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
@@ -27,8 +27,8 @@ const CIRCUITS = 3;
 const SILENT = 4;
 
 export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQueryResult> {
-  const { lanes, runs, marks, circuitsMs = null } = asked;
-  const ranges = rangesOf(lanes, marks).flat();
+  const { lanes, runs, watermarks, circuitsMs = null } = asked;
+  const ranges = rangesOf(lanes, watermarks).flat();
   const rows = await query<PollQueryRow>("poll_query", [
     ranges.map(({ lane }) => lane),
     ...columns(
@@ -43,7 +43,7 @@ export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQue
       ({ lastPriority }) => lastPriority,
     ),
     ...columns(
-      marks,
+      watermarks,
       (mark) => mark.lane,
       (mark) => mark.priority,
       (mark) => String(mark.from),
@@ -54,7 +54,7 @@ export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQue
   return {
     lanes: [...new Set(of(LANE).map((row) => row.lane ?? 0))],
     runs: of(RUN).map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
-    marks: marksSeen(of(MARK)),
+    watermarks: marksSeen(of(MARK)),
     circuits: of(CIRCUITS).map(signOf)[0] ?? null,
     silent: of(SILENT).flatMap(({ mark }) => mark ?? []),
   };
@@ -62,7 +62,7 @@ export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQue
 
 /** For a look between two poll ticks. */
 export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitSign> {
-  const { circuits } = await pollQuery(query, { lanes: [], runs: [], marks: [], circuitsMs });
+  const { circuits } = await pollQuery(query, { lanes: [], runs: [], watermarks: [], circuitsMs });
   if (!circuits) throw new Error("a look at circuits came back without its row");
   return circuits;
 }
@@ -71,11 +71,11 @@ function signOf({ now, mark, watched }: PollQueryRow): CircuitSign {
   return { now: now ?? 0, mark: mark ?? "", watched: watched ?? [] };
 }
 
-function marksSeen(rows: readonly PollQueryRow[]): PollQueryResult["marks"] {
+function marksSeen(rows: readonly PollQueryRow[]): PollQueryResult["watermarks"] {
   const [any] = rows;
   if (!any?.oldest) return null;
   return {
-    marks: rows.map(({ lane, priority, first }) => {
+    watermarks: rows.map(({ lane, priority, first }) => {
       const known = first === null ? null : BigInt(first);
       return { lane: lane ?? 0, priority: priority ?? 0, first: known };
     }),

@@ -8,7 +8,7 @@
 // workflow may have a say in where a row goes, they are written first, and looked at there.
 import { movingSide } from "../../core/model.ts";
 import type { PageStep } from "../../core/page/page.ts";
-import type { Mark } from "../marks.ts";
+import type { Watermark } from "../watermarks.ts";
 import type { Grant, Granted, LockedReady, ReadyRow, RunRef, Tx } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
@@ -36,7 +36,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
   async function look(
     lanes: readonly Lane[],
     queuesLocked: boolean,
-    marks: readonly Mark[],
+    marks: readonly Watermark[],
   ): Promise<LockedReady> {
     if (pages.isAssumed() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane))) {
       const asked = columns(lanes, ({ lane }) => lane);

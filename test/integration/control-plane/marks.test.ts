@@ -91,9 +91,9 @@ it("begins behind what was claimed, and sees each row that comes", async () => {
   const [lane] = await hand.query<{ id: number }>("select id from drover.lane where task = $1", [
     name,
   ]);
-  const marks = [{ lane: lane?.id ?? 0, priority: 5, from: 1n }];
-  const { marks: seen } = await plane.store.pollQuery({ lanes: [], runs: [], marks });
-  expect(seen?.marks).toEqual([{ lane: lane?.id, priority: 5, first: null }]);
+  const watermarks = [{ lane: lane?.id ?? 0, priority: 5, from: 1n }];
+  const { watermarks: seen } = await plane.store.pollQuery({ lanes: [], runs: [], watermarks });
+  expect(seen?.watermarks).toEqual([{ lane: lane?.id, priority: 5, first: null }]);
   for (const priority of [5, 9, 1, 5]) {
     const run = await schedule(plane, chain(name, 1), { priority });
     expect(await agent.take(name)).toMatchObject({ runId: run.runId });

@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts
 import { until } from "../../support/until.ts";
 import { fill } from "./fill.ts";
 
-const ASKS_NOTHING = { lanes: [], runs: [], marks: [] };
+const ASKS_NOTHING = { lanes: [], runs: [], watermarks: [] };
 
 let database: TestDatabase;
 let connectionString: string;

@@ -18,7 +18,7 @@ export const LEAVING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "strategy undone before its attempt has settled",
-    file: "core/doubt.ts",
+    file: "core/unknown-outcome.ts",
     find: 'const waits = task === "compensate" || effects !== "idempotent";',
     replace: 'const waits = effects !== "idempotent";',
     why: "a lost attempt may make its effect after that was undone",

@@ -133,7 +133,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "cordon ignored",
-    file: "dispatch/gate.ts",
+    file: "dispatch/admission.ts",
     find: "if (of.cordoned.size > 0 && isCordoned(of, waiter)) return [];",
     replace: "if (of.cordoned.size > 99 && isCordoned(of, waiter)) return [];",
     why: "an agent that was taken out of work gets more of it",
@@ -154,7 +154,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "open circuit ignored",
-    file: "dispatch/gate.ts",
+    file: "dispatch/admission.ts",
     find: 'return flow(of, lane, "") !== "nothing" && flow(of, lane, agentId) !== "nothing";',
     replace: 'return flow(of, lane, agentId) !== "nothing";',
     why: "tasks go to a remote service that is known to be down",

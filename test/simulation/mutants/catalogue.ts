@@ -90,7 +90,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "retry over budget",
-    file: "core/ladder.ts",
+    file: "core/recovery.ts",
     find: "return policy && tries < policy.attempts ? { policy, tries } : null;",
     replace: "return policy && tries <= policy.attempts ? { policy, tries } : null;",
     why: "a step is tried once more than its policy allows",
@@ -118,21 +118,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unknown retried on once",
-    file: "core/ladder.ts",
+    file: "core/recovery.ts",
     find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
     replace: 'if (forward && setback.unknown && plan.effects === "verifiable") {',
     why: "a step that may run once only is run again when nobody knows whether it did",
   },
   {
     name: "verify skipped",
-    file: "core/ladder.ts",
+    file: "core/recovery.ts",
     find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
     replace: 'if (forward && setback.unknown && plan.effects === "once") {',
     why: "an unknown is retried although a verify could have told whether it took effect",
   },
   {
     name: "verify without settle",
-    file: "core/doubt.ts",
+    file: "core/unknown-outcome.ts",
     find: 'const waits = task === "compensate" || effects !== "idempotent";',
     replace: 'const waits = task === "compensate" || effects === "idempotent";',
     why: "a verify looks while a lost agent may still be in its last call",
@@ -239,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "next wave without its gate",
     file: "core/map.ts",
-    find: 'if (work.kind === "map" && work.gate) askGate(pass, no);\n  else beginWave(pass, no);',
+    find: 'if (work.kind === "map" && work.admission) askGate(pass, no);\n  else beginWave(pass, no);',
     replace: "void work;\n  beginWave(pass, no);",
     why: "a roll-out goes on although nobody has looked at its last wave",
   },

@@ -7,7 +7,7 @@
 -- run; one of a queue with limits always, which names the queue, until $3 says that this transaction has
 -- locked it. `moves`: a pin or a paused workflow has a say in where rows of its namespace go. A lane is
 -- walked in ranges (from priorities $4 and transactions $5 up to priorities $6), which leave out what is
--- dead (store/marks.ts). With the page of each row, locked with it: a page that somebody else holds is
+-- dead (store/watermarks.ts). With the page of each row, locked with it: a page that somebody else holds is
 -- skipped, too. Plan: ready_lane, one probe a lane; run_page by key.
 select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue,
   r.run_id, r.partition, r.step_no, r.lane, r.priority, r.no, r.version, r.wake_at, r.state

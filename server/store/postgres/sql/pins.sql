@@ -67,7 +67,7 @@ returning id;
 -- Moves the ready rows of these runs into the lanes that the pins want, those of a paused workflow into
 -- the negative of theirs, but for those that a claim or a pass has: it waits for nobody, and says how many
 -- are left. They stand behind all that are ready by then, as if they had become so now: a claim may have
--- left their place behind (store/marks.ts). Plan: ready by the run's key.
+-- left their place behind (store/watermarks.ts). Plan: ready by the run's key.
 with misplaced as materialized (
   select r.run_id, r.step_no, w.lane
   from unnest($1::uuid[]) as u (run_id)

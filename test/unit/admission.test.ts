@@ -1,8 +1,8 @@
 /** What a server keeps in memory of circuits: how tasks end, and who may take what. */
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../server/core/circuit.ts";
-import { createEnds } from "../../server/dispatch/ends.ts";
-import { createGate } from "../../server/dispatch/gate.ts";
+import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
+import { createAdmission } from "../../server/dispatch/admission.ts";
 import { letThrough } from "../../server/dispatch/trials.ts";
 import type { Waiter } from "../../server/dispatch/waiters.ts";
 import type { Circuit, CircuitLook } from "../../server/store/circuits.ts";
@@ -29,68 +29,68 @@ const waiter = (id: string, version = "1"): Waiter => ({
     { lane: 2, weight: 1 },
   ],
 });
-const lanesOf = (gate: ReturnType<typeof createGate>, of: Waiter) =>
-  (gate.admit(of)?.lanes ?? []).map(({ lane }) => lane);
+const lanesOf = (admission: ReturnType<typeof createAdmission>, of: Waiter) =>
+  (admission.admit(of)?.lanes ?? []).map(({ lane }) => lane);
 
 describe("a gate", () => {
   it("lets everybody through until something is known", () => {
-    expect(lanesOf(createGate(clock), waiter("a"))).toEqual([1, 2]);
+    expect(lanesOf(createAdmission(clock), waiter("a"))).toEqual([1, 2]);
   });
 
   it("keeps a lane whose circuit is open from all, and one of an agent from it alone", () => {
-    const gate = createGate(clock);
-    gate.learn(look({ circuits: [circuit(1, open(now + 10)), circuit(2, open(now + 10), "a")] }));
-    expect(lanesOf(gate, waiter("a"))).toEqual([]);
-    expect(lanesOf(gate, waiter("b"))).toEqual([2]);
+    const admission = createAdmission(clock);
+    admission.learn(look({ circuits: [circuit(1, open(now + 10)), circuit(2, open(now + 10), "a")] }));
+    expect(lanesOf(admission, waiter("a"))).toEqual([]);
+    expect(lanesOf(admission, waiter("b"))).toEqual([2]);
   });
 
   it("keeps cordoned agents and versions of their namespace from everything", () => {
-    const gate = createGate(clock);
+    const admission = createAdmission(clock);
     const said = { namespaceId: 1, by: "ada", why: "", at: 0 };
     const cordons = [
       { ...said, kind: "agent", name: "a" },
       { ...said, kind: "version", name: "2" },
       { ...said, namespaceId: 2, kind: "agent", name: "c" },
     ] as const;
-    gate.learn(look({ cordons }));
-    expect(lanesOf(gate, waiter("a"))).toEqual([]);
-    expect(lanesOf(gate, waiter("b", "2"))).toEqual([]);
-    expect(lanesOf(gate, waiter("c"))).toEqual([1, 2]);
+    admission.learn(look({ cordons }));
+    expect(lanesOf(admission, waiter("a"))).toEqual([]);
+    expect(lanesOf(admission, waiter("b", "2"))).toEqual([]);
+    expect(lanesOf(admission, waiter("c"))).toEqual([1, 2]);
   });
 
   it("lets one try once the rest is over, and names the lanes that may be looked at", () => {
-    const gate = createGate(clock);
+    const admission = createAdmission(clock);
     const circuits = [circuit(1, open(now + 10))];
-    expect(gate.learn(look({ circuits }))).toEqual(new Set());
+    expect(admission.learn(look({ circuits }))).toEqual(new Set());
     now += 10;
-    expect(lanesOf(gate, waiter("a"))).toEqual([1, 2]);
-    expect(gate.triedBy(1, "a")).toEqual(circuits);
-    gate.tried(circuits);
-    expect(lanesOf(gate, waiter("a"))).toEqual([2]);
-    expect(gate.learn(look({ circuits }))).toEqual(new Set([1]));
-    expect(gate.learn(look({}))).toEqual(new Set());
+    expect(lanesOf(admission, waiter("a"))).toEqual([1, 2]);
+    expect(admission.probedBy(1, "a")).toEqual(circuits);
+    admission.probed(circuits);
+    expect(lanesOf(admission, waiter("a"))).toEqual([2]);
+    expect(admission.learn(look({ circuits }))).toEqual(new Set([1]));
+    expect(admission.learn(look({}))).toEqual(new Set());
   });
 
   it("keeps one of the grants that would try, and all that need not", async () => {
-    const gate = createGate(clock);
-    gate.learn(look({ circuits: [circuit(1, open(now))] }));
+    const admission = createAdmission(clock);
+    admission.learn(look({ circuits: [circuit(1, open(now))] }));
     const grant = (lane: number, step: number) =>
       ({ ready: { lane, runId: "r", step, fence: 1 }, agentId: "a", secret: "s" }) as Grant;
     const grants = [grant(1, 0), grant(2, 1), grant(1, 2)];
     const granting = (has: boolean) =>
-      letThrough({ takeTrials: async (trials) => (has ? trials : []) }, gate, grants);
+      letThrough({ takeTrials: async (trials) => (has ? trials : []) }, admission, grants);
     expect((await granting(true)).map(({ ready }) => ready.step)).toEqual([0, 1]);
-    gate.learn(look({ circuits: [circuit(1, open(now))] }));
+    admission.learn(look({ circuits: [circuit(1, open(now))] }));
     expect((await granting(false)).map(({ ready }) => ready.step)).toEqual([1]);
   });
 
   it("knows how long a lane stood still", () => {
-    const gate = createGate(clock);
-    expect(gate.hasSuspended()).toBe(false);
-    gate.learn(look({ outages: [{ lane: 1, from: now - 50, to: null }] }));
+    const admission = createAdmission(clock);
+    expect(admission.hasSuspended()).toBe(false);
+    admission.learn(look({ outages: [{ lane: 1, from: now - 50, to: null }] }));
     now += 100;
-    expect(gate.suspendedMs(1, now - 500)).toBe(150);
-    expect(gate.suspendedMs(2, 0)).toBe(0);
+    expect(admission.suspendedMs(1, now - 500)).toBe(150);
+    expect(admission.suspendedMs(2, 0)).toBe(0);
   });
 });
 
@@ -99,7 +99,7 @@ describe("ends", () => {
     ({ lane, agentId: "a", runId, end: of }) as const;
 
   it("are told once, of lanes that are watched or have bad ones", () => {
-    const ends = createEnds(clock);
+    const ends = createOutcomeCounts(clock);
     ends.count([end(1, "good"), end(1, "bad"), end(1, "bad", "r2"), end(1, "nothing")]);
     ends.count([end(2, "good"), end(3, "good")]);
     const told = (watched: readonly number[]) =>
@@ -113,7 +113,7 @@ describe("ends", () => {
   });
 
   it("are forgotten when they are older than the window", () => {
-    const ends = createEnds(clock);
+    const ends = createOutcomeCounts(clock);
     ends.count([end(1, "good")]);
     now += 60_001;
     expect(ends.take([1], 60_000)).toEqual([]);

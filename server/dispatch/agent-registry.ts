@@ -17,7 +17,7 @@ const KNOWN_MAX = 50_000;
 /** An agent that lost its connection has a new one by then, and polls again. */
 const GONE_AFTER_MS = 1_000;
 
-export interface Roster {
+export interface AgentRegistry {
   /** The agent has called; `poll`, if it has asked for tasks. */
   called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): void;
   /**
@@ -55,7 +55,7 @@ interface Entry {
   toldAtMs: number | null;
 }
 
-export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
+export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentRegistry {
   const known = new Map<string, Entry>();
 
   function hear(entry: Entry): void {
@@ -151,7 +151,7 @@ export function createRoster(clock: Pick<Clock, "monotonicMs">): Roster {
       );
       for (const { entry } of gone) entry.goneAtMs = null;
     },
-  } satisfies Roster);
+  } satisfies AgentRegistry);
 }
 
 function seenOf(entry: Entry, now: number): AgentSeen {

@@ -7,20 +7,20 @@
 // one order: two transactions that lock one queue and then another deadlock. So agents that are
 // known only after the first look are asked for (`later`) before any queue is locked.
 import { opensAt, room, taken } from "../core/limits.ts";
-import type { Mark } from "../store/marks.ts";
+import type { Watermark } from "../store/watermarks.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { LockedReady, ReadyRow, Tx } from "../store/store.ts";
-import type { Asker } from "./gate.ts";
-import type { Marks } from "./marks.ts";
+import type { AdmittedWaiter } from "./admission.ts";
+import type { Watermarks } from "./watermarks.ts";
 import { type Match, match, type Room } from "./matching.ts";
-import { type Demand, sharesOf } from "./shares.ts";
+import { type Demand, fairShares } from "./fair-shares.ts";
 
 /** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
 export const LANE_ROWS_MAX = 500;
 const CLAIM_ROWS_MAX = 2_000;
 
-export interface Dealt {
-  readonly matches: readonly Match<Asker>[];
+export interface Assignment {
+  readonly matches: readonly Match<AdmittedWaiter>[];
   /** Lanes that nobody needs to look at: see `Claim.drained`. */
   readonly drained: ReadonlySet<number>;
   /** Lanes that had their turn and may have more for their waiters. */
@@ -56,24 +56,24 @@ interface Book extends Room {
 interface Look {
   readonly rows: readonly ReadyRow[];
   readonly books: readonly Book[];
-  readonly matches: Dealt["matches"];
+  readonly matches: Assignment["matches"];
 }
 
 /**
  * Locks rows and says who gets which; null: nobody asks. Rows kept for other sessions hide nothing
  * that stands behind them: as many more are locked, once.
  */
-export async function deal(
+export async function assign(
   tx: Tx,
-  first: readonly Asker[],
-  marks: Marks,
-  later: () => Promise<readonly Asker[]> = async () => [],
-): Promise<Dealt | null> {
-  const early = await firstLook(tx, askedBy(first), marks);
+  first: readonly AdmittedWaiter[],
+  watermarks: Watermarks,
+  later: () => Promise<readonly AdmittedWaiter[]> = async () => [],
+): Promise<Assignment | null> {
+  const early = await firstLook(tx, askedBy(first), watermarks);
   const second = await later();
   const takers = [...first, ...second];
   if (takers.length === 0) return null;
-  const looked = second.length === 0 ? early : await alsoFor(tx, takers, early, marks);
+  const looked = second.length === 0 ? early : await alsoFor(tx, takers, early, watermarks);
   const { from, found } = looked;
   let { asked } = looked;
   const books = await openBooks(tx, found.limited);
@@ -92,34 +92,34 @@ export async function deal(
       look = await lookIntoBooks(tx, takers, { asked, from, found: again }, books);
     }
   }
-  return dealt(tx, asked, look);
+  return assignment(tx, asked, look);
 }
 
 /** What a look found without any lock of a queue. */
 interface Looked {
   readonly asked: readonly Asked[];
-  readonly from: readonly Mark[];
+  readonly from: readonly Watermark[];
   readonly found: LockedReady;
 }
 
 /** Lanes without limits give their rows, the others say of which queues they are. */
-async function firstLook(tx: Tx, asked: readonly Asked[], marks: Marks): Promise<Looked> {
+async function firstLook(tx: Tx, asked: readonly Asked[], watermarks: Watermarks): Promise<Looked> {
   if (asked.length === 0) return { asked, from: [], found: { rows: [], limited: [] } };
-  const from = marks.of(asked.map(({ lane }) => lane));
+  const from = watermarks.of(asked.map(({ lane }) => lane));
   return { asked, from, found: await tx.lockReady(withLimits(asked, []), false, from) };
 }
 
 /** The same for all takers, of whom some were not known then: only their lanes are looked at. */
 async function alsoFor(
   tx: Tx,
-  takers: readonly Asker[],
+  takers: readonly AdmittedWaiter[],
   early: Looked,
-  marks: Marks,
+  watermarks: Watermarks,
 ): Promise<Looked> {
   const all = askedBy(takers);
   const known = new Map(early.asked.map((one) => [one.lane, one]));
   const added = all.filter(({ lane }) => !known.has(lane));
-  const late = await firstLook(tx, added, marks);
+  const late = await firstLook(tx, added, watermarks);
   const limited = [...early.found.limited, ...late.found.limited];
   const closed = new Set(limited.map(({ lane }) => lane));
   // A lane that has given rows has given as many as it was asked for then.
@@ -134,7 +134,7 @@ async function alsoFor(
 /** The lanes of locked queues give their rows, too. */
 async function lookIntoBooks(
   tx: Tx,
-  takers: readonly Asker[],
+  takers: readonly AdmittedWaiter[],
   { asked, from, found }: Looked,
   books: readonly Book[],
 ): Promise<Look> {
@@ -156,7 +156,7 @@ async function openBooks(tx: Tx, limited: readonly LimitedLane[]): Promise<reado
   });
 }
 
-function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look): Dealt {
+function assignment(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look): Assignment {
   const given = new Set(matches.map(({ row }) => row));
   const left = new Set(rows.filter((row) => !given.has(row)).map(({ lane }) => lane));
   const after = books.map(({ queue, lanes }) => {
@@ -189,14 +189,14 @@ function dealt(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look):
 }
 
 /** What the waiters of each lane could take together. */
-function askedBy(takers: readonly Asker[]): readonly Asked[] {
+function askedBy(takers: readonly AdmittedWaiter[]): readonly Asked[] {
   const demands = new Map<number, Demand>();
   for (const { lanes, places, waiter } of takers)
     for (const { lane } of lanes) {
       const rows = (demands.get(lane)?.rows ?? 0) + places;
       demands.set(lane, { lane, namespaceId: waiter.namespaceId, rows });
     }
-  const shares = sharesOf([...demands.values()], CLAIM_ROWS_MAX);
+  const shares = fairShares([...demands.values()], CLAIM_ROWS_MAX);
   return [...demands.values()]
     .sort((a, b) => a.lane - b.lane)
     .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, kept: 0 }));

@@ -1,49 +1,49 @@
-// The marks of the lanes that this process claims from (store/marks.ts): moved by each poll tick, looked
+// The watermarks of the lanes that this process claims from (store/watermarks.ts): moved by each poll tick, looked
 // at from the beginning once a minute, and dropped a minute after nothing was claimed there.
 import type { Clock } from "../clock.ts";
-import { type Mark, markAfter, type SeenMarks } from "../store/marks.ts";
+import { type Watermark, watermarkAfter, type SeenWatermarks } from "../store/watermarks.ts";
 
 const FULL_LOOK_EVERY_MS = 60_000;
 
-export interface Marks {
-  of(lanes: readonly number[]): readonly Mark[];
+export interface Watermarks {
+  of(lanes: readonly number[]): readonly Watermark[];
   /** Rows of these were claimed: their dead entries are to be passed over. */
   used(rows: readonly { readonly lane: number; readonly priority: number }[]): void;
   /** What to look from, in the store. */
-  asked(): readonly Mark[];
+  asked(): readonly Watermark[];
   /** false: by another store, or after its crash. Rows may stand where none could come; all go. */
-  seen(seen: SeenMarks): boolean;
+  seen(seen: SeenWatermarks): boolean;
 }
 
 interface Kept {
-  readonly mark: Mark;
+  readonly watermark: Watermark;
   usedAtMs: number;
 }
 
-export function createMarks(clock: Pick<Clock, "monotonicMs">): Marks {
+export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks {
   const lanes = new Map<number, Map<number, Kept>>();
   let fullLookAtMs = clock.monotonicMs();
   let incarnation: string | null = null;
 
-  function keep(mark: Mark, usedAtMs: number): void {
-    const own = lanes.get(mark.lane) ?? new Map<number, Kept>();
-    lanes.set(mark.lane, own.set(mark.priority, { mark, usedAtMs }));
+  function keep(watermark: Watermark, usedAtMs: number): void {
+    const own = lanes.get(watermark.lane) ?? new Map<number, Kept>();
+    lanes.set(watermark.lane, own.set(watermark.priority, { watermark, usedAtMs }));
   }
 
   const kept = (): readonly Kept[] => [...lanes.values()].flatMap((own) => [...own.values()]);
 
   function dropUnused(): void {
-    for (const { mark, usedAtMs } of kept()) {
+    for (const { watermark, usedAtMs } of kept()) {
       if (usedAtMs >= fullLookAtMs) continue;
-      const own = lanes.get(mark.lane);
-      own?.delete(mark.priority);
-      if (own?.size === 0) lanes.delete(mark.lane);
+      const own = lanes.get(watermark.lane);
+      own?.delete(watermark.priority);
+      if (own?.size === 0) lanes.delete(watermark.lane);
     }
   }
 
   return Object.freeze({
     of: (asked: readonly number[]) =>
-      asked.flatMap((lane) => [...(lanes.get(lane)?.values() ?? [])].map(({ mark }) => mark)),
+      asked.flatMap((lane) => [...(lanes.get(lane)?.values() ?? [])].map(({ watermark }) => watermark)),
     used(rows: readonly { readonly lane: number; readonly priority: number }[]) {
       const now = clock.monotonicMs();
       for (const { lane, priority } of rows) {
@@ -59,20 +59,20 @@ export function createMarks(clock: Pick<Clock, "monotonicMs">): Marks {
         dropUnused();
         fullLookAtMs = now;
       }
-      return kept().map(({ mark }) => (isFull ? { ...mark, from: 0n } : mark));
+      return kept().map(({ watermark }) => (isFull ? { ...watermark, from: 0n } : watermark));
     },
-    seen(seen: SeenMarks) {
+    seen(seen: SeenWatermarks) {
       const isSame = incarnation === null || incarnation === seen.incarnation;
       incarnation = seen.incarnation;
       if (!isSame) {
         lanes.clear();
         return false;
       }
-      for (const { lane, priority, first } of seen.marks) {
+      for (const { lane, priority, first } of seen.watermarks) {
         const known = lanes.get(lane)?.get(priority);
-        if (known) keep({ lane, priority, from: markAfter(first, seen.oldest) }, known.usedAtMs);
+        if (known) keep({ lane, priority, from: watermarkAfter(first, seen.oldest) }, known.usedAtMs);
       }
       return true;
     },
-  } satisfies Marks);
+  } satisfies Watermarks);
 }

@@ -1,7 +1,7 @@
 // The outcome is unknown. Retrying blindly may charge a card twice, failing blindly may leave a
 // booking behind. What each step states of its `effects` decides:
 //
-//   idempotent   an unknown is retried under the same key (ladder.ts)
+//   idempotent   an unknown is retried under the same key (recovery.ts)
 //   verifiable   a verify task finds out first, once no lost attempt can act any more (verify.ts)
 //   once         never run again: a person decides
 //
@@ -12,7 +12,7 @@ import type { Setback } from "./model.ts";
 import { emit, escalate, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 
 /** Nobody knows what the attempt did, and the step must not be repeated blindly. */
-export function inDoubt(pass: Pass, no: number, setback: Setback): void {
+export function onUnknownOutcome(pass: Pass, no: number, setback: Setback): void {
   const { verify, id, compensate } = planStep(pass, no);
   if (verify) {
     emit(pass, { kind: "doubted", step: no, doubt: { ...setback, unknown: false, tries: 0 } });

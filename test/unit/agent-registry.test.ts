@@ -1,6 +1,6 @@
-/** The roster: which agents call this server, told at once and then seldom. */
+/** The agentRegistry: which agents call this server, told at once and then seldom. */
 import { expect, test } from "vitest";
-import { createRoster } from "../../server/dispatch/roster.ts";
+import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
 import type { AgentSeen, SilentSession } from "../../server/store/operators.ts";
 
 const AGENT = { id: "hotel", session: "ab".repeat(16), version: "1", labels: { zone: "b" } };
@@ -8,18 +8,18 @@ const POLL = { queues: ["travel"], tasks: [] };
 
 function world() {
   const clock = { now: 1_000, monotonicMs: () => clock.now };
-  const roster = createRoster(clock);
+  const agentRegistry = createAgentRegistry(clock);
   const tell = async (): Promise<readonly AgentSeen[]> => {
     const told: AgentSeen[] = [];
-    await roster.send(async (seen) => void told.push(...seen));
+    await agentRegistry.send(async (seen) => void told.push(...seen));
     return told;
   };
-  return { clock, roster, tell };
+  return { clock, agentRegistry, tell };
 }
 
 test("an agent that is new is told at once, with what it asked for", async () => {
-  const { clock, roster, tell } = world();
-  roster.called(AGENT, 7, POLL);
+  const { clock, agentRegistry, tell } = world();
+  agentRegistry.called(AGENT, 7, POLL);
   clock.now += 300;
   expect(await tell()).toEqual([
     {
@@ -32,19 +32,19 @@ test("an agent that is new is told at once, with what it asked for", async () =>
 });
 
 test("an agent that goes on calling is told again after twenty seconds", async () => {
-  const { clock, roster, tell } = world();
-  roster.called(AGENT, 7, POLL);
+  const { clock, agentRegistry, tell } = world();
+  agentRegistry.called(AGENT, 7, POLL);
   await tell();
   clock.now += 19_999;
-  roster.called(AGENT, 7, null);
+  agentRegistry.called(AGENT, 7, null);
   expect(await tell()).toEqual([]);
   clock.now += 1;
   expect(await tell()).toMatchObject([{ poll: POLL, agoMs: 1 }]);
 });
 
 test("an agent whose poll is parked is there as long as that is", async () => {
-  const { clock, roster, tell } = world();
-  const leave = roster.parked(AGENT, 7, POLL);
+  const { clock, agentRegistry, tell } = world();
+  const leave = agentRegistry.parked(AGENT, 7, POLL);
   await tell();
   clock.now += 20_000;
   expect(await tell()).toMatchObject([{ agoMs: 0, calledAgoMs: 20_000 }]);
@@ -57,77 +57,77 @@ test("an agent whose poll is parked is there as long as that is", async () => {
 });
 
 test("a success is told with the next word of its agent", async () => {
-  const { clock, roster, tell } = world();
-  roster.called(AGENT, 7, null);
+  const { clock, agentRegistry, tell } = world();
+  agentRegistry.called(AGENT, 7, null);
   await tell();
-  roster.succeeded(AGENT);
-  roster.succeeded({ ...AGENT, session: "nobody's" });
+  agentRegistry.succeeded(AGENT);
+  agentRegistry.succeeded({ ...AGENT, session: "nobody's" });
   clock.now += 20_000;
   expect(await tell()).toMatchObject([{ poll: null, succeededAgoMs: 20_000 }]);
 });
 
 test("an agent that was forgotten here says nothing of what it had asked for before", async () => {
-  const { clock, roster, tell } = world();
-  roster.called(AGENT, 7, POLL);
+  const { clock, agentRegistry, tell } = world();
+  agentRegistry.called(AGENT, 7, POLL);
   await tell();
   clock.now += 20_000;
   await tell();
-  roster.called(AGENT, 7, null);
+  agentRegistry.called(AGENT, 7, null);
   expect(await tell()).toMatchObject([{ poll: null, succeededAgoMs: null }]);
 });
 
 test("what could not be handed on comes again", async () => {
-  const { roster, tell } = world();
-  roster.called(AGENT, 7, POLL);
-  const away = roster.send(() => Promise.reject(new Error("away")));
+  const { agentRegistry, tell } = world();
+  agentRegistry.called(AGENT, 7, POLL);
+  const away = agentRegistry.send(() => Promise.reject(new Error("away")));
   await expect(away).rejects.toThrow("away");
   expect(await tell()).toHaveLength(1);
 });
 
 test("an agent that others take for silent is told at once, if it has called since", async () => {
-  const { clock, roster, tell } = world();
-  roster.parked(AGENT, 7, POLL);
+  const { clock, agentRegistry, tell } = world();
+  agentRegistry.parked(AGENT, 7, POLL);
   await tell();
   clock.now += 5_000;
-  roster.silent([AGENT.session, "elsewhere"]);
+  agentRegistry.silent([AGENT.session, "elsewhere"]);
   expect(await tell()).toEqual([]);
-  roster.called(AGENT, 7, null);
-  roster.silent([AGENT.session]);
+  agentRegistry.called(AGENT, 7, null);
+  agentRegistry.silent([AGENT.session]);
   expect(await tell()).toMatchObject([{ calledAgoMs: 0 }]);
-  roster.silent([AGENT.session]);
+  agentRegistry.silent([AGENT.session]);
   expect(await tell()).toEqual([]);
 });
 
 test("a connection that went while a poll was parked is told once, unless its agent calls again", async () => {
-  const { clock, roster } = world();
+  const { clock, agentRegistry } = world();
   const gone = async (): Promise<readonly SilentSession[]> => {
     const told: SilentSession[] = [];
-    await roster.sendGone(async (silent) => void told.push(...silent));
+    await agentRegistry.sendGone(async (silent) => void told.push(...silent));
     return told;
   };
-  const [one, other] = [roster.parked(AGENT, 7, POLL), roster.parked(AGENT, 7, POLL)];
+  const [one, other] = [agentRegistry.parked(AGENT, 7, POLL), agentRegistry.parked(AGENT, 7, POLL)];
   one(true);
   clock.now += 5_000;
   expect(await gone()).toEqual([]);
   other(true);
   clock.now += 500;
-  roster.called(AGENT, 7, null);
+  agentRegistry.called(AGENT, 7, null);
   clock.now += 5_000;
   expect(await gone()).toEqual([]);
-  roster.parked(AGENT, 7, POLL)(true);
+  agentRegistry.parked(AGENT, 7, POLL)(true);
   expect(await gone()).toEqual([]);
   clock.now += 1_000;
-  await expect(roster.sendGone(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  await expect(agentRegistry.sendGone(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
   expect(await gone()).toEqual([{ kind: "gone", session: AGENT.session, agoMs: 1_000 }]);
   expect(await gone()).toEqual([]);
-  roster.parked(AGENT, 7, POLL)(false);
+  agentRegistry.parked(AGENT, 7, POLL)(false);
   clock.now += 5_000;
   expect(await gone()).toEqual([]);
 });
 
 test("many agents are told in turns", async () => {
-  const { roster, tell } = world();
-  for (let n = 0; n < 4_500; n++) roster.called({ ...AGENT, session: String(n) }, 7, POLL);
+  const { agentRegistry, tell } = world();
+  for (let n = 0; n < 4_500; n++) agentRegistry.called({ ...AGENT, session: String(n) }, 7, POLL);
   expect([await tell(), await tell(), await tell()].map((told) => told.length)).toEqual([
     4_000, 500, 0,
   ]);

@@ -10,19 +10,19 @@ import type { DueLane, Taker } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";
 
 /** A waiter, with the lanes out of which it may take. */
-export interface Asker extends Taker {
+export interface AdmittedWaiter extends Taker {
   readonly waiter: Waiter;
 }
 
-export interface Gate {
+export interface Admission {
   /** Returns the lanes of which more may be taken than was known before. */
   learn(look: CircuitLook): ReadonlySet<number>;
   /** null: it may take nothing. */
-  admit(waiter: Waiter): Asker | null;
+  admit(waiter: Waiter): AdmittedWaiter | null;
   /** The circuits that let the agent have one task of the lane, which tries for them. */
-  triedBy(lane: number, agentId: string): readonly Circuit[];
+  probedBy(lane: number, agentId: string): readonly Circuit[];
   /** A task tries, or is just about to: nobody else needs to ask. */
-  tried(circuits: readonly Circuit[]): void;
+  probed(circuits: readonly Circuit[]): void;
   /** How long nothing of the lane went through since then, in milliseconds. */
   suspendedMs(lane: number, since: Moment): number;
   /** Whether anything of any lane ever stood still, as far as it matters. */
@@ -38,7 +38,7 @@ interface Known {
   readonly cordoned: ReadonlySet<string>;
 }
 
-export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
+export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   let known: Known | null = null;
   let untried = new Set<string>();
 
@@ -87,12 +87,12 @@ export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
       const trying = look.circuits.filter(({ lane, agentId }) => flow(of, lane, agentId) === "one");
       return new Set([...freed, ...trying].map(({ lane }) => lane));
     },
-    admit(waiter: Waiter): Asker | null {
+    admit(waiter: Waiter): AdmittedWaiter | null {
       const lanes = lanesOf(waiter);
       if (lanes.length === 0) return null;
       return { session: waiter.agent.session, places: waiter.places, lanes, waiter };
     },
-    triedBy(lane: number, agentId: string): readonly Circuit[] {
+    probedBy(lane: number, agentId: string): readonly Circuit[] {
       if (!known || known.circuits.size === 0) return [];
       const of = known;
       return ["", agentId].flatMap((id) => {
@@ -100,7 +100,7 @@ export function createGate(clock: Pick<Clock, "monotonicMs">): Gate {
         return circuit && flow(of, lane, id) === "one" ? [circuit] : [];
       });
     },
-    tried(circuits: readonly Circuit[]) {
+    probed(circuits: readonly Circuit[]) {
       for (const { lane, agentId } of circuits) untried.delete(keyOf(lane, agentId));
     },
     suspendedMs(lane: number, since: Moment): number {

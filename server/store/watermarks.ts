@@ -6,14 +6,14 @@
 // sees, be it held by somebody or not: all before it are gone for good.
 
 /** Rows of a lane and priority that stand before `from`, a transaction's number, are gone. */
-export interface Mark {
+export interface Watermark {
   readonly lane: number;
   readonly priority: number;
   readonly from: bigint;
 }
 
-export interface SeenMarks {
-  readonly marks: readonly {
+export interface SeenWatermarks {
+  readonly watermarks: readonly {
     readonly lane: number;
     readonly priority: number;
     /** The transaction of the first row from the mark on; null: there is none. */
@@ -35,14 +35,14 @@ export interface LaneRange {
 
 const LAST_PRIORITY = 32_767;
 
-export function markAfter(first: bigint | null, oldest: bigint): bigint {
+export function watermarkAfter(first: bigint | null, oldest: bigint): bigint {
   return first !== null && first < oldest ? first : oldest;
 }
 
 /** Of each lane all rows but those before its marks, in the order in which they are handed out. */
 export function rangesOf(
   lanes: readonly number[],
-  marks: readonly Mark[],
+  marks: readonly Watermark[],
 ): readonly (readonly LaneRange[])[] {
   const byLane = Map.groupBy(marks, ({ lane }) => lane);
   return lanes.map((lane) => {

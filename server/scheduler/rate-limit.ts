@@ -11,12 +11,12 @@ import { DroverError } from "../errors.ts";
 import type { Namespaces, NamespaceUse } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store.ts";
 
-export const INTAKE_LOOK_EVERY_MS = 5_000;
+export const RATE_LIMIT_REFRESH_MS = 5_000;
 
 /** Takes a place for a run that is asked for; else why there is none. */
 export type Enter = (namespace: Namespace) => DroverError | null;
 
-export interface Intake {
+export interface RateLimit {
   readonly enter: Enter;
   /** What is allowed from now on, and what of it is taken. */
   look(): Promise<void>;
@@ -24,7 +24,7 @@ export interface Intake {
   payloadBytesMax(namespace: string): number | null;
 }
 
-export interface IntakeOptions {
+export interface RateLimitOptions {
   readonly namespaces: Pick<Namespaces, "limited">;
   readonly clock: Pick<Clock, "monotonicMs">;
 }
@@ -34,7 +34,7 @@ interface Known {
   readonly payloadBytesMax: number | null;
 }
 
-export function createIntake({ namespaces, clock }: IntakeOptions): Intake {
+export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLimit {
   const byName = new Map<string, Known>();
 
   async function look(): Promise<void> {
@@ -82,7 +82,7 @@ function refusal(name: string, use: QueueUse, now: number): DroverError {
     `The namespace "${name}" may have ${limit} ${what}, and has reached that: ${next} (drover namespace limit).`,
     {
       metadata: { name, limit: what.replaceAll(" ", "_"), most: String(limit) },
-      retryAfterMs: opens === null ? INTAKE_LOOK_EVERY_MS : Math.max(1, opens - now),
+      retryAfterMs: opens === null ? RATE_LIMIT_REFRESH_MS : Math.max(1, opens - now),
     },
   );
 }

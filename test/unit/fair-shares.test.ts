@@ -1,13 +1,13 @@
 /** How one claim is shared between namespaces and lanes: evenly, and nothing is left lying. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Demand, sharesOf } from "../../server/dispatch/shares.ts";
+import { type Demand, fairShares } from "../../server/dispatch/fair-shares.ts";
 
 const of = (namespaceId: number, lane: number, rows: number): Demand => {
   return { namespaceId, lane, rows };
 };
 const rowsOf = (demands: readonly Demand[], rowsMax: number) => {
-  const shares = sharesOf(demands, rowsMax);
+  const shares = fairShares(demands, rowsMax);
   return demands.map(({ lane }) => shares.get(lane));
 };
 
@@ -46,7 +46,7 @@ const demands = fc.uniqueArray(
 test("nobody gets more than he wants, and no namespace less than its part", () => {
   fc.assert(
     fc.property(demands, fc.integer({ min: 100, max: 1_000 }), (asked, rowsMax) => {
-      const shares = sharesOf(asked, rowsMax);
+      const shares = fairShares(asked, rowsMax);
       const byNamespace = Map.groupBy(asked, ({ namespaceId }) => namespaceId);
       for (const { lane, rows } of asked) expect(shares.get(lane) ?? 0).toBeLessThanOrEqual(rows);
       for (const lanes of byNamespace.values()) {

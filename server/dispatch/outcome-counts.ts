@@ -2,7 +2,7 @@
 // for a minute, in memory; it is written only for lanes of which somebody has counted a bad end of
 // late, and then all of it, so that a server where all goes well tells so.
 import type { Clock } from "../clock.ts";
-import type { CountedEnds } from "../store/circuits.ts";
+import type { CountedOutcomes } from "../store/circuits.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 
 const SLOT_MS = 5_000;
@@ -22,13 +22,13 @@ interface Slot {
   readonly runs: string[];
 }
 
-export interface Ends {
+export interface OutcomeCounts {
   count(ended: readonly EndedTask[]): void;
   /** What is to be written now, once: of `watched` lanes, and of those that have bad ends here. */
-  take(watched: readonly number[], windowMs: number): readonly CountedEnds[];
+  take(watched: readonly number[], windowMs: number): readonly CountedOutcomes[];
 }
 
-export function createEnds(clock: Pick<Clock, "monotonicMs">): Ends {
+export function createOutcomeCounts(clock: Pick<Clock, "monotonicMs">): OutcomeCounts {
   let slots = new Map<string, Slot>();
 
   function slotOf(lane: number, agentId: string): Slot {
@@ -55,7 +55,7 @@ export function createEnds(clock: Pick<Clock, "monotonicMs">): Ends {
           slot.runs.push(runId);
       }
     },
-    take(watched: readonly number[], windowMs: number): readonly CountedEnds[] {
+    take(watched: readonly number[], windowMs: number): readonly CountedOutcomes[] {
       const nowMs = clock.monotonicMs();
       for (const [key, { lastMs }] of slots) {
         if (nowMs - lastMs <= windowMs) break;
@@ -64,7 +64,7 @@ export function createEnds(clock: Pick<Clock, "monotonicMs">): Ends {
       const lanes = new Set(watched);
       for (const { lane, bad } of slots.values()) if (bad > 0) lanes.add(lane);
       if (lanes.size === 0) return [];
-      const taken: CountedEnds[] = [];
+      const taken: CountedOutcomes[] = [];
       const left = new Map<string, Slot>();
       for (const [key, slot] of slots) {
         if (!lanes.has(slot.lane) || taken.length >= WRITTEN_MAX) {

@@ -5,7 +5,7 @@
 // A step that must not be repeated blindly is verified before each rung (verify.ts). A strategy is
 // left only once its effect is settled (leave-strategy.ts).
 import type { RetryPolicy } from "./definition.ts";
-import { inDoubt } from "./doubt.ts";
+import { onUnknownOutcome } from "./unknown-outcome.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import { leave, totalOver } from "./leave-strategy.ts";
 import type { Setback, Step } from "./model.ts";
@@ -23,7 +23,7 @@ import { LOSSES_IN_A_ROW_MAX } from "./plan.ts";
 import { backoffMs, policyFor } from "./retry.ts";
 
 /** Decides what follows a setback of a task of the step that has just ended. */
-export function climb(
+export function recover(
   pass: Pass,
   no: number,
   task: "perform" | "compensate",
@@ -33,7 +33,7 @@ export function climb(
   const step = stepOf(pass, no);
   const forward = task === "perform";
   if (forward && setback.unknown && plan.effects !== "idempotent") {
-    inDoubt(pass, no, setback);
+    onUnknownOutcome(pass, no, setback);
     return;
   }
   if (forward && setback.code === TOTAL_OVER) {

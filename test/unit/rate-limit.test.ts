@@ -1,6 +1,6 @@
 /** What a namespace may begin is judged in memory, by the last look and what has begun since. */
 import { expect, test } from "vitest";
-import { createIntake } from "../../server/scheduler/intake.ts";
+import { createRateLimit } from "../../server/scheduler/rate-limit.ts";
 import { type NamespaceUse, NO_LIMITS } from "../../server/store/namespaces.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
@@ -11,7 +11,7 @@ function intakeOf(...looks: readonly Partial<NamespaceUse>[]) {
   const clock = createServerClock();
   const left = [...looks];
   let last: Partial<NamespaceUse> = {};
-  const intake = createIntake({
+  const rateLimit = createRateLimit({
     namespaces: {
       limited: async () => {
         last = left.shift() ?? last;
@@ -21,28 +21,28 @@ function intakeOf(...looks: readonly Partial<NamespaceUse>[]) {
     clock,
   });
   const enter = (count: number) =>
-    Array.from({ length: count }, () => intake.enter(TEAM)?.reason ?? "in");
-  return { intake, clock, enter };
+    Array.from({ length: count }, () => rateLimit.enter(TEAM)?.reason ?? "in");
+  return { rateLimit, clock, enter };
 }
 
 test("a namespace without limits begins what is asked for, and nobody is asked", async () => {
-  const { intake, enter } = intakeOf({ limits: { ...NO_LIMITS, payloadBytesMax: 99 } });
+  const { rateLimit, enter } = intakeOf({ limits: { ...NO_LIMITS, payloadBytesMax: 99 } });
   expect(enter(2)).toEqual(["in", "in"]);
-  await intake.look();
+  await rateLimit.look();
   expect(enter(2)).toEqual(["in", "in"]);
-  expect(intake.payloadBytesMax("team")).toBe(99);
-  expect(intake.payloadBytesMax("other")).toBeNull();
+  expect(rateLimit.payloadBytesMax("team")).toBe(99);
+  expect(rateLimit.payloadBytesMax("other")).toBeNull();
 });
 
 test("open runs are those of the last look and what has begun here since", async () => {
   const limits = { ...NO_LIMITS, openRunsMax: 3 };
-  const { intake, enter } = intakeOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
-  await intake.look();
+  const { rateLimit, enter } = intakeOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
+  await rateLimit.look();
   expect(enter(3)).toEqual(["in", "in", "NAMESPACE_LIMIT"]);
-  expect(intake.enter(OTHER)).toBeNull();
-  await intake.look();
+  expect(rateLimit.enter(OTHER)).toBeNull();
+  await rateLimit.look();
   expect(enter(2)).toEqual(["in", "NAMESPACE_LIMIT"]);
-  const refused = intake.enter(TEAM);
+  const refused = rateLimit.enter(TEAM);
   expect(refused?.message).toBe(
     'The namespace "team" may have 3 open runs, and has reached that: wait until some have ended, or raise the limit (drover namespace limit).',
   );
@@ -52,14 +52,14 @@ test("open runs are those of the last look and what has begun here since", async
 
 test("runs per second come from a bucket that fills with time, across looks", async () => {
   const limits = { ...NO_LIMITS, rate: { perSecond: 2, burst: 2 } };
-  const { intake, clock, enter } = intakeOf({ limits });
-  await intake.look();
+  const { rateLimit, clock, enter } = intakeOf({ limits });
+  await rateLimit.look();
   expect(enter(3)).toEqual(["in", "in", "NAMESPACE_LIMIT"]);
-  expect(intake.enter(TEAM)).toMatchObject({
+  expect(rateLimit.enter(TEAM)).toMatchObject({
     metadata: { limit: "runs_per_second", most: "2" },
     retryAfterMs: 500,
   });
-  await intake.look();
+  await rateLimit.look();
   expect(enter(1)).toEqual(["NAMESPACE_LIMIT"]);
   clock.advance(500);
   expect(enter(2)).toEqual(["in", "NAMESPACE_LIMIT"]);
