@@ -11,7 +11,7 @@ import type { Effects, RetryPolicy } from "../server/core/definition.ts";
 import type { RunEvent } from "../server/core/event.ts";
 import { EVENT_TABLE } from "../server/core/event-table.ts";
 import { currentEffectStatus } from "../server/core/evolve.ts";
-import { NOTHING_TO_JUDGE } from "../server/core/judge.ts";
+import { NO_EXPRESSIONS } from "../server/core/evaluator.ts";
 import { type Lease, movingSide, type View } from "../server/core/model.ts";
 import { planTaskOf } from "../server/core/pass.ts";
 import {
@@ -245,7 +245,7 @@ function whatFollows({ plan, view }: Situation, eventOf: (lease: Lease) => RunEv
 }
 
 function started(plan: Plan): View {
-  return start({ plan, judge: NOTHING_TO_JUDGE }, NOW, null).view;
+  return start({ plan, evaluator: NO_EXPRESSIONS }, NOW, null).view;
 }
 
 function stopping(plan: Plan): View {
@@ -273,7 +273,7 @@ function reportOf(lease: Lease): Report {
 
 function passed(plan: Plan, view: View, event: RunEvent | ((lease: Lease) => RunEvent), now = NOW) {
   const asked = typeof event === "function" ? event(leaseOf(view)) : event;
-  return decide({ plan, judge: NOTHING_TO_JUDGE }, view, now, [{ event: asked, draw: 0.5 }]);
+  return decide({ plan, evaluator: NO_EXPRESSIONS }, view, now, [{ event: asked, draw: 0.5 }]);
 }
 
 function leaseOf(view: View): Lease {

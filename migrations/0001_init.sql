@@ -597,10 +597,10 @@ create table drover.circuit (
   forced_by text,
   forced_why text,
   forced_at timestamptz,
-  trial_run uuid,
-  trial_step integer,
-  trial_fence integer,
-  trial_secret bytea,
+  probe_run uuid,
+  probe_step integer,
+  probe_fence integer,
+  probe_secret bytea,
   primary key (lane, agent_id)
 );
 comment on table drover.circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';
@@ -608,7 +608,7 @@ comment on column drover.circuit.agent_id is 'Empty: the circuit of the lane its
 comment on column drover.circuit.version is 'Another one with each change, never used twice: what a change compares.';
 comment on column drover.circuit.until is 'From then on one task may try.';
 comment on column drover.circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
-comment on column drover.circuit.trial_run is 'The task that tries: its lease is told by these four.';
+comment on column drover.circuit.probe_run is 'The task that tries: its lease is told by these four.';
 
 -- Ends of tasks, in slots of 5 s: written only while a lane has bad ones. Gone after 2 minutes.
 create table drover.circuit_end (

@@ -173,10 +173,10 @@ create table drover.circuit (
   forced_by text,
   forced_why text,
   forced_at timestamp with time zone,
-  trial_run uuid,
-  trial_step integer,
-  trial_fence integer,
-  trial_secret bytea,
+  probe_run uuid,
+  probe_step integer,
+  probe_fence integer,
+  probe_secret bytea,
   constraint circuit_pkey primary key (lane, agent_id)
 );
 
@@ -1248,7 +1248,7 @@ comment on column drover.circuit.agent_id is 'Empty: the circuit of the lane its
 comment on column drover.circuit.version is 'Another one with each change, never used twice: what a change compares.';
 comment on column drover.circuit.until is 'From then on one task may try.';
 comment on column drover.circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
-comment on column drover.circuit.trial_run is 'The task that tries: its lease is told by these four.';
+comment on column drover.circuit.probe_run is 'The task that tries: its lease is told by these four.';
 comment on column drover.circuit_end.runs is 'Up to two of the runs with a bad end: no more are asked about.';
 comment on table drover.circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
 comment on table drover.decision is 'What each approver has said to an approval step.';

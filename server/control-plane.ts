@@ -30,7 +30,7 @@ import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.ts";
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { DroverError } from "./errors.ts";
-import { judgeOf } from "./expressions/judge.ts";
+import { evaluatorOf } from "./expressions/evaluator.ts";
 import type { Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
 import {
@@ -52,7 +52,7 @@ import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import { createWatch, type Watch } from "./scheduler/watch.ts";
-import type { CircuitLook } from "./store/circuits.ts";
+import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { EngineStore, SessionLease } from "./store/store.ts";
@@ -128,7 +128,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, random, log, isRetryable, measures } = options;
   const { settings = SUPERVISOR_DEFAULTS, waitingMax } = options;
   const looking = { ...options, clock: options.patient ?? clock };
-  const plans = createPlans(store, judgeOf);
+  const plans = createPlans(store, evaluatorOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
   const [watermarks, outcomeCounts, watch] = [createWatermarks(clock), createOutcomeCounts(clock), createWatch()];
   const [admission, versions] = [createAdmission(clock), createVersionLanes()];
@@ -276,7 +276,7 @@ function forgetWith(
 
 /** What a look at circuits, cordons and pins says to those who hand out. */
 function learnerOf({ admission, versions, lanes, waiters, claims }: Learners) {
-  return async (look: CircuitLook): Promise<void> => {
+  return async (look: CircuitSnapshot): Promise<void> => {
     const made = versions.learn(look.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
     void claims.look([...admission.learn(look), ...made]);

@@ -33,12 +33,12 @@ import { createMeasures, observePlane } from "./measures.ts";
 import { type Pages, statusPages } from "./rpc/http.ts";
 import { createPagesPort } from "./rpc/pages-port.ts";
 import { createRpcServer } from "./rpc/server.ts";
-import { observeProcess, observeStanding } from "./standing.ts";
+import { observeProcess, observeGauges } from "./gauges.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import type { Store } from "./store/store.ts";
-import { createItself, type Itself } from "./supervisor/itself.ts";
+import { createSupervisorHealth, type SupervisorHealth } from "./supervisor/health.ts";
 import { NO_SUPERVISION, type Supervision } from "./supervisor/ownership.ts";
 import { createLog } from "./telemetry/log.ts";
 import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
@@ -121,7 +121,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     const supervision = supervisor === "none" ? NO_SUPERVISION : undefined;
     const of = { store, log, settings, circuits, address, supervision };
     const opened = await openPlane(options, of, closers);
-    const { plane, metrics, itself, sink } = opened;
+    const { plane, metrics, supervisorHealth, sink } = opened;
     const rpc = createRpcServer({
       scheduler: plane.scheduler,
       dispatcher: plane.dispatcher,
@@ -142,7 +142,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: systemClock,
       random: systemRandom,
       log,
-      health: itself.health,
+      health: supervisorHealth.health,
       pages: metricsPage(metrics),
       dashboard: DASHBOARD,
       traced: sink ? createTracedCalls(sink, systemClock, systemRandom) : undefined,
@@ -160,10 +160,10 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Runni
     const regions = region === undefined ? null : [await regionNamed(store, region)];
     const supervision = { regions, standby };
     const of = { store, log, settings, circuits, address: "supervisor", supervision };
-    const { plane, metrics, itself } = await openPlane(options, of, closers);
+    const { plane, metrics, supervisorHealth } = await openPlane(options, of, closers);
     if (listen === undefined) return { address: null };
     const port = createPagesPort(
-      supervisorPages(plane, store, { metrics, itself }),
+      supervisorPages(plane, store, { metrics, supervisorHealth }),
       parseAddress(listen),
     );
     const address = listeningAt(await port.start());
@@ -229,7 +229,7 @@ async function openStore(
 interface Opened {
   readonly plane: ControlPlane;
   readonly metrics: Metrics;
-  readonly itself: Itself;
+  readonly supervisorHealth: SupervisorHealth;
   /** null: nothing is traced. */
   readonly sink: SpanSink | null;
 }
@@ -266,17 +266,17 @@ async function openPlane(
   const late = { overdueMs, unownedMs, consistencyLateMs };
   const config = { ...HEALTH_DEFAULTS, ...late, ...options.health };
   const consistencyAgeMs = plane.consistency.roundAgeMs;
-  const itself = createItself({
+  const supervisorHealth = createSupervisorHealth({
     ...{ store, clock: systemClock, log, partitions, consistencyAgeMs, config },
     onFailed: () => measures.failed("health"),
   });
-  observePlane(metrics, { plane, measures, itself });
-  observeStanding(metrics, store.operators, systemClock);
+  observePlane(metrics, { plane, measures, supervisorHealth });
+  observeGauges(metrics, store.operators, systemClock);
   observeProcess(metrics);
-  await itself.runOnce();
-  itself.start();
-  closers.push(() => itself.stop());
-  return { plane, metrics, itself, sink: spans?.sink ?? null };
+  await supervisorHealth.runOnce();
+  supervisorHealth.start();
+  closers.push(() => supervisorHealth.stop());
+  return { plane, metrics, supervisorHealth, sink: spans?.sink ?? null };
 }
 
 async function spansOf(
@@ -315,14 +315,14 @@ async function regionNamed({ lists }: Pick<Store, "lists">, name: string): Promi
 function supervisorPages(
   { ownership }: ControlPlane,
   store: Store,
-  { metrics, itself }: Omit<Opened, "plane" | "sink">,
+  { metrics, supervisorHealth }: Omit<Opened, "plane" | "sink">,
 ): Pages {
   const ready = async (): Promise<void> => {
     await store.ready();
     if (ownership.node() === null) throw new Error("it has no session");
   };
   return {
-    ...statusPages(ready, () => false, itself.health),
+    ...statusPages(ready, () => false, supervisorHealth.health),
     ...metricsPage(metrics),
     "/partitions": async () => {
       const [owned, unwatched] = [ownership.owned().length, ownership.unwatched().length];

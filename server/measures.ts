@@ -12,7 +12,7 @@ import type { Worked } from "./scheduler/commit-summary.ts";
 import { OVERDUE_OF, unownedCount } from "./store/overdue.ts";
 import type { PassRecord } from "./store/pass-record.ts";
 import type { Granted } from "./store/store.ts";
-import type { Itself } from "./supervisor/itself.ts";
+import type { SupervisorHealth } from "./supervisor/health.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 const SESSION_SEEN_MS = 60_000;
@@ -21,7 +21,7 @@ export interface Measures {
   readonly onFlushed: OnFlushed;
   worked(worked: Worked): void;
   granted(leases: readonly Granted[]): void;
-  /** Work that no caller waits for has failed; it is tried again by itself. */
+  /** Work that no caller waits for has failed; it is tried again by supervisorHealth. */
   failed(part: BackgroundPart): void;
   /** The consistency check has rewritten derived rows. */
   derivedRowsRepaired(rows: number): void;
@@ -149,11 +149,11 @@ export function observePlane(
   {
     plane,
     measures,
-    itself,
+    supervisorHealth,
   }: {
     readonly plane: Pick<ControlPlane, "parked" | "ownership" | "consistency" | "watches">;
     readonly measures: Measures;
-    readonly itself: Pick<Itself, "health" | "seen">;
+    readonly supervisorHealth: Pick<SupervisorHealth, "health" | "seen">;
   },
 ): void {
   const one = (value: number) => [{ value, labels: {} }];
@@ -164,17 +164,17 @@ export function observePlane(
   metrics.observe("drover_consistency_round_age_seconds", () =>
     one(seconds(plane.consistency.roundAgeMs())),
   );
-  metrics.observe("drover_degraded", () => one(Number(itself.health().status === "degraded")));
+  metrics.observe("drover_degraded", () => one(Number(supervisorHealth.health().status === "degraded")));
   metrics.observe("drover_partitions_unowned", () => {
-    const seen = itself.seen();
+    const seen = supervisorHealth.seen();
     return seen ? one(unownedCount(seen)) : [];
   });
   metrics.observe("drover_overdue_seconds", () => {
-    const seen = itself.seen();
+    const seen = supervisorHealth.seen();
     return seen ? one(seen.oldestAt === null ? 0 : seconds(seen.now - seen.oldestAt)) : [];
   });
   metrics.observe("drover_overdue_rows", () => {
-    const seen = itself.seen();
+    const seen = supervisorHealth.seen();
     return seen ? OVERDUE_OF.map((of) => ({ value: seen.rows[of], labels: { of } })) : [];
   });
 }

@@ -59,7 +59,7 @@ export interface Attempt {
   readonly digest: string | null;
 }
 
-/** What a later report about an ended attempt is judged by. */
+/** What a later report about an ended attempt is evaluated by. */
 export interface EndedAttempt {
   readonly step: number;
   readonly kind: TaskKind;

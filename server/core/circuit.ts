@@ -46,7 +46,7 @@ export type CircuitState =
 export type CircuitEvent =
   | { readonly kind: "tripped" }
   | { readonly kind: "tried" }
-  | { readonly kind: "trial-ended"; readonly end: EndKind };
+  | { readonly kind: "probe-ended"; readonly end: EndKind };
 
 /** What the end of a task says about who was called; `nothing`: nobody was, or nobody can tell. */
 export type EndKind = "good" | "bad" | "nothing";
@@ -90,7 +90,7 @@ export function circuitAfter(
     case "tried":
       if (state.kind !== "open" || now < state.until) return null;
       return { kind: "trying", since: state.since, rests: state.rests };
-    case "trial-ended": {
+    case "probe-ended": {
       if (state.kind !== "trying") return null;
       const { since, rests } = state;
       if (event.end === "good") return CLOSED;
@@ -131,7 +131,7 @@ export interface Tally {
   readonly runs: readonly string[];
 }
 
-export interface LaneVerdict {
+export interface LaneDecision {
   /** The remote service is down: all that the lane's agents do fails. */
   readonly queue: boolean;
   /** Agents that fail where others do not. */
@@ -139,7 +139,7 @@ export interface LaneVerdict {
 }
 
 /** Who is to rest, of the agents of one lane whose circuits are closed. */
-export function judgeLane(tallies: readonly Tally[], settings: CircuitSettings): LaneVerdict {
+export function nextLaneState(tallies: readonly Tally[], settings: CircuitSettings): LaneDecision {
   const agents = tallies.filter((one) => {
     const peers = tallies.filter((other) => other !== one);
     return fails(sumOf([one]), settings) && doesWell(sumOf(peers), settings);

@@ -6,7 +6,7 @@ import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
 import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
 import type { Facts } from "./facts.ts";
-import type { Judge } from "./judge.ts";
+import type { Evaluator } from "./evaluator.ts";
 import { type ReusedStep, reuseSteps } from "./reuse.ts";
 import { settle } from "./map.ts";
 import {
@@ -33,7 +33,7 @@ import { onUndelivered } from "./undelivered.ts";
 /** A plan, and what answers the questions that only its expressions and schemas can. */
 export interface Rules {
   readonly plan: Plan;
-  readonly judge: Judge;
+  readonly evaluator: Evaluator;
 }
 
 export interface PassItem {

@@ -167,7 +167,7 @@ export interface StepsToLoad {
 
 /**
  * The steps named by a success and those that it may open, else all. Only a plain success in a
- * RUNNING run can be judged without the rest; everything else may give a verdict. What happens to
+ * RUNNING run can be evaluated without the rest; everything else may give a verdict. What happens to
  * an item gives none: a pass that loads all does, once its map has counted too many.
  */
 export function stepsToLoad(

@@ -6,7 +6,7 @@ import type {
   Action,
   AgentToPoll,
   LaneCircuit,
-  LeaseSigns,
+  LeaseLiveness,
   Next,
   SeenAttempt,
   SeenRun,
@@ -56,8 +56,8 @@ function found(place: Place, moving: Moving): Found {
 
 function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   const { task: taskName, ...written } = planTaskOf(planned, step, ready.task);
-  const queue = seen.signs.queues.get(step.no) ?? written.queue;
-  const pause = seen.signs.pauses.get(step.no);
+  const queue = seen.liveness.queues.get(step.no) ?? written.queue;
+  const pause = seen.liveness.pauses.get(step.no);
   if (pause)
     return {
       waitsFor: { kind: "queue-to-resume", task: ready.task, queue, taskName, pause },
@@ -67,14 +67,14 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
         pause.of === "queue" ? { kind: "resume-queue", queue } : { kind: `resume-${pause.of}` },
       ],
     };
-  const circuit = seen.signs.circuits.get(step.no);
+  const circuit = seen.liveness.circuits.get(step.no);
   if (circuit) return behindCircuit(ready, { queue, taskName }, circuit);
-  const lastPolledAt = seen.signs.polls.get(step.no) ?? null;
-  const silent = seen.signs.silent.has(step.no);
+  const lastPolledAt = seen.liveness.polls.get(step.no) ?? null;
+  const silent = seen.liveness.silent.has(step.no);
   const polled = !silent && isRecent(lastPolledAt, seen);
   const { task, alarms } = ready;
-  const cordoned = polled ? (seen.signs.cordoned.get(step.no) ?? 0) : 0;
-  const agentVersion = seen.signs.agentVersions.get(step.no) ?? null;
+  const cordoned = polled ? (seen.liveness.cordoned.get(step.no) ?? 0) : 0;
+  const agentVersion = seen.liveness.agentVersions.get(step.no) ?? null;
   const waitsFor: AgentToPoll = {
     kind: "agent-to-poll",
     ...{ task, queue, taskName, lastPolledAt, polled, silent },
@@ -91,8 +91,8 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   };
 }
 
-function isRecent(polledAt: Moment | null, { now, signs }: SeenRun): boolean {
-  return polledAt !== null && now - polledAt < signs.polledMs;
+function isRecent(polledAt: Moment | null, { now, liveness }: SeenRun): boolean {
+  return polledAt !== null && now - polledAt < liveness.polledMs;
 }
 
 function behindCircuit(
@@ -121,11 +121,11 @@ function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolea
   return onPickup === "fallback" && hasFallback ? "fall-back" : "alarm";
 }
 
-const NO_SIGNS: LeaseSigns = Object.freeze({ lastHeartbeatAt: null, progress: null });
+const NO_SIGNS: LeaseLiveness = Object.freeze({ lastHeartbeatAt: null, progress: null });
 
 function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
   const { task, agentId, cancel, attemptBy, suspectAt } = lease;
-  const { lastHeartbeatAt, progress: text } = seen.signs.leases.get(step.no) ?? NO_SIGNS;
+  const { lastHeartbeatAt, progress: text } = seen.liveness.leases.get(step.no) ?? NO_SIGNS;
   // The silence of its session is found beside the lease's own times.
   const silentAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0) + lease.heartbeatMs;
   const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
@@ -140,7 +140,7 @@ function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
     };
   }
   const { task: taskName, ...written } = planTaskOf(planned, step, task);
-  const queue = seen.signs.queues.get(step.no) ?? written.queue;
+  const queue = seen.liveness.queues.get(step.no) ?? written.queue;
   const progress = text === null ? null : { text, since: lease.progressAt };
   return {
     waitsFor: {

@@ -41,8 +41,8 @@ export function explain(plan: Plan, seen: SeenRun): Explanation {
 }
 
 /** Where nobody watches, nothing happens when a moment comes, and somebody has to be started. */
-function asWatched({ state, signs }: SeenRun, explanation: Explanation): Explanation {
-  const { unwatched } = signs;
+function asWatched({ state, liveness }: SeenRun, explanation: Explanation): Explanation {
+  const { unwatched } = liveness;
   if (!unwatched || isEnded(state)) return explanation;
   const { run, steps, ...rest } = explanation;
   // Claims let one task through an open circuit, and no supervisor.

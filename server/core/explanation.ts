@@ -4,7 +4,7 @@ import type { AnswerKind, EscalationReason } from "./history.ts";
 import type { Items } from "./items.ts";
 import type { CancelCause, RunState, Step } from "./model.ts";
 
-/** A run as it is seen at a moment, with what no rule needs to know: signs of life. */
+/** A run as it is seen at a moment, with what no rule needs to know: liveness of life. */
 export interface SeenRun {
   readonly now: Moment;
   readonly state: RunState;
@@ -18,7 +18,7 @@ export interface SeenRun {
   /** By number. */
   readonly escalations: readonly SeenEscalation[];
   readonly decisions: readonly { readonly step: number; readonly approved: boolean }[];
-  readonly signs: Signs;
+  readonly liveness: Liveness;
 }
 
 export interface SeenAttempt {
@@ -43,9 +43,9 @@ export interface SeenEscalation {
 }
 
 /** What agents have let hear of themselves, by number of the step. */
-export interface Signs {
+export interface Liveness {
   /** Of steps with an agent. */
-  readonly leases: ReadonlyMap<number, LeaseSigns>;
+  readonly leases: ReadonlyMap<number, LeaseLiveness>;
   /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
   readonly polls: ReadonlyMap<number, Moment | null>;
   /** A lane counts as polled for so long after a poll. */
@@ -98,7 +98,7 @@ export interface LaneCircuit {
   readonly saw: string;
 }
 
-export interface LeaseSigns {
+export interface LeaseLiveness {
   /** Of the session that holds it; null: it has not sent. */
   readonly lastHeartbeatAt: Moment | null;
   /** As the agent last said it; null: it has said none. */

@@ -1,5 +1,5 @@
 // Rung 3 of recovery: the step has failed for good, and its `on_failure` says what follows.
-import type { Setback, Step, Verdict } from "./model.ts";
+import type { Setback, Step, StopReason } from "./model.ts";
 import { continueAfter } from "./open.ts";
 import { emit, escalate, addFacts, type Pass, planStep } from "./pass.ts";
 import { itemOf } from "./place.ts";
@@ -67,13 +67,13 @@ export function fail(
     if (says === "continue") continueAfter(pass, no, { code, message });
     else {
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
-      giveVerdict(pass, { reason: "STEP_FAILED", undo: says === "compensate" });
+      stopRun(pass, { reason: "STEP_FAILED", undo: says === "compensate" });
     }
   }
 }
 
 /** A paused run keeps its first verdict until it is resumed. */
-export function giveVerdict(pass: Pass, verdict: Verdict): void {
+export function stopRun(pass: Pass, verdict: StopReason): void {
   const { state } = pass.view.run;
   if (state.kind !== "PAUSED") stop(pass, verdict);
   else if (state.verdict === null)

@@ -1,6 +1,6 @@
 // How much of a queue may be handed out: tasks with agents at a time, and tasks per second by a
 // bucket that fills with time. Whoever asks holds the queue's row, so nobody else counts meanwhile.
-// A namespace is judged alike: by its open runs, and by the runs that it begins per second.
+// A namespace is evaluated alike: by its open runs, and by the runs that it begins per second.
 import type { Moment } from "./attempt.ts";
 
 export interface QueueLimits {

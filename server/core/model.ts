@@ -216,7 +216,7 @@ export type Reason =
   | "CANCELLED_BY_NEWER";
 
 /** Why a run stops, and whether what it has done is undone once it has stopped. */
-export interface Verdict {
+export interface StopReason {
   readonly reason: Exclude<Reason, "DONE" | "NEVER_STARTED" | "REFUSED">;
   readonly undo: boolean;
 }
@@ -230,8 +230,8 @@ export interface End {
 export type Stage =
   /** What the deadline has left: it stands still. `since`: when the run came to stand. */
   | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: Moment }
-  | { readonly kind: "STOPPING"; readonly verdict: Verdict; readonly settleUntil: Moment | null }
-  | { readonly kind: "COMPENSATING"; readonly verdict: Verdict }
+  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: Moment | null }
+  | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
   | { readonly kind: "FINISHING"; readonly end: End };
 
 export type RunState =
@@ -249,10 +249,10 @@ export type RunState =
       readonly kind: "PAUSED";
       readonly leftMs: number | null;
       readonly since: Moment;
-      readonly verdict: Verdict | null;
+      readonly verdict: StopReason | null;
     }
-  | { readonly kind: "STOPPING"; readonly verdict: Verdict; readonly settleUntil: Moment | null }
-  | { readonly kind: "COMPENSATING"; readonly verdict: Verdict }
+  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: Moment | null }
+  | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
   /** How it ends is certain; its `always` steps run. */
   | { readonly kind: "FINISHING"; readonly end: End }
   | { readonly kind: "ESCALATED"; readonly from: Stage }

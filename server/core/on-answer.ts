@@ -3,7 +3,7 @@
 import { answersNow, askedWork } from "./answers.ts";
 import { afterSettling } from "./unknown-outcome.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { ANSWERED, giveVerdict, recordFailure, PERMANENT } from "./fail-step.ts";
+import { ANSWERED, stopRun, recordFailure, PERMANENT } from "./fail-step.ts";
 import { beginNext, strategyUndone, undoStrategy } from "./leave-strategy.ts";
 import { beginWave, isAtGate } from "./map.ts";
 import { beginStrategy, recordAnswer, open, skip, succeed } from "./open.ts";
@@ -18,7 +18,7 @@ import {
   stepOf,
 } from "./pass.ts";
 import { itemOf } from "./place.ts";
-import { effectUndone, finishAsIs, thaw } from "./saga.ts";
+import { effectUndone, finishAsIs, resumeStopped } from "./saga.ts";
 import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
 type Answered = Extract<RunEvent, { kind: "answer" }>;
@@ -47,7 +47,7 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
     return refused('"retry-changed" needs the whole new input as payload');
   emit(pass, { kind: "escalation-answered", step: asked.step, n: event.n, answer, by, why });
   if (answer === "acknowledge") return DONE;
-  thaw(pass);
+  resumeStopped(pass);
   if (asked.reason === "undo-failed") answerUndo(pass, asked.step, event);
   else answerForward(pass, asked.step, event);
   return DONE;
@@ -151,7 +151,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   emit(pass, { kind: "failed", step: no, code });
   if (ofMap) return;
   addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
-  giveVerdict(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });
+  stopRun(pass, { reason: "STEP_FAILED", undo: answer === "compensate" });
 }
 
 function answerUndo(pass: Pass, no: number, event: Answered): void {

@@ -10,11 +10,11 @@
 import type { Moment, Outcome } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
-import { SCHEMA_BROKEN } from "./judge.ts";
+import { SCHEMA_BROKEN } from "./evaluator.ts";
 import { recover } from "./recovery.ts";
 import type { ChildEnded, EndedChild } from "./message.ts";
 import { isEnded, type Step } from "./model.ts";
-import { judged, setbackOf } from "./on-task-end.ts";
+import { evaluated, setbackOf } from "./on-task-end.ts";
 import { succeed } from "./open.ts";
 import {
   emit,
@@ -40,7 +40,7 @@ export function childEnded(pass: Pass, { step: no, fence, child }: ChildEnded): 
   if (!child) throw new Error(`nobody has read how the child of step ${no} has ended`);
   const stopping = pass.view.run.state.kind === "STOPPING";
   const late = forward.on === "child-end" && !stopping;
-  const outcome = judged(pass, no, outcomeOf(pass, step, child, late));
+  const outcome = evaluated(pass, no, outcomeOf(pass, step, child, late));
   endAttempt(pass, step, child, outcome);
   if (outcome.kind === "success") {
     succeed(pass, no, { fence, kind: "answer", n: 0 }, outcome.output);

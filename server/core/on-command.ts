@@ -3,7 +3,7 @@ import { messageChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
 import { emit, makeReady, type Pass, touchedSteps } from "./pass.ts";
-import { finishAsIs, goOn, leftOf, stop, thaw } from "./saga.ts";
+import { finishAsIs, goOn, leftOf, stop, resumeStopped } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
 
@@ -36,14 +36,14 @@ export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }
     if (event.undo)
       return refused("its end waits for a person: answer, or cancel with LEAVE to end it as it is");
     emit(pass, note);
-    thaw(pass);
+    resumeStopped(pass);
     finishAsIs(pass, "cancel, leaving things", "CANCELLED");
     return DONE;
   }
   if (event.undo && pivoted)
     return refused("its pivot has succeeded, and nothing is undone from there on: use LEAVE");
   emit(pass, note);
-  thaw(pass);
+  resumeStopped(pass);
   stop(pass, { reason: "CANCELLED_BY_USER", undo: event.undo });
   return DONE;
 }

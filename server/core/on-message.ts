@@ -11,7 +11,7 @@ import { onCancel, onPause, onResume } from "./on-command.ts";
 import { onRunMoment } from "./on-due.ts";
 import { begin } from "./open.ts";
 import { emit, type Pass } from "./pass.ts";
-import { stop, thaw } from "./saga.ts";
+import { stop, resumeStopped } from "./saga.ts";
 
 /**
  * Applies them in their order. Each goes with the pass, so telling a run twice is harmless. A child
@@ -76,7 +76,7 @@ function makeRoom(pass: Pass): void {
     end(pass, "cancel", { kind: "CANCELLED", reason: "CANCELLED_BY_NEWER" });
     return;
   }
-  thaw(pass);
+  resumeStopped(pass);
   stop(pass, { reason: "CANCELLED_BY_NEWER", undo: true });
 }
 

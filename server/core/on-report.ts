@@ -15,11 +15,11 @@ import {
   type Step,
   stageOf,
 } from "./model.ts";
-import { attemptOf, endTask, judged, markOutcome, setbackOf, taskEnded } from "./on-task-end.ts";
+import { attemptOf, endTask, evaluated, markOutcome, setbackOf, taskEnded } from "./on-task-end.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
 import { planStepAt } from "./plan-at.ts";
 import { policyFor } from "./retry.ts";
-import { thaw } from "./saga.ts";
+import { resumeStopped } from "./saga.ts";
 import { currentStrategy, isFresh, isUnsettled, strategyToUndo } from "./strategy.ts";
 
 type Report = Extract<RunEvent, { kind: "report" }>;
@@ -135,7 +135,7 @@ function settle(
   told: Extract<Outcome, { kind: "success" | "failure" }>,
 ): void {
   const task = ended.kind;
-  const outcome = task === "perform" ? judged(pass, step.no, told) : told;
+  const outcome = task === "perform" ? evaluated(pass, step.no, told) : told;
   const setback = setbackOf(outcome, null);
   const undoing = step.forward.kind === "UNDOING";
   if (task === "perform" && (isFresh(step) || undoing)) {
@@ -189,7 +189,7 @@ function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): 
 
 /** What the step asked a person is not open any more, and its run moves again. */
 function reopen(pass: Pass, { no, forward, undo }: Step): void {
-  thaw(pass);
+  resumeStopped(pass);
   if (forward.kind === "ESCALATED" || undo.kind === "FAILED")
     emit(pass, { kind: "escalation-closed", step: no, by: "a late report of the attempt" });
 }

@@ -99,7 +99,7 @@ function whyNot(
   if (work.notRequester && requester === approver)
     return `${approver} has started the run, and its requester may not approve it`;
   if (!event.approved) return null;
-  const problem = pass.judge.formProblem(event.step, event.form);
+  const problem = pass.evaluator.formProblem(event.step, event.form);
   if (problem === null) return null;
   const which = event.form === null ? "needs its form (--form JSON)" : "was given a wrong form";
   return `this approval ${which}: ${problem}`;

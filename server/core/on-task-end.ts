@@ -3,7 +3,7 @@
 import type { Attempt, Outcome } from "./attempt.ts";
 import { PERMANENT } from "./fail-step.ts";
 import type { EscalationReason } from "./history.ts";
-import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./judge.ts";
+import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./evaluator.ts";
 import { recover } from "./recovery.ts";
 import { strategyUndone, totalOver } from "./leave-strategy.ts";
 import { beginWave } from "./map.ts";
@@ -123,9 +123,9 @@ export function taskEnded(pass: Pass, no: number, task: Lease["task"], ended: Ta
 }
 
 /** A success whose output breaks the step's schema is a failure that no retry mends. */
-export function judged(pass: Pass, no: number, outcome: Outcome): Outcome {
+export function evaluated(pass: Pass, no: number, outcome: Outcome): Outcome {
   if (outcome.kind !== "success") return outcome;
-  const problem = pass.judge.outputProblem(no, outcome.output);
+  const problem = pass.evaluator.outputProblem(no, outcome.output);
   if (problem === null) return outcome;
   return failureOf({ code: SCHEMA_BROKEN, message: problem });
 }
@@ -142,7 +142,7 @@ function judgedOf(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome 
   const { task } = lease;
   if (said.kind === "cancelled") return stoppedAs(lease, said);
   const outcome = task === "perform" ? said : undeferred(said);
-  return task === "compensate" ? outcome : judged(pass, step.no, outcome);
+  return task === "compensate" ? outcome : evaluated(pass, step.no, outcome);
 }
 
 /**

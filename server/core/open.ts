@@ -85,7 +85,7 @@ export function open(pass: Pass, no: number): void {
     return;
   }
   if (plan.when !== null) {
-    const runs = pass.judge.condition(no, factsOf(pass));
+    const runs = pass.evaluator.condition(no, factsOf(pass));
     if (runs.kind === "failed") {
       expressionFailed(pass, no, `"when" of "${plan.id}" failed: ${runs.message}`);
       return;
@@ -115,14 +115,14 @@ function beginStep(pass: Pass, plan: PlanStep): void {
       beginStrategy(pass, no, 0);
       return;
     case "wait": {
-      const judged =
+      const evaluated =
         work.forMs !== null
           ? ({ kind: "value", value: now + work.forMs } as const)
-          : pass.judge.moment(no, factsOf(pass));
-      if (judged.kind === "failed")
-        expressionFailed(pass, no, `"until" of "${plan.id}" failed: ${judged.message}`);
+          : pass.evaluator.time(no, factsOf(pass));
+      if (evaluated.kind === "failed")
+        expressionFailed(pass, no, `"until" of "${plan.id}" failed: ${evaluated.message}`);
       else
-        emit(pass, { kind: "began-waiting", step: no, on: "timer", at: now, wakeAt: judged.value });
+        emit(pass, { kind: "began-waiting", step: no, on: "timer", at: now, wakeAt: evaluated.value });
       return;
     }
     case "signal": {
@@ -137,7 +137,7 @@ function beginStep(pass: Pass, plan: PlanStep): void {
       return;
     }
     case "map": {
-      const count = pass.judge.itemCount(no, factsOf(pass));
+      const count = pass.evaluator.itemCount(no, factsOf(pass));
       if (count.kind === "failed")
         expressionFailed(pass, no, `"over" of "${plan.id}" failed: ${count.message}`);
       else emit(pass, { kind: "map-begun", step: no, total: count.value });
@@ -148,13 +148,13 @@ function beginStep(pass: Pass, plan: PlanStep): void {
 /** Makes the task of a strategy ready, once its input is known to be one. */
 export function beginStrategy(pass: Pass, no: number, planned: number): void {
   if (pass.view.facts) {
-    const input = pass.judge.input(no, planned, pass.view.facts);
+    const input = pass.evaluator.input(no, planned, pass.view.facts);
     if (input.kind === "failed") {
       const { id } = planStep(pass, no);
       expressionFailed(pass, no, `the input of "${id}" failed: ${input.message}`);
       return;
     }
-    const queue = pass.judge.queueProblem(no, pass.view.facts);
+    const queue = pass.evaluator.queueProblem(no, pass.view.facts);
     if (queue !== null) {
       expressionFailed(pass, no, `a queue of "${planStep(pass, no).id}" failed: ${queue}`);
       return;

@@ -8,7 +8,7 @@ import type { Occasion } from "./event.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
 import type { Facts, StepFacts } from "./facts.ts";
 import type { EscalationReason, Intervention, Rule } from "./history.ts";
-import type { Judge } from "./judge.ts";
+import type { Evaluator } from "./evaluator.ts";
 import { movingSide, type Ready, type Setback, type Step, type View } from "./model.ts";
 import { itemOf } from "./place.ts";
 import {
@@ -23,7 +23,7 @@ import { currentStrategy, type EffectStatus, plannedOf } from "./strategy.ts";
 
 export interface Pass {
   readonly plan: Plan;
-  readonly judge: Judge;
+  readonly evaluator: Evaluator;
   readonly occasion: Occasion;
   view: View;
   /**
@@ -143,7 +143,7 @@ function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): v
   const { state, pivoted } = pass.view.run;
   const planned = plannedOf(step);
   const child = strategies[planned];
-  const input = pass.judge.input(no, planned, factsOf(pass));
+  const input = pass.evaluator.input(no, planned, factsOf(pass));
   if (!child || input.kind === "failed") throw new Error(`step ${no} has no child to begin`);
   emit(pass, {
     kind: "child-began",

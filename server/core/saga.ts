@@ -22,7 +22,7 @@ import {
   type Run,
   type RunState,
   type Step,
-  type Verdict,
+  type StopReason,
 } from "./model.ts";
 import { leaveAsIs, open } from "./open.ts";
 import { emit, addFacts, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
@@ -30,7 +30,7 @@ import { itemOf } from "./place.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { isUnsettled, strategyToUndo } from "./strategy.ts";
 
-const TRIGGERS: Readonly<Record<Verdict["reason"], RunTrigger>> = Object.freeze({
+const TRIGGERS: Readonly<Record<StopReason["reason"], RunTrigger>> = Object.freeze({
   STEP_FAILED: "verdict",
   TIMED_OUT: "deadline",
   CANCELLED_BY_USER: "cancel",
@@ -38,7 +38,7 @@ const TRIGGERS: Readonly<Record<Verdict["reason"], RunTrigger>> = Object.freeze(
 });
 
 /** Gives the verdict. The pass must have loaded every step of the run. */
-export function stop(pass: Pass, verdict: Verdict): void {
+export function stop(pass: Pass, verdict: StopReason): void {
   const settles = touchedSteps(pass).map(({ settleUntil }) => settleUntil ?? 0);
   const settleUntil = Math.max(0, ...settles);
   emit(pass, {
@@ -53,7 +53,7 @@ export function stop(pass: Pass, verdict: Verdict): void {
   for (const step of touchedSteps(pass)) stopStep(pass, step, verdict);
 }
 
-function stopStep(pass: Pass, step: Step, verdict: Verdict): void {
+function stopStep(pass: Pass, step: Step, verdict: StopReason): void {
   const { no, forward } = step;
   const verifying = verdict.undo && step.doubt !== null;
   switch (forward.kind) {
@@ -171,7 +171,7 @@ export function leftOf(deadline: Moment | null, now: Moment): number | null {
 }
 
 /** An escalated run goes on where it stood: what stood still moves on by the time between. */
-export function thaw(pass: Pass): void {
+export function resumeStopped(pass: Pass): void {
   const { state } = pass.view.run;
   if (state.kind !== "ESCALATED") return;
   if (state.from.kind === "RUNNING") goOn(pass, "thaw", state.from);
@@ -193,7 +193,7 @@ export function goOn(
       emit(pass, { kind: "total-moved", step: no, byMs: now - Math.max(since, firstReadyAt) });
 }
 
-function endOf(run: Run, { reason }: Verdict): End {
+function endOf(run: Run, { reason }: StopReason): End {
   if (run.undone > 0) return { kind: "COMPENSATED", reason };
   const cancelled = reason === "CANCELLED_BY_USER" || reason === "CANCELLED_BY_NEWER";
   return { kind: cancelled ? "CANCELLED" : "FAILED", reason };

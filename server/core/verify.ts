@@ -3,7 +3,7 @@
 
 import type { Outcome } from "./attempt.ts";
 import { PERMANENT } from "./fail-step.ts";
-import { isDoneWithoutOutput } from "./judge.ts";
+import { isDoneWithoutOutput } from "./evaluator.ts";
 import { recover, nextTry } from "./recovery.ts";
 import { isUndoneFirst, undoStrategy } from "./leave-strategy.ts";
 import type { UnknownOutcome, Step } from "./model.ts";

@@ -1,11 +1,11 @@
 // Who may take what for now: cordoned agents nothing, and of lanes and agents whose circuits are
 // open nothing but the one task that tries. All of it is known in memory and learned anew once a
 // second, so a claim pays nothing for it; that only one task tries is made sure by the database
-// (Tx.takeTrials).
+// (Tx.takeProbes).
 import type { Clock } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
 import { type Flow, flowOf, type Outage, outageMs } from "../core/circuit.ts";
-import type { Circuit, CircuitLook } from "../store/circuits.ts";
+import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
 import type { DueLane, Taker } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";
 
@@ -16,7 +16,7 @@ export interface AdmittedWaiter extends Taker {
 
 export interface Admission {
   /** Returns the lanes of which more may be taken than was known before. */
-  learn(look: CircuitLook): ReadonlySet<number>;
+  learn(look: CircuitSnapshot): ReadonlySet<number>;
   /** null: it may take nothing. */
   admit(waiter: Waiter): AdmittedWaiter | null;
   /** The circuits that let the agent have one task of the lane, which tries for them. */
@@ -30,7 +30,7 @@ export interface Admission {
 }
 
 interface Known {
-  readonly look: CircuitLook;
+  readonly look: CircuitSnapshot;
   /** Monotonic time of the look. */
   readonly atMs: number;
   readonly circuits: ReadonlyMap<string, Circuit>;
@@ -47,7 +47,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   function flow(of: Known, lane: number, agentId: string): Flow {
     const circuit = of.circuits.get(keyOf(lane, agentId));
     if (!circuit) return "all";
-    const found = flowOf(circuit.state, circuit.said?.forced ?? null, now(of));
+    const found = flowOf(circuit.state, circuit.override?.forced ?? null, now(of));
     return found === "one" && !untried.has(keyOf(lane, agentId)) ? "nothing" : found;
   }
 
@@ -65,7 +65,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   }
 
   return Object.freeze({
-    learn(look: CircuitLook): ReadonlySet<number> {
+    learn(look: CircuitSnapshot): ReadonlySet<number> {
       const before = known;
       const stood = before ? [...before.circuits.values()] : [];
       const flows = stood.map(({ lane, agentId }) => before && flow(before, lane, agentId));

@@ -26,7 +26,7 @@ import type { AdmittedWaiter, Admission } from "./admission.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
 import type { Watermarks } from "./watermarks.ts";
-import { letThrough } from "./trials.ts";
+import { letThrough } from "./probes.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
 /** Places of one lane: one more than a claim locks rows of it, so that it is seen to want more. */

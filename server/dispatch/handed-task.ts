@@ -132,11 +132,11 @@ async function factsFor(
 ): Promise<ReadonlyMap<RunId, Facts>> {
   const steps = new Map<RunId, Set<number>>();
   for (const { lease, laned } of found) {
-    if (!laned.judge.needsFacts) continue;
+    if (!laned.evaluator.needsFacts) continue;
     const { runId, step } = lease.ready;
     const wanted = steps.get(runId) ?? new Set();
     steps.set(runId, wanted);
-    for (const no of laned.judge.factsFor(step)) wanted.add(no);
+    for (const no of laned.evaluator.factsFor(step)) wanted.add(no);
   }
   if (steps.size === 0) return new Map();
   return store.facts([...steps].map(([runId, wanted]) => ({ runId, steps: [...wanted] })));
@@ -151,22 +151,22 @@ function factsOf({ lease, facts, laned }: Found, seen: ReadonlyMap<RunId, Facts>
 }
 
 function queueOf(one: Found, written: string, seen: ReadonlyMap<RunId, Facts>): string {
-  const judged = one.laned.judge.queue(one.lease.ready.step, written, factsOf(one, seen));
-  return judged.kind === "value" ? judged.value : written;
+  const evaluated = one.laned.evaluator.queue(one.lease.ready.step, written, factsOf(one, seen));
+  return evaluated.kind === "value" ? evaluated.value : written;
 }
 
 function inputOf(one: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
   const { lease, facts, laned } = one;
   if (facts.changedInput) return facts.changedInput.payload;
   const { runId, step } = lease.ready;
-  const judged = laned.judge.input(step, facts.planned, factsOf(one, seen));
+  const evaluated = laned.evaluator.input(step, facts.planned, factsOf(one, seen));
   // A person may have said that it succeeded without one.
-  if (judged.kind === "failed" && lease.ready.task === "compensate") return null;
-  if (judged.kind === "failed")
+  if (evaluated.kind === "failed" && lease.ready.task === "compensate") return null;
+  if (evaluated.kind === "failed")
     throw new Error(
-      `the input of step ${step} of run ${runId} could be computed when the step became ready, and cannot be any more: ${judged.message}`,
+      `the input of step ${step} of run ${runId} could be computed when the step became ready, and cannot be any more: ${evaluated.message}`,
     );
-  return judged.value;
+  return evaluated.value;
 }
 
 function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: TaskTrace): HandedTask {

@@ -176,9 +176,9 @@ export function compileTrigger(definition: TriggerDefinition): CompiledTrigger {
 
   function mapping(facts: TriggerFacts): Mapped {
     const named = namedFacts(facts);
-    const judged = passes === null ? TRUE : evaluate(passes, named);
-    if (!judged.ok) return { kind: "failed", message: `when: ${judged.message}` };
-    if (judged.value !== true) return { kind: "nothing" };
+    const evaluated = passes === null ? TRUE : evaluate(passes, named);
+    if (!evaluated.ok) return { kind: "failed", message: `when: ${evaluated.message}` };
+    if (evaluated.value !== true) return { kind: "nothing" };
     if (!template.ok) throw new Error("a template with problems has been refused");
     const rendered = renderTemplate(template.template, named);
     if (!rendered.ok) return { kind: "failed", message: rendered.message };

@@ -116,7 +116,7 @@ export function circuitMessage({
   agentId,
   agentVersion,
   state,
-  said,
+  override,
   saw,
 }: CircuitRecord): MessageInitShape<typeof CircuitSchema> {
   return {
@@ -125,11 +125,11 @@ export function circuitMessage({
     rests: state.kind === "closed" ? 0 : state.rests,
     ...timeField("sinceTime", state.kind === "closed" ? null : state.since),
     ...timeField("tryTime", state.kind === "open" ? state.until : null),
-    ...(said && {
-      setting: SETTINGS[said.forced],
-      setBy: said.by,
-      why: said.why,
-      setTime: timestampFromMs(said.at),
+    ...(override && {
+      setting: SETTINGS[override.forced],
+      setBy: override.by,
+      why: override.why,
+      setTime: timestampFromMs(override.at),
     }),
   };
 }

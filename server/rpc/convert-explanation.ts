@@ -31,7 +31,7 @@ import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import { untakenSignals } from "../core/untaken-signals.ts";
 import { childRunId } from "../store/child-run.ts";
-import type { RunDetail, RunSigns } from "../store/reads.ts";
+import type { RunDetail, RunLiveness } from "../store/reads.ts";
 import { laneCircuitMessage } from "./circuits.ts";
 import { failureOf, OUTCOMES } from "./convert-attempt.ts";
 import { progressMessage } from "./convert-progress.ts";
@@ -100,12 +100,12 @@ const STOP_CAUSES: Readonly<Record<CancelCause, StopCause>> = Object.freeze({
 export function explainMessage(
   plan: Plan,
   detail: RunDetail,
-  signs: RunSigns,
+  liveness: RunLiveness,
   namespace: string,
 ): MessageInitShape<typeof ExplainRunResponseSchema> {
-  const { now } = signs;
+  const { now } = liveness;
   const { runId, createdAt, endedAt } = detail.run;
-  const explanation = explain(plan, { ...detail, now, createdAt, endedAt, signs });
+  const explanation = explain(plan, { ...detail, now, createdAt, endedAt, liveness });
   const { run, waitsOn, steps } = explanation;
   return {
     run: runMessage(detail.run, namespace, { bodies: false }),

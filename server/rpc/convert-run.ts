@@ -30,7 +30,7 @@ import { planStepAt } from "../core/plan-at.ts";
 import { type PublicStep, publicStep } from "../core/public-state.ts";
 import { childRunId } from "../store/child-run.ts";
 import { hasExpression } from "../store/plans.ts";
-import type { AttemptRecord, RerunOf, RunDetail, RunRecord, RunSigns } from "../store/reads.ts";
+import type { AttemptRecord, RerunOf, RunDetail, RunRecord, RunLiveness } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
 import { concurrencyMessage } from "./convert-concurrency.ts";
 import { payloadField } from "./payload.ts";
@@ -161,7 +161,7 @@ export function itemMessages(
   plan: Plan,
   map: number,
   shown: Shown,
-  queues: RunSigns["queues"],
+  queues: RunLiveness["queues"],
 ): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return [...detail.steps.keys()]
@@ -178,7 +178,7 @@ interface SeenSteps {
   readonly plan: Plan;
   readonly attempts: ReadonlyMap<number, readonly AttemptRecord[]>;
   readonly shown: Shown;
-  readonly queues?: RunSigns["queues"];
+  readonly queues?: RunLiveness["queues"];
 }
 
 function stepMessage(planned: PlanStep, seen: SeenSteps): Step {

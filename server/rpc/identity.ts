@@ -34,10 +34,10 @@ interface Shown {
 }
 
 /** Throws TOKEN_REQUIRED or NOT_ALLOWED. At once, unless the token has to be read. */
-export type Judge = (call: Shown, request: Message) => Caller | Promise<Caller>;
+export type Authenticator = (call: Shown, request: Message) => Caller | Promise<Caller>;
 
 export interface Identity {
-  judgeOf(method: DescMethod): Judge;
+  authenticatorOf(method: DescMethod): Authenticator;
   /** Whether the holder may see all that a viewer of every namespace sees: for pages. */
   mayWatch(call: Shown): Promise<Caller>;
   /** A token was revoked here: nobody is served by what is known of it. */
@@ -68,21 +68,21 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
     return token;
   }
 
-  function judging(what: string, permission: Permission, about: About): Judge {
-    const judge = (token: HeldToken, request: Message): Caller => {
+  function judging(what: string, permission: Permission, about: About): Authenticator {
+    const authorize = (token: HeldToken, request: Message): Caller => {
       if (!permission.roles.includes(token.role)) throw wrongRole(token, what, permission);
       about(token, request);
       return token;
     };
     return (call, request) => {
       const token = holderOf(call);
-      if (token instanceof Promise) return token.then((held) => judge(held, request));
-      return judge(token, request);
+      if (token instanceof Promise) return token.then((held) => authorize(held, request));
+      return authorize(token, request);
     };
   }
 
   return Object.freeze({
-    judgeOf(method) {
+    authenticatorOf(method) {
       const permission = PERMISSIONS.get(fullNameOf(method));
       if (!permission) throw new Error(`${fullNameOf(method)} does not stand in rpc/roles.ts`);
       return judging(method.name, permission, aboutOf(method, permission));

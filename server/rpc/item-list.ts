@@ -43,7 +43,7 @@ export async function listItems(
     forwards: states.size === 0 ? null : forwardsOf(states),
   });
   const detail = { ...(await runs.detail(found, STATE_ALONE)), ...items };
-  const { queues } = await store.reads.runSigns(runId);
+  const { queues } = await store.reads.runLiveness(runId);
   const messages = itemMessages(detail, plan, map, { bodies: true }, queues);
   const shown = fitting(messages.slice(0, page.limit));
   const wanted = shown.filter(({ state }) => states.size === 0 || states.has(state));

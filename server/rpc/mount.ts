@@ -23,7 +23,7 @@ import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { FailOvers } from "./fail-overs.ts";
-import type { Caller, Identity, Judge } from "./identity.ts";
+import type { Caller, Identity, Authenticator } from "./identity.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
 import { createWaitingCalls, type WaitingCall, type WaitingLimits } from "./waiting-calls.ts";
@@ -113,7 +113,7 @@ export interface MountDeps extends WaitingLimits {
   readonly log: Log;
   readonly clock: Pick<Clock, "monotonicMs">;
   /** Left out: nobody has to say who he is. */
-  readonly identity?: Pick<Identity, "judgeOf"> | undefined;
+  readonly identity?: Pick<Identity, "authenticatorOf"> | undefined;
   readonly callsMax: number;
   readonly deadlineMsMax: number;
   /** Left out: calls are not traced. */
@@ -152,7 +152,7 @@ interface Gate {
   /** Lets a call in, or throws. */
   admit(call: Call, request: Message): WaitingCall;
   /** Throws where the caller may not; null: nobody has to say who he is. */
-  readonly judge: Judge | null;
+  readonly authenticate: Authenticator | null;
   /** Throws what is wrong with the request. */
   contextOf(request: Message, call: Call, more: Judged): CallContext;
   /** To be called when a call starts; maps an error of that call to what its caller sees. */
@@ -197,7 +197,7 @@ export function createMount(deps: MountDeps): Mount {
         checkDeadline(call.deadlineMs);
         return options.always === true ? OUTSIDE : admit(call, request, kind);
       },
-      judge: options.always === true ? null : (deps.identity?.judgeOf(method) ?? null),
+      authenticate: options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
       contextOf: (request, call, more) =>
         contextWith(call, more, check.check(method.input, request, itemField)),
       begin() {
@@ -285,8 +285,8 @@ function mountUnary(
     let failed: string | null = null;
     try {
       entered = gate.admit(call, request);
-      const judged = gate.judge?.(call, request) ?? null;
-      const caller = judged instanceof Promise ? await judged : judged;
+      const found = gate.authenticate?.(call, request) ?? null;
+      const caller = found instanceof Promise ? await found : found;
       const context = gate.contextOf(request, call, { caller, pauses: entered.pauses });
       return create(method.output, await handle(request, context));
     } catch (error) {
@@ -314,11 +314,11 @@ function mountStream(
     let sending = false;
     try {
       entered = gate.admit(call, request);
-      const caller = (await gate.judge?.(call, request)) ?? null;
+      const caller = (await gate.authenticate?.(call, request)) ?? null;
       const answers = handle(request, gate.contextOf(request, call, { caller, pauses: false }));
       for await (const answer of answers) {
         // A stream may outlive the token that began it.
-        await gate.judge?.(call, request);
+        await gate.authenticate?.(call, request);
         const message = create(method.output, answer);
         sending = true;
         yield message;

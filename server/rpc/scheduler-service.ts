@@ -103,8 +103,8 @@ export function createRunService(
       const found = await runs.find(request.namespace, request.run);
       // What agents let hear of themselves is the newest: a moment may not be after the look.
       const detail = await runs.detail(found, EXPLAINED_BY);
-      const signs = await deps.store.reads.runSigns(found.ref.runId);
-      return explainMessage(await runs.plan(detail.run), detail, signs, found.namespace.name);
+      const liveness = await deps.store.reads.runLiveness(found.ref.runId);
+      return explainMessage(await runs.plan(detail.run), detail, liveness, found.namespace.name);
     },
 
     listItems: (request) => listItems({ store: deps.store, runs }, request),

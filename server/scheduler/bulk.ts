@@ -1,5 +1,5 @@
 // Files an action on many runs beside the schedule keys, so that its first call may be repeated
-// after runs have left the filter: the count is judged once, and the moment of the count stays the
+// after runs have left the filter: the count is evaluated once, and the moment of the count stays the
 // bound of what belongs to the action. What is done to each run is idempotent by itself.
 import type { Random } from "../clock.ts";
 import type { Moment } from "../core/attempt.ts";
@@ -27,14 +27,14 @@ export async function openBulk(
         { metadata: { key: requestId } },
       );
     const repeated = holder.runId !== runId;
-    if (!repeated) judge(looked.count, expected);
+    if (!repeated) evaluator(looked.count, expected);
     if (!repeated && refusal) throw refusal;
     return { until: momentOf(holder.runId), repeated };
   });
 }
 
 /** Throwing takes the reservation back. */
-function judge(count: number, expected: number | null): void {
+function evaluator(count: number, expected: number | null): void {
   if (expected !== null && expected !== count)
     throw new DroverError(
       "COUNT_MISMATCH",

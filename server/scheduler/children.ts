@@ -100,7 +100,7 @@ function begin(
 ): { readonly run: NewRun; readonly record: PassRecord } {
   const { view, effects } = start(laned, tx.now, null, {
     parent: { runId: parent.runId, step, fence, depth: depthOf(parent) + 1, until },
-    refused: laned.judge.inputProblem(input) !== null,
+    refused: laned.evaluator.inputProblem(input) !== null,
   });
   const run: NewRun = {
     ...childRef(parent, step, fence),
@@ -194,13 +194,13 @@ async function endedChildren(
 
 function endedChild(
   { runId, run: { state } }: RunHead,
-  { plan, judge }: LanedPlan,
+  { plan, evaluator }: LanedPlan,
   facts: Facts,
 ): EndedChild {
   if (!isEnded(state)) throw new Error(`child run ${runId} has not ended`);
   const { createdAt, input } = facts.run;
   const done = state.kind === "COMPLETED";
-  const refused = state.reason === "REFUSED" ? judge.inputProblem(input) : null;
+  const refused = state.reason === "REFUSED" ? evaluator.inputProblem(input) : null;
   return {
     runId,
     end: state,

@@ -1,6 +1,6 @@
 // What people say about circuits and agents: the store keeps it, this server knows it at once and
 // the others within a second.
-import type { CircuitSaid, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
+import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
 import type { EngineStore, LaneKey } from "../store/store.ts";
 import type { CircuitCalls, Scheduler } from "./scheduler.ts";
 
@@ -17,7 +17,7 @@ export function createCircuitControl({
   refresh,
 }: CircuitControlOptions): Pick<Scheduler, CircuitCalls> {
   return Object.freeze({
-    async sayCircuit(of: LaneKey, agentId: string, said: CircuitSaid | null) {
+    async sayCircuit(of: LaneKey, agentId: string, said: CircuitOverride | null) {
       const [lane] = await store.lanes([of]);
       if (lane === undefined) throw new Error(`queue ${of.queue} has no lane for ${of.task}`);
       const circuit = await circuits.say({ lane, agentId }, said);

@@ -22,7 +22,7 @@ export async function laneOfPass(
   laned: LanedPlan,
   { view, effects }: Decided,
 ): Promise<LaneOf> {
-  const { plan, judge, laneOf } = laned;
+  const { plan, evaluator, laneOf } = laned;
   const named = new Map<string, PlanTask>();
   for (const effect of effects) {
     const step = effect.kind === "made-ready" ? view.steps.get(effect.step) : undefined;
@@ -30,7 +30,7 @@ export async function laneOfPass(
     if (!step || ready?.kind !== "READY") continue;
     const task = planTaskOf(planStep({ plan }, step.no), step, ready.task);
     if (!hasExpression(task.queue) || !view.facts) continue;
-    const queue = judge.queue(step.no, task.queue, view.facts);
+    const queue = evaluator.queue(step.no, task.queue, view.facts);
     // It was found to be one before the step was made ready.
     if (queue.kind === "failed") throw new Error(`a queue was one, and is none: ${queue.message}`);
     named.set(keyOf(step.no, ready.task, plannedOf(step)), { ...task, queue: queue.value });

@@ -29,25 +29,25 @@ export async function withQuestions<Judged extends Judging>(
   const asked = new Set(await tx.lockLaneQuestions([...new Set(lanes)]));
   return loaded.map((one) => ({
     ...one,
-    events: one.events.map((judged) => {
-      const lane = laneOf(one, judged.event);
-      if (lane === null || judged.event.kind !== "ready-moment") return judged;
-      const event = { ...judged.event, asked: asked.has(lane) };
+    events: one.events.map((evaluated) => {
+      const lane = laneOf(one, evaluated.event);
+      if (lane === null || evaluated.event.kind !== "ready-moment") return evaluated;
+      const event = { ...evaluated.event, asked: asked.has(lane) };
       asked.add(lane);
-      return { ...judged, event };
+      return { ...evaluated, event };
     }),
   }));
 }
 
 /** The questions that these passes have asked about the lanes of their events. */
 export function questionsOf(
-  judged: readonly Judging[],
+  evaluated: readonly Judging[],
   records: readonly PassRecord[],
 ): readonly LaneQuestion[] {
   return records.flatMap(({ head: { runId }, effects }) => {
     return effects.flatMap((effect) => {
       if (effect.kind !== "escalated" || effect.reason !== "pickup") return [];
-      const of = judged.find(({ head }) => head.runId === runId);
+      const of = evaluated.find(({ head }) => head.runId === runId);
       const event = of?.events.find((one) => "step" in one.event && one.event.step === effect.step);
       const lane = of && event ? laneOf(of, event.event) : null;
       return lane === null ? [] : [{ lane, runId, n: effect.n }];

@@ -34,7 +34,7 @@ export interface Loaded {
   readonly events: readonly Judged[];
 }
 
-/** An event as it is judged: with the facts that were read after the lock. */
+/** An event as it is evaluated: with the facts that were read after the lock. */
 export interface Judged {
   readonly item: Submitted;
   readonly event: RunEvent;
@@ -84,12 +84,12 @@ export async function loadViews(
 
 /** What expressions may ask about, for the steps that the pass has loaded. */
 async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
-  const wanted = loaded.flatMap(({ head, laned: { plan, judge }, view, events }) => {
-    if (!judge.needsFacts || isEnded(view.run.state)) return [];
+  const wanted = loaded.flatMap(({ head, laned: { plan, evaluator }, view, events }) => {
+    if (!evaluator.needsFacts || isEnded(view.run.state)) return [];
     const of = events.map(({ event }) => event);
     const { whole, places } = stepsToLoad(view.run.state.kind, plan, of);
     const asking = whole ? plan.steps.map(({ no }) => no) : places;
-    return [{ runId: head.runId, steps: [...new Set(asking.flatMap(judge.factsFor))] }];
+    return [{ runId: head.runId, steps: [...new Set(asking.flatMap(evaluator.factsFor))] }];
   });
   if (wanted.length === 0) return loaded;
   const facts = await tx.loadFacts(wanted);
@@ -123,10 +123,10 @@ async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readon
 function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
   return loaded.map((one) => ({
     ...one,
-    events: one.events.map((judged) =>
-      judged.event.kind === "callback"
-        ? { ...judged, event: { ...judged.event, secret: secretOf(one.view, judged.event) } }
-        : judged,
+    events: one.events.map((evaluated) =>
+      evaluated.event.kind === "callback"
+        ? { ...evaluated, event: { ...evaluated.event, secret: secretOf(one.view, evaluated.event) } }
+        : evaluated,
     ),
   }));
 }
@@ -151,12 +151,12 @@ async function withHeartbeats(
   const heartbeats = await tx.lastHeartbeats([...new Set(sessions)]);
   return loaded.map((one) => ({
     ...one,
-    events: one.events.map((judged) => {
-      if (judged.event.kind !== "lease-moment") return judged;
-      const session = sessionOf(one.view, judged.event.step);
+    events: one.events.map((evaluated) => {
+      if (evaluated.event.kind !== "lease-moment") return evaluated;
+      const session = sessionOf(one.view, evaluated.event.step);
       const lastHeartbeatAt = session === null ? null : (heartbeats.get(session) ?? null);
-      const known = typical.of(one.head.definitionId, judged.event.step);
-      return { ...judged, event: { ...judged.event, lastHeartbeatAt, typical: known } };
+      const known = typical.of(one.head.definitionId, evaluated.event.step);
+      return { ...evaluated, event: { ...evaluated.event, lastHeartbeatAt, typical: known } };
     }),
   }));
 }

@@ -47,7 +47,7 @@ export function begin(tx: Tx, item: ScheduleItem, runId: string, joined: Joined 
     },
     steps: new Map(),
   };
-  const { view, effects } = start(laned, tx.now, laned.judge.needsFacts ? facts : null, {
+  const { view, effects } = start(laned, tx.now, laned.evaluator.needsFacts ? facts : null, {
     startAt: request.startAt,
     keyed: request.concurrency !== null,
     waits: joined?.answer === "waits",

@@ -242,8 +242,8 @@ async function keptSteps(
   });
 }
 
-function inputOf({ judge }: LanedPlan, no: number, planned: number, facts: Facts): Payload | null {
-  const judged = judge.input(no, planned, facts);
+function inputOf({ evaluator }: LanedPlan, no: number, planned: number, facts: Facts): Payload | null {
+  const evaluated = evaluator.input(no, planned, facts);
   // A person may have said that it succeeded without one.
-  return judged.kind === "value" ? judged.value : null;
+  return evaluated.kind === "value" ? evaluated.value : null;
 }

@@ -157,8 +157,8 @@ function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
 }
 
 /** INVALID_REQUEST where the input breaks the workflow's schema. */
-export function inputRefusal({ judge }: LanedPlan, input: Payload | null): DroverError | null {
-  const problem = judge.inputProblem(input);
+export function inputRefusal({ evaluator }: LanedPlan, input: Payload | null): DroverError | null {
+  const problem = evaluator.inputProblem(input);
   if (problem === null) return null;
   return new DroverError("INVALID_REQUEST", `The input breaks the workflow's schema: ${problem}`, {
     fields: [{ path: "input", message: problem }],

@@ -8,7 +8,7 @@ import type { QueueLimits } from "../core/limits.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/slots.ts";
 import type { DroverError } from "../errors.ts";
-import type { CircuitRecord, CircuitSaid, Cordon, CordonRef } from "../store/circuits.ts";
+import type { CircuitRecord, CircuitOverride, Cordon, CordonRef } from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";
@@ -159,7 +159,7 @@ export interface Scheduler extends ScheduleControl {
    * What a person says of a circuit, of the lane or (`agentId` not "") of one agent in it; null
    * takes it back. Other servers know within a second. Idempotent by state: the first word stays.
    */
-  sayCircuit(of: LaneKey, agentId: string, said: CircuitSaid | null): Promise<CircuitRecord>;
+  sayCircuit(of: LaneKey, agentId: string, said: CircuitOverride | null): Promise<CircuitRecord>;
   /** It gets nothing new, on other servers within a second. Idempotent: the first word stays. */
   cordonAgent(cordon: Omit<Cordon, "at">): Promise<Cordon>;
   /** false: it was not cordoned. */

@@ -1,4 +1,4 @@
-// Circuits and cordons: what may not be handed out for now, and what that is judged by. Which way a
+// Circuits and cordons: what may not be handed out for now, and what that is evaluated by. Which way a
 // circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
 import type { Moment } from "../core/attempt.ts";
 import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
@@ -13,7 +13,7 @@ export interface CircuitRef {
 }
 
 /** What a person has said of a circuit. */
-export interface CircuitSaid {
+export interface CircuitOverride {
   readonly forced: Exclude<Forced, null>;
   readonly by: string;
   readonly why: string;
@@ -22,7 +22,7 @@ export interface CircuitSaid {
 export interface Circuit extends CircuitRef {
   readonly state: CircuitState;
   /** null: the rules decide. */
-  readonly said: (CircuitSaid & { readonly at: Moment }) | null;
+  readonly override: (CircuitOverride & { readonly at: Moment }) | null;
   /** Another one with each change. */
   readonly version: number;
   /** What the rules saw when they last moved it, in words; empty: they have not. */
@@ -38,7 +38,7 @@ export interface CircuitRecord extends Circuit {
 }
 
 /** The task that tries: a lease that is about to be granted. */
-export interface Trial extends CircuitRef {
+export interface Probe extends CircuitRef {
   /** The version of the circuit that lets it try. */
   readonly version: number;
   readonly runId: RunId;
@@ -77,7 +77,7 @@ export interface CircuitSign {
 }
 
 /** All that a server has to know to hand out nothing that it should not. */
-export interface CircuitLook {
+export interface CircuitSnapshot {
   readonly now: Moment;
   /** Those that are not plainly closed. */
   readonly circuits: readonly Circuit[];
@@ -98,11 +98,11 @@ export interface LaneEvidence {
   /** Also closed ones. */
   readonly circuits: readonly (Circuit & {
     /** How the task that tried has ended; null: it is out, or none is. */
-    readonly trialEnd: TrialEnd | null;
+    readonly probeEnd: ProbeEnd | null;
   })[];
 }
 
-export interface TrialEnd {
+export interface ProbeEnd {
   readonly end: EndKind;
   readonly at: Moment;
   readonly runId: RunId;
@@ -135,9 +135,9 @@ export interface Circuits {
   /** Adds to what was counted. */
   count(ends: readonly CountedOutcomes[]): Promise<void>;
   /** `windowMs`: how far back a bad end makes a lane watched. */
-  look(windowMs: number): Promise<CircuitLook>;
+  look(windowMs: number): Promise<CircuitSnapshot>;
   /** The look that follows from a sign; costs nothing where its mark is the last one's. */
-  learn(sign: CircuitSign): Promise<CircuitLook>;
+  learn(sign: CircuitSign): Promise<CircuitSnapshot>;
   /** `windowMs`: how far back. Lanes of which nothing is known are left out. */
   evidence(lanes: readonly number[], windowMs: number): Promise<readonly LaneEvidence[]>;
   /**
@@ -149,7 +149,7 @@ export interface Circuits {
    * What a person says, also of the lanes of that task for single versions of agents; null takes it
    * back, and the circuit begins closed. Idempotent: said again it stays with who said it first.
    */
-  say(of: CircuitRef, said: CircuitSaid | null): Promise<Circuit>;
+  say(of: CircuitRef, said: CircuitOverride | null): Promise<Circuit>;
   /** Idempotent: the first stays. Other servers know within a second. */
   cordon(cordon: Omit<Cordon, "at">): Promise<Cordon>;
   /** false: it was not. */

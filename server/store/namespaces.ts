@@ -1,6 +1,6 @@
 // What a namespace may take, and for how long its runs are kept after their end.
 //
-// Limits are judged in memory, by what `limited` said last and what has begun here since. Runs that
+// Limits are evaluated in memory, by what `limited` said last and what has begun here since. Runs that
 // have ended go in pages by their ids, with all that is of them: nobody can lock what has ended but
 // whoever removes it, so two that remove at once only find less to do.
 import type { Rate } from "../core/limits.ts";
@@ -87,6 +87,6 @@ export interface Namespaces {
 }
 
 /** A call has found its namespace in a database that is no more: the new one does not know it. */
-export function namespaceIsGone(): DroverError {
+export function namespaceDeleted(): DroverError {
   return failedOver("its namespace is no more");
 }

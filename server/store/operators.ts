@@ -247,7 +247,7 @@ export interface Attention {
 }
 
 /** What stands open in all namespaces together. */
-export interface Standing {
+export interface Gauges {
   readonly openRuns: OpenRuns["openRuns"];
   /** Tasks that may be taken and nobody has, up to `WAITING_COUNTED_MAX` of each lane. */
   readonly waiting: number;
@@ -300,7 +300,7 @@ export interface Operators extends Activity {
   /** `namespaceId`: the one whose open runs are counted; null: all. */
   cluster(namespaceId: number | null): Promise<ClusterRecord>;
   attention(namespaceId: number): Promise<Attention>;
-  standing(): Promise<Standing>;
+  gauges(): Promise<Gauges>;
   /** By name. */
   connections(): readonly PoolUse[];
 }

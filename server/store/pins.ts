@@ -20,7 +20,7 @@ export interface Pin extends PinRef {
   readonly at: Moment;
 }
 
-/** A pin as rows are judged by it. */
+/** A pin as rows are evaluated by it. */
 export interface KnownPin extends WorkflowRef {
   readonly queue: string;
   /** null: of each version that has no pin of its own. */

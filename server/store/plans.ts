@@ -1,10 +1,10 @@
-// Plans by definition id, with the lane of each task and the judge of its expressions. Definitions
+// Plans by definition id, with the lane of each task and the evaluator of its expressions. Definitions
 // never change, so a plan that was made once stays right; the cache is bounded and the oldest goes
 // first.
 
 import type { TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
-import type { Judge } from "../core/judge.ts";
+import type { Evaluator } from "../core/evaluator.ts";
 import { itemOf, numberOf, placeOf } from "../core/place.ts";
 import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan.ts";
 import type { LaneOf } from "./pass-record.ts";
@@ -15,7 +15,7 @@ const PLANS_MAX = 2_000;
 export interface LanedPlan {
   readonly definitionId: number;
   readonly plan: Plan;
-  readonly judge: Judge;
+  readonly evaluator: Evaluator;
   readonly laneOf: LaneOf;
 }
 
@@ -31,9 +31,9 @@ export interface KnownPlans extends Plans {
 }
 
 /** Compiles what a plan asks of expressions and schemas. */
-export type JudgeOf = (definition: Definition, plan: Plan) => Judge;
+export type EvaluatorOf = (definition: Definition, plan: Plan) => Evaluator;
 
-export function createPlans(store: EngineStore, judgeOf: JudgeOf): KnownPlans {
+export function createPlans(store: EngineStore, evaluatorOf: EvaluatorOf): KnownPlans {
   const known = new Map<number, Promise<LanedPlan>>();
   let current = new WeakSet<LanedPlan>();
   return Object.freeze({
@@ -41,7 +41,7 @@ export function createPlans(store: EngineStore, judgeOf: JudgeOf): KnownPlans {
       const found = known.get(definitionId);
       if (found) return found;
       const readFrom = current;
-      const loading = load(store, judgeOf, namespaceId, definitionId).then((laned) => {
+      const loading = load(store, evaluatorOf, namespaceId, definitionId).then((laned) => {
         readFrom.add(laned);
         return laned;
       });
@@ -63,7 +63,7 @@ export function createPlans(store: EngineStore, judgeOf: JudgeOf): KnownPlans {
 
 async function load(
   store: EngineStore,
-  judgeOf: JudgeOf,
+  evaluatorOf: EvaluatorOf,
   namespaceId: number,
   definitionId: number,
 ): Promise<LanedPlan> {
@@ -76,7 +76,7 @@ async function load(
   return {
     definitionId,
     plan,
-    judge: judgeOf(definition, plan),
+    evaluator: evaluatorOf(definition, plan),
     laneOf: laneOfPlan(plan, lanes),
   };
 }

@@ -2,7 +2,7 @@
 // locks. Lists of runs are in lists.ts.
 
 import type { AttemptKind, Moment, Outcome } from "../core/attempt.ts";
-import type { Signs } from "../core/explanation.ts";
+import type { Liveness } from "../core/explanation.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
 import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
@@ -163,7 +163,7 @@ export interface ChangedInput {
 }
 
 /** What agents have let hear of themselves about a run. */
-export interface RunSigns extends Signs {
+export interface RunLiveness extends Liveness {
   /** The database's time of the look. */
   readonly now: Moment;
 }
@@ -188,7 +188,7 @@ export interface Reads {
   /** What their traces tell of these runs; those that are not there are left out. */
   tracedRuns(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, TracedRun>>;
   /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */
-  runSigns(runId: RunId): Promise<RunSigns>;
+  runLiveness(runId: RunId): Promise<RunLiveness>;
 }
 
 export type { EndKind };

@@ -6,7 +6,7 @@
 //   OperatorStore   what people list and administer (operator-store.ts): PostgreSQL alone
 //   Tx              one transaction of a batch. Phase 1 may wait, in this order: writer,
 //                   schedules, keys, first pages of runs, then their further pages, sessions whose
-//                   silence is judged, concurrency keys. Phase 2 (write, lockReady, grant) waits
+//                   silence is evaluated, concurrency keys. Phase 2 (write, lockReady, grant) waits
 //                   for nothing of phase 1 again, and for queues by one call alone
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
@@ -21,7 +21,7 @@ import type { StoredMessage } from "../core/message.ts";
 import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Slot, Slots } from "../core/slots.ts";
-import type { CircuitRef, Circuits, Trial } from "./circuits.ts";
+import type { CircuitRef, Circuits, Probe } from "./circuits.ts";
 import type { Consistency, ConsistencyTx } from "./consistency.ts";
 import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
@@ -239,7 +239,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
    * Marks tasks that are about to be granted as those that try circuits; returns the circuits that
    * let them: open, their time over, and nobody else tries. Waits for nobody.
    */
-  takeTrials(trials: readonly Trial[]): Promise<readonly CircuitRef[]>;
+  takeProbes(probes: readonly Probe[]): Promise<readonly CircuitRef[]>;
   /** Hands out the tasks of locked ready rows: their pages say LEASED from now on. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
   /**

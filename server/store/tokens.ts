@@ -39,7 +39,7 @@ export interface TokenRecord extends Omit<NewToken, "digest" | "validMs" | "name
   readonly revokedBy: string | null;
 }
 
-/** What a call is judged by. */
+/** What a call is evaluated by. */
 export interface KnownToken extends Pick<TokenRecord, "id" | "name" | "role" | "queues"> {
   readonly digest: string;
   /** null: every namespace. */

@@ -10,12 +10,12 @@ import {
   type CircuitState,
   CLOSED,
   circuitAfter,
-  judgeLane,
+  nextLaneState,
 } from "../core/circuit.ts";
 import { inWords } from "../core/pass.ts";
 import type {
   CircuitChange,
-  CircuitLook,
+  CircuitSnapshot,
   CircuitSign,
   Circuits,
   CountedOutcomes,
@@ -41,13 +41,13 @@ export interface CircuitWatchOptions {
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** What is to be written of what this server has counted. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedOutcomes[];
-  readonly learn: (look: CircuitLook) => Promise<void>;
+  readonly learn: (look: CircuitSnapshot) => Promise<void>;
 }
 
 export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
   const { circuits, settings, log } = options;
 
-  async function follow(found: CircuitLook): Promise<void> {
+  async function follow(found: CircuitSnapshot): Promise<void> {
     await options.learn(found);
     // At once, for a lane that was heard of just now: its owner weighs the good against the bad.
     const counted = options.counted(found.watched, settings.windowMs);
@@ -73,7 +73,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
     if (changed) await options.learn(await circuits.look(settings.windowMs));
   }
 
-  const told = (look: Promise<CircuitLook>): Promise<void> =>
+  const told = (look: Promise<CircuitSnapshot>): Promise<void> =>
     look.then(follow).catch((error: unknown) => {
       options.onFailed?.();
       log.warn({ event: "circuit.look-failed", err: String(error) });
@@ -96,17 +96,17 @@ export function changesOf(
   evidence: LaneEvidence,
   settings: CircuitSettings,
 ): readonly CircuitChange[] {
-  return [...trialsEnded(evidence, settings), ...tripped(evidence, settings)];
+  return [...probesEnded(evidence, settings), ...tripped(evidence, settings)];
 }
 
-function trialsEnded(
+function probesEnded(
   { lane, now, circuits }: LaneEvidence,
   settings: CircuitSettings,
 ): readonly CircuitChange[] {
-  return circuits.flatMap(({ agentId, state, said, version, trialEnd, saw: sawBefore }) => {
-    if (state.kind !== "trying" || !trialEnd || said) return [];
-    const { end, at, runId, step, fence } = trialEnd;
-    const after = circuitAfter(state, { kind: "trial-ended", end }, now, settings);
+  return circuits.flatMap(({ agentId, state, override, version, probeEnd, saw: sawBefore }) => {
+    if (state.kind !== "trying" || !probeEnd || override) return [];
+    const { end, at, runId, step, fence } = probeEnd;
+    const after = circuitAfter(state, { kind: "probe-ended", end }, now, settings);
     if (!after) return [];
     const saw = {
       good: "the task that tried went well",
@@ -125,7 +125,7 @@ function tripped(evidence: LaneEvidence, settings: CircuitSettings): readonly Ci
   if (own && !isClosed(own)) return [];
   const resting = circuits.filter((one) => one.agentId !== "" && !isClosed(one));
   const judged = tallies.filter((one) => !resting.some(({ agentId }) => agentId === one.agentId));
-  const { queue, agents } = judgeLane(judged, settings);
+  const { queue, agents } = nextLaneState(judged, settings);
   return [...agents, ...(queue ? [""] : [])].flatMap((agentId) => {
     const after = circuitAfter(CLOSED, { kind: "tripped" }, now, settings);
     if (!after) return [];
@@ -146,8 +146,8 @@ function tripped(evidence: LaneEvidence, settings: CircuitSettings): readonly Ci
   });
 }
 
-function isClosed({ state, said }: LaneEvidence["circuits"][number]): boolean {
-  return state.kind === "closed" && said === null;
+function isClosed({ state, override }: LaneEvidence["circuits"][number]): boolean {
+  return state.kind === "closed" && override === null;
 }
 
 function sawWords(

@@ -1,7 +1,7 @@
 /** Circuits and cordons: counted, opened, tried by one task, closed; and what a person says. */
 import { expect, test } from "vitest";
 import { CIRCUIT_DEFAULTS, type CircuitState } from "../../server/core/circuit.ts";
-import type { CircuitChange, Trial } from "../../server/store/circuits.ts";
+import type { CircuitChange, Probe } from "../../server/store/circuits.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {
@@ -49,13 +49,13 @@ async function tried(store: EngineStore, run: Scheduled, agentId = "") {
   return { lane, agentId, version: circuit.version };
 }
 
-function grantTrying(store: EngineStore, of: Pick<Trial, "lane" | "agentId" | "version">) {
+function grantTrying(store: EngineStore, of: Pick<Probe, "lane" | "agentId" | "version">) {
   return store.transact({ name: "claim" }, async (tx) => {
     const [ready] = (await tx.lockReady([{ lane: of.lane, limit: 1 }])).rows;
     if (!ready) throw new Error("nothing is ready");
     const secret = hex(16);
     const { runId, step, fence } = ready;
-    const taken = await tx.takeTrials([{ ...of, runId, step, fence, secret }]);
+    const taken = await tx.takeProbes([{ ...of, runId, step, fence, secret }]);
     const session = hex(16);
     const grant = { ready, secret, session, agentId: "agent", pollSeq: 1 };
     return { taken, leases: await tx.grant(taken.length === 0 ? [] : [grant]) };
@@ -149,7 +149,7 @@ export function describeCircuits(opened: Opened): void {
     const trying = await circuitOf(store, of.lane);
     expect(trying?.state.kind).toBe("trying");
     expect((await grantTrying(store, { ...of, version: trying?.version ?? 0 })).taken).toEqual([]);
-    const endOf = async () => (await evidenceOf(store, of.lane))?.circuits[0]?.trialEnd;
+    const endOf = async () => (await evidenceOf(store, of.lane))?.circuits[0]?.probeEnd;
     expect(await endOf()).toBeNull();
     const [lease] = leases;
     if (!lease) throw new Error("nothing was granted");
@@ -172,13 +172,13 @@ export function describeCircuits(opened: Opened): void {
     expect((await grantTrying(store, forced)).taken).toEqual([]);
   });
 
-  test("a trial of which nothing is left says nothing", async () => {
+  test("a probe of which nothing is left says nothing", async () => {
     const { store } = opened();
     const of = await tried(store, await oneStep());
     const gone = { runId: newUuid(), step: 0, fence: 1, secret: hex(16) };
-    await store.transact({ name: "claim" }, (tx) => tx.takeTrials([{ ...of, ...gone }]));
+    await store.transact({ name: "claim" }, (tx) => tx.takeProbes([{ ...of, ...gone }]));
     const { circuits = [] } = (await evidenceOf(store, of.lane)) ?? {};
-    expect(circuits[0]?.trialEnd).toMatchObject({ end: "nothing" });
+    expect(circuits[0]?.probeEnd).toMatchObject({ end: "nothing" });
   });
 
   test("what a person says stands above the rules until it is taken back", async () => {
@@ -190,10 +190,10 @@ export function describeCircuits(opened: Opened): void {
     expect(await store.circuits.say(of, { ...said, by: "bob" })).toEqual(first);
     expect(await change(store, { ...of, before: first.version })).toEqual([]);
     const closed = await store.circuits.say(of, { ...said, forced: "closed", by: "bob" });
-    expect(closed.said).toMatchObject({ forced: "closed", by: "bob" });
-    expect((await store.circuits.say(of, null)).said).toBeNull();
+    expect(closed.override).toMatchObject({ forced: "closed", by: "bob" });
+    expect((await store.circuits.say(of, null)).override).toBeNull();
     expect(await circuitOf(store, of.lane, "one")).toBeUndefined();
-    expect((await store.circuits.say(of, null)).said).toBeNull();
+    expect((await store.circuits.say(of, null)).override).toBeNull();
   });
 
   test("times in which nothing of a lane went through are kept, whoever opened it", async () => {
@@ -219,7 +219,7 @@ export function describeCircuits(opened: Opened): void {
     const run = await schedule(store, definition, { partition, agoMs: 60_000 });
     const [lane = 0] = run.lanes;
     const polled = async () => (await store.dueRows([partition], 10)).due.map((row) => row.polled);
-    const circuits = async () => (await store.reads.runSigns(run.ref.runId)).circuits;
+    const circuits = async () => (await store.reads.runLiveness(run.ref.runId)).circuits;
     expect(await polled()).toEqual([false]);
     expect(await circuits()).toEqual(new Map());
     await change(store, { lane, agentId: "one" });

@@ -1,5 +1,5 @@
 /**
- * Ended attempts, as later reports are judged by them: found by their fence, told apart by their
+ * Ended attempts, as later reports are evaluated by them: found by their fence, told apart by their
  * numbers, with what they were charged to; settled in place, and evidence beside them.
  */
 import { expect, test } from "vitest";

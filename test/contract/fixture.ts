@@ -41,7 +41,7 @@ import type {
   RunRef,
   Tx,
 } from "../../server/store/store.ts";
-import { judgeOf } from "../property/random-run.ts";
+import { evaluatorOf } from "../property/random-run.ts";
 import { everyRow, WHOLE_RUN } from "../support/rows-to-load.ts";
 
 export interface OpenedStore<S extends EngineStore = EngineStore> {
@@ -158,7 +158,7 @@ export async function place(
   }));
   const ids = await store.lanes(keys);
   const laneOf = laneOfPlan(plan, ids);
-  const rules = { plan, judge: judgeOf(definition) };
+  const rules = { plan, evaluator: evaluatorOf(definition) };
   return { plan, rules, namespaceId, definitionId, laneOf, lanes: [...new Set(ids)] };
 }
 
@@ -271,7 +271,7 @@ function fenceOf(view: View, event: RunEvent): readonly { step: number; fence: n
   return [{ step, fence: view.steps.get(step)?.fence ?? 0 }];
 }
 
-/** What the events of a pass are judged by, besides the steps. */
+/** What the events of a pass are evaluated by, besides the steps. */
 export async function withWords(
   tx: Tx,
   runId: RunId,

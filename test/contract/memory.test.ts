@@ -56,7 +56,7 @@ test("how long a lane counts as polled, and a silent session lives, is as the se
   expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
   now += 1;
   expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
-  expect((await store.reads.runSigns(run.ref.runId)).polledMs).toBe(20_000);
+  expect((await store.reads.runLiveness(run.ref.runId)).polledMs).toBe(20_000);
   const session = await store.partitions.join({ node: newUuid(), address: "here" });
   now += 1_000;
   await expect(session.look()).rejects.toThrow("join under a new id");

@@ -106,7 +106,7 @@ export function describePartitions(opened: Opened): void {
     const unowned = async () => (await store.overdue(partitionsOf(id), 1_000)).unowned;
     expect(await unowned()).toEqual([]);
     const run = await schedule(store, workflow({ a: {} }), { namespaceId, partition });
-    const unwatched = async () => (await store.reads.runSigns(run.ref.runId)).unwatched;
+    const unwatched = async () => (await store.reads.runLiveness(run.ref.runId)).unwatched;
     expect(await unowned()).toEqual([{ region, partitions: 256 }]);
     expect(await unwatched()).toEqual({ region, whole: true });
     const session = await join(store);

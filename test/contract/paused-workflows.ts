@@ -95,11 +95,11 @@ export function describePausedWorkflows(opened: Opened): void {
     const run = await schedule(store, definition, { partition, agoMs: 60_000 });
     const told = await pause(run, "the price list is wrong");
     expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: true }]);
-    const { pauses } = await store.reads.runSigns(run.ref.runId);
+    const { pauses } = await store.reads.runLiveness(run.ref.runId);
     expect(pauses).toEqual(new Map([[0, { of: "workflow", ...told }]]));
     await resume(run);
     expect((await store.dueRows([partition], 10)).due).toMatchObject([{ polled: false }]);
-    expect((await store.reads.runSigns(run.ref.runId)).pauses).toEqual(new Map());
+    expect((await store.reads.runLiveness(run.ref.runId)).pauses).toEqual(new Map());
   });
 
   test("pausing again keeps the first pause, resuming again changes nothing", async () => {

@@ -207,7 +207,7 @@ export function describePins(opened: Opened): void {
     const [lane = 0] = await lanesFor(run, "2");
     const due = async () => (await store.dueRows([partition], 10)).due;
     expect(await due()).toMatchObject([{ polled: false, lane, agentVersion: "2" }]);
-    const { polls, agentVersions } = await store.reads.runSigns(run.ref.runId);
+    const { polls, agentVersions } = await store.reads.runLiveness(run.ref.runId);
     expect([polls.get(0), agentVersions.get(0)]).toEqual([null, "2"]);
     await store.markPolled(node, [lane]);
     expect(await due()).toMatchObject([{ polled: true }]);
@@ -223,7 +223,7 @@ export function describePins(opened: Opened): void {
     const said = { forced: "open", by: "ada", why: "" } as const;
     const open = async () =>
       (await store.circuits.look(WINDOW_MS)).circuits
-        .filter(({ said: of }) => of?.forced === "open")
+        .filter(({ override: of }) => of?.forced === "open")
         .map(({ lane }) => lane);
     await store.circuits.say({ lane: base, agentId: "" }, said);
     expect(await open()).toEqual(expect.arrayContaining([base, ...(await lanesFor(run, "2"))]));

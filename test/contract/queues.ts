@@ -113,7 +113,7 @@ export function describeQueues(opened: Opened): void {
   test("what keeps a ready step is told: its queue, or else its namespace", async () => {
     const { store } = opened();
     const run = await inTwoQueues();
-    const pauses = async () => (await store.reads.runSigns(run.ref.runId)).pauses;
+    const pauses = async () => (await store.reads.runLiveness(run.ref.runId)).pauses;
     expect(await pauses()).toEqual(new Map());
     const own = await pause(run.namespaceId, "slow", "mending it");
     const all = await pause(run.namespaceId, "", "moving");

@@ -185,16 +185,16 @@ export function describeReads(opened: Opened): void {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {}, b: { needs: ["a"] } }));
     const { runId } = run.ref;
-    const queued = await store.reads.runSigns(runId);
+    const queued = await store.reads.runLiveness(runId);
     expect([...queued.polls]).toEqual([[0, null]]);
     expect([...queued.queues]).toEqual([[0, "default"]]);
     for (const node of [newUuid(), newUuid()]) await store.markPolled(node, run.lanes);
-    const polled = await store.reads.runSigns(runId);
+    const polled = await store.reads.runLiveness(runId);
     expect(polled.polls.get(0)).toBeGreaterThanOrEqual(queued.now);
     expect(polled.polls.get(0)).toBeLessThanOrEqual(polled.now);
 
     const { ready, secret } = await claimOne(store, run);
-    const silent = await store.reads.runSigns(runId);
+    const silent = await store.reads.runLiveness(runId);
     expect([...silent.polls]).toEqual([]);
     expect([...silent.queues]).toEqual([[0, "default"]]);
     expect(silent.leases.get(0)?.progress).toBeNull();
@@ -202,7 +202,7 @@ export function describeReads(opened: Opened): void {
     const report = { runId, step, fence, secret, progress: "page 7", details: null };
     const about = { session: SESSION, agentId: "agent-1", agentVersion: "1" };
     await store.heartbeat([{ ...about, namespaceId: run.namespaceId, reports: [report] }]);
-    const beaten = await store.reads.runSigns(runId);
+    const beaten = await store.reads.runLiveness(runId);
     expect(beaten.leases.get(0)).toMatchObject({ progress: "page 7" });
     expect(beaten.leases.get(0)?.lastHeartbeatAt).toBeGreaterThanOrEqual(silent.now);
   });
@@ -210,7 +210,7 @@ export function describeReads(opened: Opened): void {
   test("there are no signs of a run that is not there, and the time all the same", async () => {
     const { store } = opened();
     const now = await store.transact({ name: "look" }, async (tx) => tx.now);
-    const signs = await store.reads.runSigns(newUuid());
+    const signs = await store.reads.runLiveness(newUuid());
     expect([...signs.leases, ...signs.polls, ...signs.queues]).toEqual([]);
     expect(signs.now).toBeGreaterThanOrEqual(now);
   });

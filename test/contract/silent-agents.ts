@@ -31,7 +31,7 @@ export interface LaneReaders<S> {
 export const ENGINE_READERS: LaneReaders<EngineStore> = {
   async said(store, { ref, partition }) {
     const [due] = (await store.dueRows([partition], 1)).due;
-    const { silent } = await store.reads.runSigns(ref.runId);
+    const { silent } = await store.reads.runLiveness(ref.runId);
     return { isPolled: [due?.polled, !silent.has(0)] };
   },
   polledBy: (agents) => ({ isPolled: [agents > 0, agents > 0] }),

@@ -4,7 +4,7 @@
  */
 import { expect } from "vitest";
 import type { Attempt, Outcome } from "../../server/core/attempt.ts";
-import { SCHEMA_BROKEN } from "../../server/core/judge.ts";
+import { SCHEMA_BROKEN } from "../../server/core/evaluator.ts";
 import type { Step } from "../../server/core/model.ts";
 import type { PlanStep } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";

@@ -18,7 +18,7 @@ import { EXPLAINED, pairOf } from "../support/explained-states.ts";
 import { nextTimeOf, seenOf } from "../support/seen-run.ts";
 import { lives } from "./random-acts.ts";
 import { live } from "./random-life.ts";
-import { definitions, judgeOf } from "./random-run.ts";
+import { definitions, evaluatorOf } from "./random-run.ts";
 
 const SEED = 20_260_202;
 const RUNS = 300;
@@ -73,9 +73,9 @@ test("what a person can do is what the rules take", () => {
 function forEveryState(look: (world: World, rules: Rules) => void): void {
   fc.assert(
     fc.property(definitions, lives, (definition: Definition, acts) => {
-      const judge = judgeOf(definition);
-      const world = createWorld(definition, judge);
-      const rules = { plan: world.plan, judge };
+      const evaluator = evaluatorOf(definition);
+      const world = createWorld(definition, evaluator);
+      const rules = { plan: world.plan, evaluator };
       look(world, rules);
       for (const act of acts) {
         live(world, [act]);

@@ -20,7 +20,7 @@ import { createWorld, START, type World } from "../support/core-world.ts";
 import { begunOf, type PagedLife, pagedLife } from "../support/paged-life.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
-import { beginnings, definitions, judgeOf } from "./random-run.ts";
+import { beginnings, definitions, evaluatorOf } from "./random-run.ts";
 
 const SEED = 20_261_127;
 const RUNS = 300;
@@ -30,7 +30,7 @@ function forEveryLife(check: (life: PagedLife, world: World) => void): void {
   fc.assert(
     fc.property(definitions, lives, beginnings, (definition, acts, { startInMs, ...begins }) => {
       const startAt = START + startInMs;
-      const world = createWorld(definition, judgeOf(definition), { ...begins, startAt });
+      const world = createWorld(definition, evaluatorOf(definition), { ...begins, startAt });
       const begun = begunOf(world);
       live(world, acts);
       check(pagedLife(world, begun), world);

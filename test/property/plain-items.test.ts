@@ -1,4 +1,4 @@
-/** What is not judged by the rules of the proto breaks none of them. */
+/** What is not evaluated by the rules of the proto breaks none of them. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { createValidator } from "@bufbuild/protovalidate";
 import {

@@ -10,10 +10,10 @@ import type {
   StepRules,
   StepWork,
 } from "../../server/core/definition.ts";
-import type { Judge } from "../../server/core/judge.ts";
+import type { Evaluator } from "../../server/core/evaluator.ts";
 import type { Payload } from "../../server/core/payload.ts";
 import { itemOf, numberOf } from "../../server/core/place.ts";
-import { plainJudge } from "../support/plain-judge.ts";
+import { plainEvaluator } from "../support/plain-evaluator.ts";
 
 export const STEPS_MAX = 12;
 
@@ -206,10 +206,10 @@ function withAlways(definition: Definition, some: number): Definition {
   return { ...definition, steps };
 }
 
-/** The judge of a random definition: its `when` is a word that is the verdict. */
-export function judgeOf(definition: Definition): Judge {
+/** The evaluator of a random definition: its `when` is a word that is the verdict. */
+export function evaluatorOf(definition: Definition): Evaluator {
   return {
-    ...plainJudge(definition),
+    ...plainEvaluator(definition),
     condition: (no) => {
       const says = definition.steps[no]?.when ?? "true";
       return says === "broken"

@@ -12,7 +12,7 @@ import { createWorld, START, type World } from "../support/core-world.ts";
 import { keptOf } from "../support/kept-steps.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
-import { definitions, judgeOf } from "./random-run.ts";
+import { definitions, evaluatorOf } from "./random-run.ts";
 
 const SEED = 20_260_102;
 const RUNS = 2_000;
@@ -23,7 +23,7 @@ let keeping = 0;
 test("a run that is done again keeps its laws, and comes to its end", () => {
   fc.assert(
     fc.property(definitions, lives, lives, fc.nat(7), (definition, acts, later, which) => {
-      const old = createWorld(definition, judgeOf(definition));
+      const old = createWorld(definition, evaluatorOf(definition));
       live(old, acts);
       heal(old, HEALING_EVENTS_MAX);
       const { state } = old.run();
@@ -34,7 +34,7 @@ test("a run that is done again keeps its laws, and comes to its end", () => {
           : ({ kind: "step", no: which } as const);
       const kept = keptOf(old, from);
       const startAt = which % 2 === 0 ? null : START + 1_000;
-      const world = createWorld(definition, judgeOf(definition), { kept, startAt });
+      const world = createWorld(definition, evaluatorOf(definition), { kept, startAt });
       live(world, later);
       heal(world, HEALING_EVENTS_MAX);
       again += 1;
@@ -50,7 +50,7 @@ test("a run that is done again keeps its laws, and comes to its end", () => {
 test("what is kept ended well, and so did all that it needs; nothing of a step that runs anew", () => {
   fc.assert(
     fc.property(definitions, lives, fc.nat(7), (definition, acts, which) => {
-      const old = createWorld(definition, judgeOf(definition));
+      const old = createWorld(definition, evaluatorOf(definition));
       live(old, acts);
       heal(old, HEALING_EVENTS_MAX);
       const { plan } = old;

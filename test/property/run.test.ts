@@ -14,7 +14,7 @@ import { createWorld, START, type World } from "../support/core-world.ts";
 import { expectOneEffect, historyOf, isUnknown, nothing, tells } from "./effects.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
-import { beginnings, definitions, judgeOf } from "./random-run.ts";
+import { beginnings, definitions, evaluatorOf } from "./random-run.ts";
 
 const SEED = 20260105;
 const RUNS = 10_000;
@@ -31,7 +31,7 @@ test(
     fc.assert(
       fc.property(definitions, lives, beginnings, (definition, acts, { startInMs, ...begins }) => {
         const startAt = START + startInMs;
-        const world = createWorld(definition, judgeOf(definition), { ...begins, startAt });
+        const world = createWorld(definition, evaluatorOf(definition), { ...begins, startAt });
         live(world, acts);
         heal(world, HEALING_EVENTS_MAX);
         for (const edge of world.edgesTaken) taken.add(edge);
@@ -53,7 +53,7 @@ test("the random runs take every row of the state table", () => {
 test("a run whose agents succeed and whose moments are in time completes without a setback", () => {
   fc.assert(
     fc.property(definitions.map(plainTasks), (definition) => {
-      const world = createWorld(definition, judgeOf(definition));
+      const world = createWorld(definition, evaluatorOf(definition));
       heal(world, HEALING_EVENTS_MAX);
       expect(world.run().state.kind).toBe("COMPLETED");
       expect(world.now()).toBe(START);

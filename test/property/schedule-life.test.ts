@@ -7,7 +7,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
-import { judgeOf } from "../../server/expressions/judge.ts";
+import { evaluatorOf } from "../../server/expressions/evaluator.ts";
 import { createFire } from "../../server/scheduler/fire.ts";
 import { momentsOf } from "../../server/scheduler/moments.ts";
 import { createScheduleControl } from "../../server/scheduler/schedule-control.ts";
@@ -69,7 +69,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     ...{ namespaceId: namespace.id, name: NAME, definitionId, keepDefault: false },
   });
   const optionsOf = (of: EngineStore) => ({
-    ...{ store: of, clock: systemClock, random: systemRandom, plans: createPlans(of, judgeOf) },
+    ...{ store: of, clock: systemClock, random: systemRandom, plans: createPlans(of, evaluatorOf) },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,

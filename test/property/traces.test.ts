@@ -15,7 +15,7 @@ import { spansOfPass } from "../../server/traces/pass-spans.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { lives } from "./random-acts.ts";
 import { heal, live } from "./random-life.ts";
-import { beginnings, definitions, judgeOf } from "./random-run.ts";
+import { beginnings, definitions, evaluatorOf } from "./random-run.ts";
 
 const SEED = 20260401;
 const RUNS = 1_000;
@@ -51,7 +51,7 @@ test("each try and each intervention is one span below the root, and none is tol
   fc.assert(
     fc.property(definitions, lives, beginnings, (definition, acts, { startInMs, ...begins }) => {
       const startAt = START + startInMs;
-      const world = createWorld(definition, judgeOf(definition), { ...begins, startAt });
+      const world = createWorld(definition, evaluatorOf(definition), { ...begins, startAt });
       live(world, acts);
       heal(world, HEALING_EVENTS_MAX);
       const spans = spansOf(world);

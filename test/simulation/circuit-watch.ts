@@ -2,13 +2,13 @@
 // out nothing, and of all that could try one only the task that the store has marked.
 import type { Clock } from "../../server/clock.ts";
 import { flowOf } from "../../server/core/circuit.ts";
-import type { Circuit, CircuitLook, CircuitRef, Trial } from "../../server/store/circuits.ts";
+import type { Circuit, CircuitSnapshot, CircuitRef, Probe } from "../../server/store/circuits.ts";
 import type { Grant, Tx } from "../../server/store/store.ts";
 import type { Faults } from "./faults.ts";
 
 export interface CircuitWatch {
   /** The server has heard so. */
-  learned(look: CircuitLook): void;
+  learned(look: CircuitSnapshot): void;
   watch(tx: Tx): Tx;
 }
 
@@ -19,7 +19,7 @@ export interface CircuitWatchOptions {
 }
 
 export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions): CircuitWatch {
-  let known: { readonly look: CircuitLook; readonly atMs: number } | null = null;
+  let known: { readonly look: CircuitSnapshot; readonly atMs: number } | null = null;
 
   const circuitsOf = ({ ready, agentId }: Grant): readonly Circuit[] =>
     (known?.look.circuits ?? []).filter(
@@ -29,9 +29,9 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
   function check(grant: Grant, tried: ReadonlySet<string>): void {
     if (!known) return;
     const now = known.look.now + (clock.monotonicMs() - known.atMs);
-    for (const { lane, agentId, state, said } of circuitsOf(grant)) {
-      const flow = flowOf(state, said?.forced ?? null, now);
-      if (flow === "all" || (flow === "one" && tried.has(trialKey({ lane, agentId }, grant))))
+    for (const { lane, agentId, state, override } of circuitsOf(grant)) {
+      const flow = flowOf(state, override?.forced ?? null, now);
+      if (flow === "all" || (flow === "one" && tried.has(probeKey({ lane, agentId }, grant))))
         continue;
       const where = agentId === "" ? `lane ${lane}` : `${agentId} in lane ${lane}`;
       const what = flow === "one" ? "beside the one that tries" : "through an open circuit";
@@ -40,19 +40,19 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
   }
 
   return Object.freeze({
-    learned(look: CircuitLook) {
+    learned(look: CircuitSnapshot) {
       known = { look, atMs: clock.monotonicMs() };
     },
     watch(tx: Tx): Tx {
       const tried = new Set<string>();
       return {
         ...tx,
-        async takeTrials(trials: readonly Trial[]) {
-          const taken = await tx.takeTrials(trials);
+        async takeProbes(probes: readonly Probe[]) {
+          const taken = await tx.takeProbes(probes);
           for (const ref of taken) {
             faults.count("circuit tried");
-            const trial = trials.find((one) => isOf(one, ref));
-            if (trial) tried.add(trialKey(ref, { ready: trial }));
+            const probe = probes.find((one) => isOf(one, ref));
+            if (probe) tried.add(probeKey(ref, { ready: probe }));
           }
           return taken;
         },
@@ -65,11 +65,11 @@ export function watchCircuits({ clock, faults, onDefect }: CircuitWatchOptions):
   } satisfies CircuitWatch);
 }
 
-function isOf(trial: Trial, { lane, agentId }: CircuitRef): boolean {
-  return trial.lane === lane && trial.agentId === agentId;
+function isOf(probe: Probe, { lane, agentId }: CircuitRef): boolean {
+  return probe.lane === lane && probe.agentId === agentId;
 }
 
-function trialKey(
+function probeKey(
   { lane, agentId }: CircuitRef,
   { ready }: { readonly ready: { readonly runId: string; readonly step: number } },
 ): string {

@@ -245,7 +245,7 @@ function faultyReads(store: EngineStore, read: Called): EngineStore["reads"] {
   return Object.freeze({
     findRun: (...asked) => read("findRun", () => store.reads.findRun(...asked)),
     runDetail: (...asked) => read("runDetail", () => store.reads.runDetail(...asked)),
-    runSigns: (...asked) => read("runSigns", () => store.reads.runSigns(...asked)),
+    runLiveness: (...asked) => read("runSigns", () => store.reads.runLiveness(...asked)),
     runItems: (...asked) => read("runItems", () => store.reads.runItems(...asked)),
     tracedRuns: (runs) => read("tracedRuns", () => store.reads.tracedRuns(runs)),
     changedInputs: (...asked) => read("changedInputs", () => store.reads.changedInputs(...asked)),

@@ -19,7 +19,7 @@ import type { Effect } from "../../server/core/effect.ts";
 import type { Answer, Reported, RunEvent } from "../../server/core/event.ts";
 import type { Facts, RunFacts } from "../../server/core/facts.ts";
 import type { AnswerKind, Intervention, OpenEscalation, Rule } from "../../server/core/history.ts";
-import type { Judge } from "../../server/core/judge.ts";
+import type { Evaluator } from "../../server/core/evaluator.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Run, Step, View } from "../../server/core/model.ts";
 import { movingSide } from "../../server/core/model.ts";
@@ -41,7 +41,7 @@ import {
   stepIn,
   tryClaim,
 } from "./core-rows.ts";
-import { plainJudge } from "./plain-judge.ts";
+import { plainEvaluator } from "./plain-evaluator.ts";
 
 export type ReportedOutcome = Reported;
 
@@ -275,9 +275,9 @@ function callbackOf({ step, fence, secret }: Held, outcome: CallbackOutcome) {
   };
 }
 
-function begunState(definition: Definition, judge: Judge, begins: Begins): State {
+function begunState(definition: Definition, evaluator: Evaluator, begins: Begins): State {
   const plan = planOf(definition);
-  const rules: Rules = { plan, judge };
+  const rules: Rules = { plan, evaluator };
   const begun = start(rules, START, { run: RUN_FACTS, steps: new Map() }, begins);
   const state: State = {
     rules,
@@ -296,15 +296,15 @@ function begunState(definition: Definition, judge: Judge, begins: Begins): State
 }
 
 /**
- * `judge`: what its expressions and schemas say; by default there are none. `begins`: what it waits
+ * `evaluator`: what its expressions and schemas say; by default there are none. `begins`: what it waits
  * for before it begins, and what it keeps; nothing.
  */
 export function createWorld(
   definition: Definition,
-  judge: Judge = plainJudge(definition),
+  evaluator: Evaluator = plainEvaluator(definition),
   begins: Begins = {},
 ): World {
-  const state = begunState(definition, judge, begins);
+  const state = begunState(definition, evaluator, begins);
   const pass: World["pass"] = (events, draw = MIDDLE) => runPass(state, events, draw);
   const one = (event: RunEvent, draw?: number): Answer => {
     const [answer] = pass([event], draw);

@@ -1,11 +1,11 @@
 /** A run of core-world.ts as a store shows it to whoever asks why it is not moving. */
 
 import type { Moment } from "../../server/core/attempt.ts";
-import type { SeenAttempt, SeenEscalation, SeenRun, Signs } from "../../server/core/explanation.ts";
+import type { SeenAttempt, SeenEscalation, SeenRun, Liveness } from "../../server/core/explanation.ts";
 import { isEnded, type Step } from "../../server/core/model.ts";
 import { START, type World } from "./core-world.ts";
 
-export const NO_SIGNS: Signs = Object.freeze({
+export const NO_SIGNS: Liveness = Object.freeze({
   leases: new Map(),
   polls: new Map(),
   polledMs: 60_000,
@@ -18,7 +18,7 @@ export const NO_SIGNS: Signs = Object.freeze({
   queues: new Map(),
 });
 
-export function seenOf(world: World, signs: Signs = NO_SIGNS): SeenRun {
+export function seenOf(world: World, liveness: Liveness = NO_SIGNS): SeenRun {
   const { run, steps, decisions } = world.view();
   const { state, pivoted } = run;
   const { attempts, escalations } = rowsOf(world);
@@ -27,7 +27,7 @@ export function seenOf(world: World, signs: Signs = NO_SIGNS): SeenRun {
     endedAt: isEnded(state) ? (world.effectsAt.at(-1) ?? START) : null,
     attempts: [...attempts.values()],
     escalations: [...escalations.values()],
-    signs,
+    liveness,
   };
 }
 

@@ -268,7 +268,7 @@ export const layers: readonly Layer[] = [
         "server/inbox.ts",
         "server/measures.ts",
       ],
-      ...["server/background.ts", "server/standing.ts"],
+      ...["server/background.ts", "server/gauges.ts"],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../server/core/circuit.ts";
 import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { createAdmission } from "../../server/dispatch/admission.ts";
-import { letThrough } from "../../server/dispatch/trials.ts";
+import { letThrough } from "../../server/dispatch/probes.ts";
 import type { Waiter } from "../../server/dispatch/waiters.ts";
-import type { Circuit, CircuitLook } from "../../server/store/circuits.ts";
+import type { Circuit, CircuitSnapshot } from "../../server/store/circuits.ts";
 import type { Grant } from "../../server/store/store.ts";
 
 let now = 0;
@@ -13,9 +13,9 @@ const clock = { monotonicMs: () => now };
 
 const open = (until: number): CircuitState => ({ kind: "open", since: 0, until, rests: 1 });
 const circuit = (lane: number, state: CircuitState, agentId = ""): Circuit => ({
-  ...{ lane, agentId, state, said: null, version: lane, saw: "" },
+  ...{ lane, agentId, state, override: null, version: lane, saw: "" },
 });
-const look = (over: Partial<CircuitLook>): CircuitLook => ({
+const look = (over: Partial<CircuitSnapshot>): CircuitSnapshot => ({
   ...{ now, circuits: [], outages: [], cordons: [], watched: [] },
   pinned: { pins: [], lanes: [] },
   ...over,
@@ -78,7 +78,7 @@ describe("a gate", () => {
       ({ ready: { lane, runId: "r", step, fence: 1 }, agentId: "a", secret: "s" }) as Grant;
     const grants = [grant(1, 0), grant(2, 1), grant(1, 2)];
     const granting = (has: boolean) =>
-      letThrough({ takeTrials: async (trials) => (has ? trials : []) }, admission, grants);
+      letThrough({ takeProbes: async (probes) => (has ? probes : []) }, admission, grants);
     expect((await granting(true)).map(({ ready }) => ready.step)).toEqual([0, 1]);
     admission.learn(look({ circuits: [circuit(1, open(now))] }));
     expect((await granting(false)).map(({ ready }) => ready.step)).toEqual([1]);

@@ -10,7 +10,7 @@ import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { type Scheduled, schedule } from "../contract/fixture.ts";
-import { judgeOf } from "../property/random-run.ts";
+import { evaluatorOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
 import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
@@ -38,7 +38,7 @@ async function world(): Promise<World> {
     advanceWith: (more) =>
       createAdvance({
         ...{ store, clock: systemClock, random: systemRandom, handOver },
-        ...{ plans: createPlans(store, judgeOf), typical: NO_TYPICAL_DURATIONS, publish: () => undefined },
+        ...{ plans: createPlans(store, evaluatorOf), typical: NO_TYPICAL_DURATIONS, publish: () => undefined },
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
         suspensions: { suspendedMs: () => 0, hasSuspended: () => false, pinnedTo: (lane) => lane },
@@ -83,7 +83,7 @@ it("a run whose definition cannot be read fails alone, and no other run of its b
   };
   const plans = createPlans(store, (definition) => {
     if (definition.steps.some(({ id }) => id === "odd")) throw new Error("it cannot be read");
-    return judgeOf(definition);
+    return evaluatorOf(definition);
   });
   const advance = advanceWith({ store: counting, plans });
   const events = advance.admit(3, () => [

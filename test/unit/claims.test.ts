@@ -9,7 +9,7 @@ import type { Claim } from "../../server/scheduler/advance.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
 import { schedule } from "../contract/fixture.ts";
-import { judgeOf } from "../property/random-run.ts";
+import { evaluatorOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
 
 const USE = { name: "advance" };
@@ -25,7 +25,7 @@ async function world() {
   const admission = createAdmission(systemClock);
   const claims = createClaims({
     ...{ store, waiters, admission, clock: systemClock, random: systemRandom },
-    ...{ plans: createPlans(store, judgeOf), watermarks: createWatermarks(systemClock) },
+    ...{ plans: createPlans(store, evaluatorOf), watermarks: createWatermarks(systemClock) },
     giveBack: () => undefined,
     cannotMake: () => undefined,
     onError: (error) => expect.unreachable(String(error)),

@@ -2,7 +2,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { describe, expect, test } from "vitest";
-import { OUTPUT_LOST } from "../../server/core/judge.ts";
+import { OUTPUT_LOST } from "../../server/core/evaluator.ts";
 import { outcomeFrom } from "../../server/rpc/convert-outcome.ts";
 import { createWorld, workflow } from "../support/core-world.ts";
 

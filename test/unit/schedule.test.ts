@@ -6,7 +6,7 @@ import type { ScheduleRequest } from "../../server/scheduler/scheduler.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
 import type { EngineStore } from "../../server/store/store.ts";
-import { judgeOf } from "../property/random-run.ts";
+import { evaluatorOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
 import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
@@ -21,7 +21,7 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
       return store.transact(use, work);
     },
   };
-  const plans = createPlans(store, judgeOf);
+  const plans = createPlans(store, evaluatorOf);
   store.onIncarnation(() => plans.forget());
   const { schedule } = createSchedule({
     ...{ store: failingOver, plans, clock: systemClock, random: systemRandom },

@@ -7,7 +7,7 @@ import { placeOf } from "../../server/core/place.ts";
 import { planOf } from "../../server/core/plan.ts";
 import { plannedTask, planStepAt } from "../../server/core/plan-at.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
-import { judgeOf } from "../../server/expressions/judge.ts";
+import { evaluatorOf } from "../../server/expressions/evaluator.ts";
 import { definitionFrom } from "../../server/rpc/convert-definition.ts";
 import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
 
@@ -62,7 +62,7 @@ test("a map is written with what it goes over, its bounds, its waves and its gat
 
 test("each item has its own input and its own queue", () => {
   const definition = parsed(rollOut);
-  const judge = judgeOf(definition);
+  const judge = evaluatorOf(definition);
   const plan = planOf(definition);
   expect(judge.itemCount(1, FACTS)).toEqual({ kind: "value", value: 3 });
   const second = placeOf(1, 2);
@@ -82,12 +82,12 @@ test("each item has its own input and its own queue", () => {
 });
 
 test("a gate has an input of its own", () => {
-  const judge = judgeOf(parsed(rollOut));
+  const judge = evaluatorOf(parsed(rollOut));
   expect(judge.input(1, 0, FACTS)).toEqual({ kind: "value", value: json({ of: "eu" }) });
 });
 
 test("an item without an input gets itself", () => {
-  const judge = judgeOf(
+  const judge = evaluatorOf(
     parsed("workflow: w\nsteps:\n  - id: m\n    map: { over: input.xs, task: t }\n"),
   );
   expect(judge.input(placeOf(0, 2), 0, factsOf({ xs: ["p", "q"] }, null))).toEqual({
@@ -97,7 +97,7 @@ test("an item without an input gets itself", () => {
 });
 
 test("a number is as many items, from 0", () => {
-  const judge = judgeOf(
+  const judge = evaluatorOf(
     parsed('workflow: w\nsteps:\n  - id: m\n    map: { over: "3", task: t }\n'),
   );
   const facts = factsOf(null, null);
@@ -112,7 +112,7 @@ describe("what cannot be gone over asks a person, with a sentence", () => {
     ["1.5", "it is 1.5, which is neither a list nor a number of items"],
     ["10001", "it has 10001 items, and a map has 10000 at most"],
   ])("%s", (over, message) => {
-    const judge = judgeOf({
+    const judge = evaluatorOf({
       workflow: "w",
       steps: [{ id: "m", needs: [], kind: "map", over, task: "t" }],
     });
@@ -120,7 +120,7 @@ describe("what cannot be gone over asks a person, with a sentence", () => {
   });
 
   test("a queue that comes to no name", () => {
-    const judge = judgeOf(parsed(rollOut));
+    const judge = evaluatorOf(parsed(rollOut));
     const facts = factsOf({}, { hosts: [{ name: "no name" }] });
     expect(judge.queueProblem(placeOf(1, 1), facts)).toBe(
       'it is "deploy-no name", which is no name of a queue',

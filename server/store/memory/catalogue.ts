@@ -5,7 +5,7 @@
 // here, so neither sees half of the other.
 import type { Moment } from "../../core/attempt.ts";
 import { definitionText } from "../definition-text.ts";
-import { type NamespaceSettings, namespaceIsGone } from "../namespaces.ts";
+import { type NamespaceSettings, namespaceDeleted } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { EngineStore, LaneKey, Namespace } from "../store.ts";
@@ -145,7 +145,7 @@ function definitions({
     calls: {
       internDefinition: (namespaceId, given) =>
         beside(() => {
-          if (tables.namespace.where("id", namespaceId).length === 0) throw namespaceIsGone();
+          if (tables.namespace.where("id", namespaceId).length === 0) throw namespaceDeleted();
           const content = definitionText(given);
           const [known] = tables.definition.where("content", contentKey({ namespaceId, content }));
           const definition = known?.definition ?? structuredClone(given);

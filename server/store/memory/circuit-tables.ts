@@ -1,13 +1,13 @@
 // The tables of circuits and cordons.
 import type { Moment } from "../../core/attempt.ts";
 import type { Outage, Tally } from "../../core/circuit.ts";
-import type { Circuit, CircuitRef, Cordon, CordonRef, Trial } from "../circuits.ts";
+import type { Circuit, CircuitRef, Cordon, CordonRef, Probe } from "../circuits.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
 export interface CircuitRow extends Circuit {
   readonly changedAt: Moment;
-  readonly trial: Pick<Trial, "runId" | "step" | "fence" | "secret"> | null;
+  readonly probe: Pick<Probe, "runId" | "step" | "fence" | "secret"> | null;
 }
 
 export interface OutageRow extends Outage {

@@ -6,16 +6,16 @@ import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,
   CircuitChange,
-  CircuitLook,
+  CircuitSnapshot,
   CircuitRef,
-  CircuitSaid,
+  CircuitOverride,
   CircuitSign,
   Circuits,
   Cordon,
   CordonRef,
   CountedOutcomes,
   LaneEvidence,
-  TrialEnd,
+  ProbeEnd,
 } from "../circuits.ts";
 import type { Actor } from "../pass-record.ts";
 import type { Tx } from "../store.ts";
@@ -50,14 +50,14 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
       run(() => of.flatMap((lane) => evidenceOf(tables, now(), lane, windowMs) ?? [])),
     change: (changes: readonly CircuitChange[], actor: Actor) =>
       run(() => changes.filter((change) => changeOne(world, change, actor)).map(refOf)),
-    say: (of: CircuitRef, said: CircuitSaid | null) =>
+    say: (of: CircuitRef, said: CircuitOverride | null) =>
       run(() => {
         for (const { lane, base } of lanes())
           if (base === of.lane) sayOne(world, { lane, agentId: of.agentId }, said);
         const after = tables.circuit.get(circuitKey(of));
         const { lane, agentId } = of;
         if (after) return shown(after);
-        return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
+        return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
     cordon: (cordon: Omit<Cordon, "at">) =>
       run(() => {
@@ -79,7 +79,7 @@ export function circuitSign(tables: Tables, now: Moment, windowMs: number): Circ
   return { now, mark: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
 }
 
-function lookBy(world: CircuitWorld, { watched }: CircuitSign): CircuitLook {
+function lookBy(world: CircuitWorld, { watched }: CircuitSign): CircuitSnapshot {
   const { tables, now } = world;
   return {
     now: now(),
@@ -99,8 +99,8 @@ function lookBy(world: CircuitWorld, { watched }: CircuitSign): CircuitLook {
   };
 }
 
-function isPlain({ state, said }: Circuit): boolean {
-  return state.kind === "closed" && said === null;
+function isPlain({ state, override }: Circuit): boolean {
+  return state.kind === "closed" && override === null;
 }
 
 function byKey(a: CircuitRef, b: CircuitRef): number {
@@ -113,31 +113,31 @@ function refOf({ lane, agentId }: CircuitRef): CircuitRef {
   return { lane, agentId };
 }
 
-function shown({ lane, agentId, state, said, version, saw }: CircuitRow): Circuit {
-  return { lane, agentId, state, said, version, saw };
+function shown({ lane, agentId, state, override, version, saw }: CircuitRow): Circuit {
+  return { lane, agentId, state, override, version, saw };
 }
 
-function sayOne(world: CircuitWorld, of: CircuitRef, said: CircuitSaid | null): void {
+function sayOne(world: CircuitWorld, of: CircuitRef, said: CircuitOverride | null): void {
   const { tables, now } = world;
   const known = tables.circuit.get(circuitKey(of));
-  if ((known?.said?.forced ?? null) === (said?.forced ?? null)) return;
+  if ((known?.override?.forced ?? null) === (said?.forced ?? null)) return;
   const row: CircuitRow = known ?? {
-    ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", trial: null },
-    ...{ said: null, version: 0, changedAt: 0 },
+    ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", probe: null },
+    ...{ override: null, version: 0, changedAt: 0 },
   };
   const moved = { version: tables.circuit.next(), changedAt: now() };
   tables.circuit.put(
     said
-      ? { ...row, ...moved, said: { ...said, at: now() } }
-      : { ...row, ...moved, said: null, state: CLOSED, trial: null },
+      ? { ...row, ...moved, override: { ...said, at: now() } }
+      : { ...row, ...moved, override: null, state: CLOSED, probe: null },
   );
   settleOutage(world, of);
 }
 
 /** What a person says of a circuit holds for a new lane of the task too. */
 export function inheritSaid(world: CircuitWorld, base: number, lane: number): void {
-  for (const { agentId, said } of world.tables.circuit.where("lane", base))
-    if (said) sayOne(world, { lane, agentId }, said);
+  for (const { agentId, override } of world.tables.circuit.where("lane", base))
+    if (override) sayOne(world, { lane, agentId }, override);
 }
 
 function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedOutcomes): void {
@@ -175,13 +175,13 @@ function evidenceOf(
       lastAt: Math.max(...of.map((one) => one.lastAt)),
     }))
     .sort((a, b) => (a.agentId < b.agentId ? -1 : 1));
-  const circuits = rows.map((row) => ({ ...shown(row), trialEnd: trialEndOf(tables, now, row) }));
+  const circuits = rows.map((row) => ({ ...shown(row), probeEnd: probeEndOf(tables, now, row) }));
   return { lane, now, tallies, circuits };
 }
 
-function trialEndOf(tables: Tables, now: Moment, { trial }: CircuitRow): TrialEnd | null {
-  if (!trial) return null;
-  const { runId, step, fence, secret } = trial;
+function probeEndOf(tables: Tables, now: Moment, { probe }: CircuitRow): ProbeEnd | null {
+  if (!probe) return null;
+  const { runId, step, fence, secret } = probe;
   if (tables.lease.get(stepKey(runId, step))?.secret === secret) return null;
   const of = pageStepOf(tables, runId, step);
   const ended = (of ? attemptsOf(tables, runId, of) : []).find(
@@ -196,11 +196,11 @@ function trialEndOf(tables: Tables, now: Moment, { trial }: CircuitRow): TrialEn
 function changeOne({ tables, now, lanes }: CircuitWorld, change: CircuitChange, actor: Actor) {
   const { lane, agentId, before, state, saw, did, dueAt, about } = change;
   const known = tables.circuit.get(circuitKey(change));
-  if ((known?.version ?? 0) !== before || known?.said) return false;
+  if ((known?.version ?? 0) !== before || known?.override) return false;
   const version = tables.circuit.next();
   tables.circuit.put({
     ...{ lane, agentId, state, saw, version },
-    ...{ said: null, trial: null, changedAt: now() },
+    ...{ override: null, probe: null, changedAt: now() },
   });
   settleOutage({ tables, now, lanes }, change);
   const run = about && tables.run.get(about.runId);
@@ -224,8 +224,8 @@ function settleOutage({ tables, now }: CircuitWorld, { lane, agentId }: CircuitR
   if (!isOut && open) tables.circuitOutage.put({ ...open, to: now() });
 }
 
-export function isHeld({ state, said }: Circuit): boolean {
-  return said ? said.forced === "open" : state.kind !== "closed";
+export function isHeld({ state, override }: Circuit): boolean {
+  return override ? override.forced === "open" : state.kind !== "closed";
 }
 
 /** What keeps the tasks of a lane; null: nothing. */
@@ -234,32 +234,32 @@ export function laneCircuit({ tables }: Pick<CircuitWorld, "tables">, lane: numb
   return row && isHeld(row) ? circuitShown(row) : null;
 }
 
-function circuitShown({ state, said, saw }: Circuit): LaneCircuit {
-  const since = said?.at ?? (state.kind === "closed" ? 0 : state.since);
+function circuitShown({ state, override, saw }: Circuit): LaneCircuit {
+  const since = override?.at ?? (state.kind === "closed" ? 0 : state.since);
   return {
     since,
-    until: said || state.kind !== "open" ? null : state.until,
-    trying: said === null && state.kind === "trying",
-    said: said && { by: said.by, why: said.why },
+    until: override || state.kind !== "open" ? null : state.until,
+    trying: override === null && state.kind === "trying",
+    said: override && { by: override.by, why: override.why },
     saw,
   };
 }
 
 /** Within the claim that hands them out. */
-export function trialsOf(
+export function probesOf(
   { tables, now }: { readonly tables: Tables; readonly now: Moment },
   enter: () => void,
-): Pick<Tx, "takeTrials"> {
+): Pick<Tx, "takeProbes"> {
   return {
-    takeTrials: async (trials) => {
+    takeProbes: async (probes) => {
       enter();
-      return trials
-        .filter(({ lane, agentId, version, ...trial }) => {
+      return probes
+        .filter(({ lane, agentId, version, ...probe }) => {
           const row = tables.circuit.get(circuitKey({ lane, agentId }));
-          if (row?.version !== version || row.said || row.state.kind !== "open") return false;
+          if (row?.version !== version || row.override || row.state.kind !== "open") return false;
           if (flowOf(row.state, null, now) !== "one") return false;
           const { since, rests } = row.state;
-          const moved = { version: tables.circuit.next(), changedAt: now, trial };
+          const moved = { version: tables.circuit.next(), changedAt: now, probe };
           tables.circuit.put({ ...row, ...moved, state: { kind: "trying", since, rests } });
           return true;
         })

@@ -41,10 +41,10 @@ function forgetCircuits(tables: Tables, now: Moment, endsKeptMs: number): void {
   for (const row of tables.circuitEnd.all())
     if (row.at < now - endsKeptMs) tables.circuitEnd.removeRow(row);
   for (const row of tables.circuit.all()) {
-    const { state, said, agentId, changedAt } = row;
+    const { state, override, agentId, changedAt } = row;
     const isOld = state.kind === "closed" && changedAt < now - 7 * DAY_MS;
     const isLeft = state.kind === "open" && agentId !== "" && state.until < now - DAY_MS;
-    if (said === null && (isOld || isLeft)) tables.circuit.removeRow(row);
+    if (override === null && (isOld || isLeft)) tables.circuit.removeRow(row);
   }
   for (const row of tables.circuitOutage.all())
     if (row.to !== null && row.to < now - 7 * DAY_MS) tables.circuitOutage.removeRow(row);

@@ -6,7 +6,7 @@ import { timersOf } from "../../core/page/derived-rows.ts";
 import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
 import type { LostPolls, SessionLease } from "../heartbeats.ts";
 import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
-import type { RunSigns } from "../reads.ts";
+import type { RunLiveness } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow } from "../store.ts";
 import { agentsAsking, isCordoned, isSilent } from "./agents-asking.ts";
@@ -226,12 +226,12 @@ function isPolled(tables: Tables, since: Moment, lane: number): boolean {
   return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > since);
 }
 
-export function runSigns(
+export function runLiveness(
   tables: Tables,
   now: Moment,
   runId: RunId,
   { pauseOf, laneOf, circuitOf, polledMs, regions }: LaneFacts,
-): RunSigns {
+): RunLiveness {
   const steps = stepsOf(tables, runId).map(({ step: { no } }) => no);
   const leases = steps.flatMap((no) => {
     const row = tables.lease.get(stepKey(runId, no));

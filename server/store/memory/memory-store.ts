@@ -22,7 +22,7 @@ import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { storeHeartbeats } from "./heartbeats.ts";
 import { forgetOld } from "./housekeeping.ts";
-import { dueRows, type LaneFacts, outsideOf, pollQuery, runSigns, undelivered } from "./looks.ts";
+import { dueRows, type LaneFacts, outsideOf, pollQuery, runLiveness, undelivered } from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";
@@ -86,7 +86,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const pauseOf = (lane: number) => lanePause(world, lane);
   const circuitOf = (lane: number) => laneCircuit(world, lane);
   const live = (): readonly string[] => partitions.live();
-  const signs = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
+  const liveness = { pauseOf, laneOf, circuitOf, polledMs, regions: { tables, regionNames, live } };
   const regions = () => [...regionNames().keys()];
   const clock = { elapsedMs, regions, ownerLostMs };
   const partitions = createPartitions(tables, transactions, clock);
@@ -112,7 +112,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   return Object.freeze({
     ...catalogue.calls,
     differingRuns: (of, after, limit) => run(() => differingRuns(tables, of, after, limit)),
-    reads: readsOf({ tables, now, run, signs }),
+    reads: readsOf({ tables, now, run, liveness }),
     rows: createStoredRows(tables, run),
     partitions,
     outbox: createOutbox({ tables, now, namespaceName }, transactions),
@@ -152,10 +152,10 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       run(() => forgetOld(tables, now(), rowsMax, { ...RETENTION_DEFAULT, ...kept })),
     pollQuery: (asked) => run(() => pollQuery(tables, now(), asked, { pauseOf, transactions })),
     dueRows: (of, limit, range = WHOLE_RANGE) =>
-      run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, signs)),
+      run(() => dueRows(tables, now(), { partitions: of, limit, ...range }, liveness)),
     outside: (of) => run(() => outsideOf(tables, now(), of)),
     overdue: (of, byMs, since = null) =>
-      run(() => overdue(tables, now(), { partitions: of, byMs, since }, signs.regions)),
+      run(() => overdue(tables, now(), { partitions: of, byMs, since }, liveness.regions)),
     ...{ begin, loseTail, keepTail, ready: () => run(() => undefined) },
     close: async () => {
       partitions.close();
@@ -168,16 +168,16 @@ interface ReadWorld {
   readonly tables: Tables;
   readonly now: () => Moment;
   readonly run: Transactions["run"];
-  readonly signs: LaneFacts;
+  readonly liveness: LaneFacts;
 }
 
-function readsOf({ tables, now, run, signs }: ReadWorld): Reads {
+function readsOf({ tables, now, run, liveness }: ReadWorld): Reads {
   return Object.freeze({
     findRun: (namespaceId, by) => run(() => findRun(tables, namespaceId, by)),
     runDetail: (runId, wanted) => run(() => runDetail(tables, runId, wanted)),
     runItems: (runId, page) => run(() => runItems(tables, runId, page)),
     tracedRuns: (runs) => run(() => tracedRuns(tables, runs)),
     changedInputs: (runId) => run(() => changedInputs(tables, runId)),
-    runSigns: (runId) => run(() => runSigns(tables, now(), runId, signs)),
+    runLiveness: (runId) => run(() => runLiveness(tables, now(), runId, liveness)),
   } satisfies Reads);
 }

@@ -11,7 +11,7 @@
 //   queue, paused_workflow, lane_question       what people say, and are asked about lanes
 //   schedule, fire        calendars, and what became of their moments
 //   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
-//   circuit, circuit_outage, circuit_end, cordon       what rests, and what is judged by
+//   circuit, circuit_outage, circuit_end, cordon       what rests, and what is evaluated by
 //   duration              what was learned of steps
 //   region, namespace, definition, workflow, lane, version_class       what changes seldom
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease

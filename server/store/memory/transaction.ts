@@ -17,7 +17,7 @@ import type {
   StepsWanted,
   Tx,
 } from "../store.ts";
-import { trialsOf } from "./circuits.ts";
+import { probesOf } from "./circuits.ts";
 import { rewriteDerived } from "./consistency.ts";
 import { factsOf } from "./facts.ts";
 import { grant } from "./grant.ts";
@@ -334,11 +334,11 @@ function writingOf(open: Open): Pick<Tx, "insertRuns" | "write"> {
 
 function claimingOf(
   open: Open,
-): Pick<Tx, "lockReady" | "grant" | "placeReady" | "lockQueues" | "writeBuckets" | "takeTrials"> {
+): Pick<Tx, "lockReady" | "grant" | "placeReady" | "lockQueues" | "writeBuckets" | "takeProbes"> {
   const { tables, now, world } = open;
   return {
     ...queueLocksOf(world, open.name, () => open.enter("writes and claims")),
-    ...trialsOf(open, () => open.enter("writes and claims")),
+    ...probesOf(open, () => open.enter("writes and claims")),
     lockReady: async (lanes, queuesLocked = false, marks = []) => {
       open.enter("writes and claims");
       const free = lanes.filter(({ lane }) => lanePause(world, lane) === null);

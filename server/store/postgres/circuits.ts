@@ -5,15 +5,15 @@ import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,
   CircuitChange,
-  CircuitLook,
+  CircuitSnapshot,
   CircuitRef,
   CircuitSign,
   Circuits,
   Cordon,
   CountedOutcomes,
   LaneEvidence,
-  Trial,
-  TrialEnd,
+  Probe,
+  ProbeEnd,
 } from "../circuits.ts";
 import type { Lists } from "../lists.ts";
 import type { Actor } from "../pass-record.ts";
@@ -32,7 +32,7 @@ type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
 export function createCircuits(query: Query, transact: Transact): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
 
-  async function learn({ now, mark, watched }: CircuitSign): Promise<CircuitLook> {
+  async function learn({ now, mark, watched }: CircuitSign): Promise<CircuitSnapshot> {
     // The mark is older than what is read after it: what comes between is read again.
     if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
     const { circuits, outages, cordons, pinned } = read;
@@ -62,7 +62,7 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
         }
         const [row] = await ask<CircuitRow>("circuit_by_key", key);
         if (row) return circuitOf(row);
-        return { lane, agentId, state: CLOSED, said: null, version: 0, saw: "" };
+        return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
     async cordon({ namespaceId, kind, name, by, why }) {
       await query("cordon", [namespaceId, cordonKinds.code(kind), name, by, why]);
@@ -99,7 +99,7 @@ interface OutageRow {
   closed_at: Moment | null;
 }
 
-async function readAll(query: Query): Promise<Omit<CircuitLook, "now" | "watched">> {
+async function readAll(query: Query): Promise<Omit<CircuitSnapshot, "now" | "watched">> {
   const outages = await query<OutageRow>("outages_of_late", []);
   const cordons = await query<CordonRow>("all_cordons", []);
   const circuits = await query<CircuitRow>("circuits_not_closed", []);
@@ -137,7 +137,7 @@ interface CordonRow {
 
 function circuitOf(row: CircuitRow): Circuit {
   const { lane, agent_id: agentId, version, saw, forced, forced_at: at } = row;
-  const said =
+  const override =
     forced === null || at === null
       ? null
       : {
@@ -146,7 +146,7 @@ function circuitOf(row: CircuitRow): Circuit {
           why: row.forced_why ?? "",
           at,
         };
-  return { lane, agentId, state: stateOf(row), said, version, saw };
+  return { lane, agentId, state: stateOf(row), override, version, saw };
 }
 
 function stateOf({ state, since, until, rests }: CircuitRow): CircuitState {
@@ -197,10 +197,10 @@ interface TallyRow {
 interface TriedRow extends CircuitRow {
   now: Moment;
   asked: number;
-  trial_run: RunId | null;
-  trial_step: number | null;
-  trial_fence: number | null;
-  trial_secret: string | null;
+  probe_run: RunId | null;
+  probe_step: number | null;
+  probe_fence: number | null;
+  probe_secret: string | null;
   is_out: boolean;
   page: string | null;
   logged: readonly string[] | null;
@@ -224,7 +224,7 @@ async function evidence(
         lane,
         now: rows[0]?.now ?? 0,
         tallies: own.map(tallyOf),
-        circuits: known.map((row) => ({ ...circuitOf(row), trialEnd: trialEndOf(row) })),
+        circuits: known.map((row) => ({ ...circuitOf(row), probeEnd: probeEndOf(row) })),
       },
     ];
   });
@@ -235,14 +235,14 @@ function tallyOf({ agent_id: agentId, good, bad, last_at: lastAt, ...row }: Tall
   return { agentId, good, bad, lastAt, runs: [...new Set(runs)] };
 }
 
-/** A trial of which there is no trace any more says nothing. */
-function trialEndOf(row: TriedRow): TrialEnd | null {
-  const { trial_run: runId, trial_step: step, trial_fence: fence } = row;
+/** A probe of which there is no trace any more says nothing. */
+function probeEndOf(row: TriedRow): ProbeEnd | null {
+  const { probe_run: runId, probe_step: step, probe_fence: fence } = row;
   if (runId === null || step === null || fence === null || row.is_out) return null;
   const about = { runId, step, fence };
   const inPage = stepFinder()(row.page, step)?.attempts ?? [];
   const ended = [...(row.logged ?? []).map(attemptIn), ...inPage].find(
-    (one) => one.fence === fence && one.secret === row.trial_secret && taskOf(one.kind) !== null,
+    (one) => one.fence === fence && one.secret === row.probe_secret && taskOf(one.kind) !== null,
   );
   if (!ended) return { ...about, end: "nothing", at: row.now };
   const { outcome, endedAt: at } = ended;
@@ -303,15 +303,15 @@ async function settleOutages(query: Query, lanes: readonly number[]): Promise<vo
 }
 
 /** Within the claim that hands them out. */
-export async function takeTrials(
+export async function takeProbes(
   query: Query,
-  trials: readonly Trial[],
+  probes: readonly Probe[],
 ): Promise<readonly CircuitRef[]> {
-  if (trials.length === 0) return [];
+  if (probes.length === 0) return [];
   const rows = await query<{ lane: number; agent_id: string }>(
-    "take_trials",
+    "take_probes",
     columns(
-      trials,
+      probes,
       (one) => one.lane,
       (one) => one.agentId,
       (one) => one.version,

@@ -19,7 +19,7 @@ import {
   QUEUE_TASKS_MAX,
   type QueueLook,
   type QueueTask,
-  type Standing,
+  type Gauges,
   SUPERVISORS_MAX,
   type SupervisorRecord,
   WAITING_COUNTED_MAX,
@@ -54,8 +54,8 @@ export function createOperators(
     now: async () => (await databaseNow(query)).now,
     cluster: async (of) => ({ ...(await cluster(query)), ...(await activity.openRuns(of)) }),
     attention: (namespaceId) => attention(query, namespaceId, times),
-    standing: async () => ({
-      ...(await standing(query)),
+    gauges: async () => ({
+      ...(await gauges(query)),
       openRuns: (await activity.openRuns(null)).openRuns,
     }),
     connections: () =>
@@ -231,7 +231,7 @@ async function databaseNow(query: Query): Promise<{ now: Moment; version: string
   return row;
 }
 
-async function standing(query: Query): Promise<Omit<Standing, "openRuns">> {
+async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
   const [row] = await query<{
     waiting: number;
     waiting_ms: number;

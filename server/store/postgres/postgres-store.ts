@@ -9,7 +9,7 @@ import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";
 import { WHOLE_RANGE } from "../due.ts";
-import { namespaceIsGone } from "../namespaces.ts";
+import { namespaceDeleted } from "../namespaces.ts";
 import type { LaneKey, Store } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markSilent } from "./agents.ts";
@@ -245,7 +245,7 @@ async function internDefinition(
     const [made] = await find();
     if (made) return made.id;
   }
-  throw namespaceIsGone();
+  throw namespaceDeleted();
 }
 
 async function readDefinition(query: Query, id: number): Promise<Definition> {

@@ -7,7 +7,7 @@ import { readFailure } from "./failure.ts";
 import { changedInputsOf } from "./people.ts";
 import { runDetailOf, runItemsOf } from "./run-detail.ts";
 import { type RunRow, runRecord, selectRuns, type Tables } from "./run-records.ts";
-import { runSigns } from "./signs.ts";
+import { runLiveness } from "./liveness.ts";
 import { tracedRuns } from "./trace-columns.ts";
 import { inSnapshot, queryOn } from "./transaction.ts";
 
@@ -19,7 +19,7 @@ export function createReads(pool: pg.Pool, schema: string, times: StoreTimes): R
     runItems: (...of) => reads.runItems(...of).catch(away),
     changedInputs: (...of) => reads.changedInputs(...of).catch(away),
     tracedRuns: (...of) => reads.tracedRuns(...of).catch(away),
-    runSigns: (...of) => reads.runSigns(...of).catch(away),
+    runLiveness: (...of) => reads.runLiveness(...of).catch(away),
   } satisfies Reads);
 }
 
@@ -70,6 +70,6 @@ function unguardedReads(pool: pg.Pool, schema: string, times: StoreTimes): Reads
 
     changedInputs: (runId) => changedInputsOf(query, runId),
     tracedRuns: (of) => tracedRuns(query, of),
-    runSigns: (runId) => runSigns(query, runId, times),
+    runLiveness: (runId) => runLiveness(query, runId, times),
   } satisfies Reads);
 }

@@ -4,7 +4,7 @@ import { endedTasksOf } from "../page-reads.ts";
 import type { TakenPartition } from "../partition-session.ts";
 import type { AttemptKey, KeyHolder, KeyReservation, RunId, Tx } from "../store.ts";
 import { attemptsAt } from "./attempts-at.ts";
-import { takeTrials } from "./circuits.ts";
+import { takeProbes } from "./circuits.ts";
 import { columns } from "./columns.ts";
 import { rewriteDerived } from "./consistency.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
@@ -84,7 +84,7 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     // What has ended in this transaction has freed its places.
     lockQueues: (queues) => lockQueues(query, queues),
     writeBuckets: async (queues) => writeBuckets(send, queues),
-    takeTrials: (trials) => takeTrials(query, trials),
+    takeProbes: (probes) => takeProbes(query, probes),
     grant: ready.grant,
     placeReady: ready.placeReady,
   } satisfies Tx);

@@ -153,7 +153,7 @@ export function describeQueueLooks(opened: Opened<Store>): void {
   test("of a task it is told that whoever asks for it is cordoned, by its id or its version", async () => {
     const { store } = opened();
     const { namespaceId, ref } = await inOneQueue();
-    const cordoned = async () => [...(await store.reads.runSigns(ref.runId)).cordoned];
+    const cordoned = async () => [...(await store.reads.runLiveness(ref.runId)).cordoned];
     const cordon = { namespaceId, by: "ada", why: "" };
     const asking = (agentId: string, tasks: readonly string[], more: Partial<AgentSeen> = {}) =>
       seen(namespaceId, agentId, { poll: { queues: ["q"], tasks }, ...more });

@@ -274,8 +274,8 @@ function describeAttention(opened: Opened<Store>): void {
 
   test("what stands open is counted over all namespaces, and what is paused does not wait", async () => {
     const { store } = opened();
-    const { standing } = store.operators;
-    const before = await standing();
+    const { gauges } = store.operators;
+    const before = await gauges();
     const steps = { a: { onFailure: "escalate" } } as const;
     const asking = await schedule(store, workflow(steps), { partition: ownPartition() });
     await pass(store, asking, report(await claimOne(store, asking), permanent));
@@ -289,7 +289,7 @@ function describeAttention(opened: Opened<Store>): void {
     const said = { forced: "open", by: "eve", why: "mending" } as const;
     await store.circuits.say({ lane, agentId: "" }, said);
     await store.circuits.say({ lane, agentId: "one" }, said);
-    const after = await standing();
+    const after = await gauges();
     expect(after).toMatchObject({
       waiting: before.waiting + 2,
       escalations: before.escalations + 1,
@@ -302,6 +302,6 @@ function describeAttention(opened: Opened<Store>): void {
     if (before.waitingMs < 86_400_000) expect(after.waitingMs).toBeLessThan(90_000_000);
     expect(after.openRuns.get("ESCALATED")).toBe((before.openRuns.get("ESCALATED") ?? 0) + 1);
     for (const agentId of ["", "one"]) await store.circuits.say({ lane, agentId }, null);
-    expect((await standing()).openCircuits).toEqual(before.openCircuits);
+    expect((await gauges()).openCircuits).toEqual(before.openCircuits);
   });
 }

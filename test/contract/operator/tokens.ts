@@ -1,5 +1,5 @@
 /**
- * API tokens: kept by the digest of their secret, found by it with what a call is judged by, listed
+ * API tokens: kept by the digest of their secret, found by it with what a call is evaluated by, listed
  * by id, and revoked once.
  */
 import { expect, test } from "vitest";

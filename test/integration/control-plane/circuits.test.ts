@@ -225,7 +225,7 @@ describe("the circuit of a queue's task", () => {
     // 60 s, less the 20 s before the circuit was open.
     expect(ready?.ms).toBeGreaterThan(35_000);
     expect(ready?.ms).toBeLessThanOrEqual(40_000);
-    const { circuits: told } = await here.store.reads.runSigns(run.runId);
+    const { circuits: told } = await here.store.reads.runLiveness(run.runId);
     expect(told.get(0)).toMatchObject({ until: null, said: { by: "ada", why: "moving house" } });
     await here.scheduler.sayCircuit(of, "", null);
     expect(await newAgent(here).take(task)).toMatchObject({ runId: run.runId });
@@ -314,7 +314,7 @@ describe("the circuit of an agent", () => {
 });
 
 describe("a take-over in the middle", () => {
-  it("keeps an open circuit, its rest and its trial", async () => {
+  it("keeps an open circuit, its rest and its probe", async () => {
     const [, one] = await outage();
     await due(here);
     await rested();

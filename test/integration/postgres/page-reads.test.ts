@@ -233,11 +233,11 @@ describe("items of a map", () => {
       { terms: { ...TERMS, lane } },
     );
     await insertTask(db, runId, leased);
-    const signs = await reads().runSigns(runId);
-    expect([...signs.leases]).toEqual([
+    const liveness = await reads().runLiveness(runId);
+    expect([...liveness.leases]).toEqual([
       [placeOf(MAP, 700), { lastHeartbeatAt: null, progress: null }],
     ]);
-    expect(signs.queues.get(placeOf(MAP, 700))).toBe("beds");
+    expect(liveness.queues.get(placeOf(MAP, 700))).toBe("beds");
   });
 });
 
@@ -398,16 +398,16 @@ describe("what is late", () => {
 
 describe("a task that tries for a circuit", () => {
   const secret = "0a".repeat(16);
-  const trialEnd = async (runId: string) => {
+  const probeEnd = async (runId: string) => {
     await db.query("delete from drover.circuit");
     await db.query(
-      `insert into drover.circuit (lane, agent_id, state, since, trial_run, trial_step, trial_fence, trial_secret)
+      `insert into drover.circuit (lane, agent_id, state, since, probe_run, probe_step, probe_fence, probe_secret)
        values ($1, '', 2, now(), $2, 1, 1, decode($3, 'hex'))`,
       [lane, runId, secret],
     );
     const circuits = createCircuits(query, (work) => transact({}, work));
     const [found] = await circuits.evidence([lane], 10_000);
-    return found?.circuits[0]?.trialEnd;
+    return found?.circuits[0]?.probeEnd;
   };
   const outcome: StoredOutcome = {
     kind: "failure",
@@ -421,15 +421,15 @@ describe("a task that tries for a circuit", () => {
     const inLog = await write(open(), [stepWith(1, {}, { attempts: [other], logged: 1 })]);
     await logAttempt(inLog, 1, tried);
     for (const runId of [inPage, inLog])
-      expect(await trialEnd(runId)).toEqual({
+      expect(await probeEnd(runId)).toEqual({
         ...{ runId, step: 1, fence: 1, end: "bad", at: NOW + 1_500 },
       });
     const gone = await write(open(), [stepWith(1, {}, { attempts: [other] })]);
-    expect(await trialEnd(gone)).toMatchObject({ end: "nothing" });
+    expect(await probeEnd(gone)).toMatchObject({ end: "nothing" });
     const held = stepWith(1, { forward: leaseWith({ secret }) }, { terms: { ...TERMS, lane } });
     const out = await write(open(), [held]);
     await insertTask(db, out, held);
-    expect(await trialEnd(out)).toBeNull();
+    expect(await probeEnd(out)).toBeNull();
   });
 });
 

@@ -37,7 +37,7 @@ test("a lane counts as polled for the time that is set", async () => {
   expect(await look()).toEqual({ due: [true], orphans: 0 });
   await hand.query("update drover.lane_poller set seen_at = now() - interval '20 s'");
   expect(await look()).toEqual({ due: [false], orphans: 1 });
-  expect((await store.reads.runSigns(run.ref.runId)).polledMs).toBe(20_000);
+  expect((await store.reads.runLiveness(run.ref.runId)).polledMs).toBe(20_000);
 });
 
 test("the session of a silent node ends after the time that is set, and its partitions have no owner", async () => {

@@ -12,7 +12,7 @@ import {
   type RunState,
   type Step,
   type Undo,
-  type Verdict,
+  type StopReason,
 } from "../../../server/core/model.ts";
 import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
 import type { PageHead, PageStep, StoredOutcome } from "../../../server/core/page/page.ts";
@@ -102,7 +102,7 @@ async function makeStep(step: Partial<Step>, of: Partial<PageStep> = {}): Promis
 const stepOf = (runId: string) =>
   hand.query("select * from drover.step_view where run_id = $1", [runId]);
 
-const VERDICT: Verdict = { reason: "STEP_FAILED", undo: true };
+const VERDICT: StopReason = { reason: "STEP_FAILED", undo: true };
 const END: End = { kind: "FAILED", reason: "STEP_FAILED" };
 const DEADLINE = { deadline: new Date(NOW + 60_000) };
 const NO_DEADLINE = { deadline: null };

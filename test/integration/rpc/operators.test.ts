@@ -108,7 +108,7 @@ describe("agents", () => {
     await cordonAgent({ ...cordon, kind: "version", name: "hotel" });
     const said = { forced: "open", by: "bob", why: "", at: NOW } as const;
     const lane = { lane: 1, version: 1, queue: "travel", task: "book", agentVersion: null };
-    const open = { ...lane, said, saw: "" };
+    const open = { ...lane, override: said, saw: "" };
     world.lists.circuits = async (_namespaceId, { agentIds }) =>
       (agentIds ?? []).map((agentId) => ({ ...open, agentId, state: { kind: "closed" } }));
     const { agents } = await answerTo(listAgents, {});

@@ -15,7 +15,7 @@ import {
   formatTaskToken,
   type TaskToken,
 } from "../../../server/dispatch/token.ts";
-import { judgeOf } from "../../../server/expressions/judge.ts";
+import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import {
@@ -250,7 +250,7 @@ async function register({ store, namespaceId }: Kept): Promise<void> {
 
 function scheduleControl(store: EngineStore, clock: Clock): ScheduleControl {
   return createScheduleControl({
-    ...{ store, clock, random: systemRandom, plans: createPlans(store, judgeOf) },
+    ...{ store, clock, random: systemRandom, plans: createPlans(store, evaluatorOf) },
     handOver: { claim: async () => null, begun: () => undefined, ended: () => undefined },
     publish: () => undefined,
     announce: () => undefined,
@@ -287,7 +287,7 @@ export async function startWorld({
     runItems: async () => ({ steps: new Map(), attempts: [] }),
     changedInputs: async () => [],
     tracedRuns: async () => new Map(),
-    runSigns: async () => ({
+    runLiveness: async () => ({
       ...{ now: 1_700_000_060_000, polledMs: 60_000, leases: new Map(), polls: new Map() },
       ...{ pauses: new Map(), queues: new Map(), circuits: new Map(), cordoned: new Map() },
       ...{ agentVersions: new Map(), silent: new Set(), unwatched: null },

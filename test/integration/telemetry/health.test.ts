@@ -11,7 +11,7 @@ import { noneOverdue, type Overdue } from "../../../server/store/overdue.ts";
 import { partitionsOf } from "../../../server/store/partition.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
-import { createItself, healthOf, type Itself } from "../../../server/supervisor/itself.ts";
+import { createSupervisorHealth, healthOf, type SupervisorHealth } from "../../../server/supervisor/health.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { type ServerProcess, spawnDroverServer } from "../../support/drover-server.ts";
 import { callJson, jsonAgent, listAt } from "../../support/json-call.ts";
@@ -21,7 +21,7 @@ import { until } from "../../support/until.ts";
 let database: TestDatabase;
 let store: Store;
 let supervisor: ServerProcess;
-let itself: Itself;
+let itself: SupervisorHealth;
 let consistencyAgeMs: number;
 let lines: { event: string; reasons?: readonly string[] }[];
 
@@ -31,7 +31,7 @@ beforeEach(async () => {
   supervisor = await spawnDroverServer(database.connectionString);
   lines = [];
   consistencyAgeMs = 0;
-  itself = createItself({
+  itself = createSupervisorHealth({
     store,
     clock: systemClock,
     log: pino({ level: "warn" }, { write: (line: string) => lines.push(JSON.parse(line)) }),

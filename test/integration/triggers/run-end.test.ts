@@ -7,7 +7,7 @@ import { systemClock } from "../../../server/clock.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import { TRIGGER_DEPTH_MAX, type TriggerDefinition } from "../../../server/core/trigger.ts";
 import { DroverError } from "../../../server/errors.ts";
-import { judgeOf } from "../../../server/expressions/judge.ts";
+import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { createPlans } from "../../../server/store/plans.ts";
 import type { Store } from "../../../server/store/store.ts";
@@ -98,7 +98,7 @@ function looker(
   const { store = plane.store, schedule: asked = plane.scheduler.schedule } = over;
   return createRunEnds({
     ...{ store, schedule: asked, compile: createMappings(), clock: systemClock, log: quietLog },
-    plans: createPlans(plane.store, judgeOf),
+    plans: createPlans(plane.store, evaluatorOf),
     owned: () => EVERYWHERE,
   });
 }

@@ -140,16 +140,16 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "all tasks try an open circuit",
-    file: "dispatch/trials.ts",
+    file: "dispatch/probes.ts",
     find: "if (tries.every((circuits) => circuits.length === 0)) return grants;",
     replace: "if (tries.length >= 0) return grants;",
     why: "a service that is down gets the whole backlog at once, each time that one task may try it",
   },
   {
-    name: "a trial that says nothing ends nothing",
+    name: "a probe that says nothing ends nothing",
     file: "supervisor/circuits.ts",
-    find: 'if (state.kind !== "trying" || !trialEnd || said) return [];',
-    replace: 'if (state.kind !== "trying" || trialEnd?.end !== "good" || said) return [];',
+    find: 'if (state.kind !== "trying" || !probeEnd || said) return [];',
+    replace: 'if (state.kind !== "trying" || probeEnd?.end !== "good" || said) return [];',
     why: "a circuit whose one task failed or was given back stays shut for ever, and its lane with it",
   },
   {

@@ -72,6 +72,6 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "results taken one by one": 140,
   "open circuit ignored": 7,
   "signature unchecked": 1,
-  "a trial that says nothing ends nothing": 39,
+  "a probe that says nothing ends nothing": 39,
   "a task that cannot be made takes its claim with it": 49,
 };

@@ -159,7 +159,7 @@ export const LATER: Readonly<Record<number, Race>> = {
     tests: {
       "integration/control-plane/circuits.test.ts": [
         "opens when two agents on two servers fail in two runs, and nothing is handed out",
-        "keeps an open circuit, its rest and its trial",
+        "keeps an open circuit, its rest and its probe",
         "is opened and closed by hand, here at once and there within a second",
       ],
     },

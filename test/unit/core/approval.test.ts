@@ -1,7 +1,7 @@
 /** A step that waits for people: who may answer, how many have to, and what follows in the end. */
 import { describe, expect, test } from "vitest";
 import type { ApprovalWork } from "../../../server/core/definition.ts";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import {
   createWorld,
   lastQuestion,
@@ -14,9 +14,9 @@ import {
 const WEEK_MS = 7 * 24 * 3_600_000;
 const compensate = { task: "undo" };
 
-function asked(more: Partial<ApprovalWork> = {}, judge = NOTHING_TO_JUDGE): World {
+function asked(more: Partial<ApprovalWork> = {}, evaluator = NO_EXPRESSIONS): World {
   const work = { kind: "approval", approvers: [], ...more } as const;
-  return createWorld(workflow({ a: work, b: { needs: ["a"] } }), judge);
+  return createWorld(workflow({ a: work, b: { needs: ["a"] } }), evaluator);
 }
 
 const kindOf = (world: World, id: string): string => world.step(id).forward.kind;
@@ -84,11 +84,11 @@ describe("an approver", () => {
   });
 
   test("has to fill in the form, unless rejecting", () => {
-    const judge = {
-      ...NOTHING_TO_JUDGE,
+    const evaluator = {
+      ...NO_EXPRESSIONS,
       formProblem: (_step: number, form: unknown) => (form === null ? "limit is missing" : null),
     };
-    const world = asked({}, judge);
+    const world = asked({}, evaluator);
     expect(world.decide("a", "ada", true)).toMatchObject({
       kind: "refused",
       why: "this approval needs its form (--form JSON): limit is missing",

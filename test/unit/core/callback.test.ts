@@ -3,7 +3,7 @@
  * remote service may call back before the agent has answered, and under the rule of late reports.
  */
 import { describe, expect, test } from "vitest";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import {
   broken,
   calledBack,
@@ -188,9 +188,9 @@ describe("a callback", () => {
     expect(world.interventions("late-effect")).toHaveLength(1);
   });
 
-  test("brings an output that is judged like any other", () => {
-    const judge = { ...NOTHING_TO_JUDGE, outputProblem: () => "no booking number" };
-    const world = createWorld(workflow({ a: {} }), judge);
+  test("brings an output that is evaluated like any other", () => {
+    const evaluator = { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" };
+    const world = createWorld(workflow({ a: {} }), evaluator);
     const held = world.claim("a");
     world.report(held, deferred);
     world.callback(held, calledBack.success);

@@ -10,7 +10,7 @@ import {
   type EndKind,
   endKindOf,
   flowOf,
-  judgeLane,
+  nextLaneState,
   outageMs,
   type Tally,
 } from "../../../server/core/circuit.ts";
@@ -22,11 +22,11 @@ const tally = (agentId: string, good: number, bad: number, runs = ["r1", "r2"]):
 });
 const moved = (state: CircuitState, event: CircuitEvent, now: number): CircuitState =>
   circuitAfter(state, event, now, S) ?? state;
-const trialEnded = (end: EndKind): CircuitEvent => ({ kind: "trial-ended", end });
+const probeEnded = (end: EndKind): CircuitEvent => ({ kind: "probe-ended", end });
 
 describe("the circuit of a queue's task", () => {
   it("opens when two agents fail in two runs, 20 times and 4 of 5", () => {
-    expect(judgeLane([tally("a", 2, 8), tally("b", 2, 8)], S).queue).toBe(true);
+    expect(nextLaneState([tally("a", 2, 8), tally("b", 2, 8)], S).queue).toBe(true);
   });
 
   it.for<[string, readonly Tally[]]>([
@@ -36,18 +36,18 @@ describe("the circuit of a queue's task", () => {
     ["one run alone", [tally("a", 0, 50, ["r1"]), tally("b", 0, 50, ["r1"])]],
     ["one agent that drowns another", [tally("a", 0, 500), tally("b", 3, 1)]],
   ])("does not open for %s", ([, tallies]) => {
-    expect(judgeLane(tallies, S).queue).toBe(false);
+    expect(nextLaneState(tallies, S).queue).toBe(false);
   });
 
   it("leaves out an agent that fails where others do not", () => {
-    const verdict = judgeLane([tally("a", 0, 500), tally("b", 20, 1), tally("c", 20, 1)], S);
+    const verdict = nextLaneState([tally("a", 0, 500), tally("b", 20, 1), tally("c", 20, 1)], S);
     expect(verdict).toEqual({ queue: false, agents: ["a"] });
   });
 });
 
 describe("the circuit of an agent", () => {
   it("opens when it fails 20 times and 4 of 5, and others do better", () => {
-    expect(judgeLane([tally("a", 4, 16), tally("b", 5, 0)], S).agents).toEqual(["a"]);
+    expect(nextLaneState([tally("a", 4, 16), tally("b", 5, 0)], S).agents).toEqual(["a"]);
   });
 
   it.for<[string, readonly Tally[]]>([
@@ -55,7 +55,7 @@ describe("the circuit of an agent", () => {
     ["nobody to compare with", [tally("a", 0, 50), tally("b", 4, 0)]],
     ["others that are hardly better", [tally("a", 0, 50), tally("b", 5, 5)]],
   ])("does not open for %s", ([, tallies]) => {
-    expect(judgeLane(tallies, S).agents).toEqual([]);
+    expect(nextLaneState(tallies, S).agents).toEqual([]);
   });
 });
 
@@ -72,21 +72,21 @@ describe("a circuit", () => {
       now = state.until;
       state = moved(state, { kind: "tried" }, now);
       expect(flowOf(state, null, now + 1_000_000)).toBe("nothing");
-      state = moved(state, trialEnded("bad"), now);
+      state = moved(state, probeEnded("bad"), now);
     }
     expect(rests).toEqual([30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
     expect(state).toMatchObject({ since: 0 });
   });
 
-  it("closes with a trial that went well, and begins anew with 30 s", () => {
+  it("closes with a probe that went well, and begins anew with 30 s", () => {
     const open = moved(CLOSED, { kind: "tripped" }, 0);
     const trying = moved(open, { kind: "tried" }, 30_000);
-    expect(moved(trying, trialEnded("good"), 31_000)).toEqual(CLOSED);
+    expect(moved(trying, probeEnded("good"), 31_000)).toEqual(CLOSED);
   });
 
-  it("lets the next task try at once when the trial says nothing", () => {
+  it("lets the next task try at once when the probe says nothing", () => {
     const trying = moved(moved(CLOSED, { kind: "tripped" }, 0), { kind: "tried" }, 30_000);
-    const state = moved(trying, trialEnded("nothing"), 31_000);
+    const state = moved(trying, probeEnded("nothing"), 31_000);
     expect(flowOf(state, null, 31_000)).toBe("one");
     expect(state).toMatchObject({ rests: 1 });
   });
@@ -116,7 +116,7 @@ describe("an end", () => {
 const someEvent: fc.Arbitrary<CircuitEvent> = fc.oneof(
   fc.constant<CircuitEvent>({ kind: "tripped" }),
   fc.constant<CircuitEvent>({ kind: "tried" }),
-  fc.constantFrom<EndKind>("good", "bad", "nothing").map(trialEnded),
+  fc.constantFrom<EndKind>("good", "bad", "nothing").map(probeEnded),
 );
 const someTallies = fc.uniqueArray(
   fc.record({
@@ -145,7 +145,7 @@ describe("whatever happens", () => {
             expect(state.since).toBeLessThanOrEqual(now);
           }
           if (before.kind !== "closed" && state.kind === "closed")
-            expect(event).toEqual(trialEnded("good"));
+            expect(event).toEqual(probeEnded("good"));
         }
       }),
     );
@@ -156,7 +156,7 @@ describe("whatever happens", () => {
       fc.property(fc.array(someEvent), (events) => {
         let state: CircuitState = CLOSED;
         for (const [now, event] of events.entries()) state = moved(state, event, now * 400_000);
-        if (state.kind === "trying") state = moved(state, trialEnded("nothing"), 1e12);
+        if (state.kind === "trying") state = moved(state, probeEnded("nothing"), 1e12);
         if (state.kind === "open") expect(flowOf(state, null, 1e12 + S.restMsMax)).toBe("one");
       }),
     );
@@ -165,12 +165,12 @@ describe("whatever happens", () => {
   it("more good ends open nothing, and an agent that rests is no reason for the queue to", () => {
     fc.assert(
       fc.property(someTallies, fc.nat(50), (tallies, more) => {
-        const verdict = judgeLane(tallies, S);
+        const verdict = nextLaneState(tallies, S);
         const better = tallies.map((one) => ({ ...one, good: one.good + more }));
         if (!verdict.queue && verdict.agents.length === 0)
-          expect(judgeLane(better, S).queue).toBe(false);
+          expect(nextLaneState(better, S).queue).toBe(false);
         const rest = tallies.filter(({ agentId }) => !verdict.agents.includes(agentId));
-        if (verdict.queue) expect(judgeLane(rest, S).queue).toBe(true);
+        if (verdict.queue) expect(nextLaneState(rest, S).queue).toBe(true);
       }),
     );
   });

@@ -11,7 +11,7 @@ import type {
   Explanation,
   LaneCircuit,
   LanePause,
-  Signs,
+  Liveness,
 } from "../../../server/core/explanation.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
 import {
@@ -31,12 +31,12 @@ import {
 import { EXPLAINED } from "../../support/explained-states.ts";
 import { NO_SIGNS, nextTimeOf, seenOf } from "../../support/seen-run.ts";
 
-function explained(world: World, signs: Signs = NO_SIGNS): Explanation {
-  return explain(world.plan, seenOf(world, signs));
+function explained(world: World, liveness: Liveness = NO_SIGNS): Explanation {
+  return explain(world.plan, seenOf(world, liveness));
 }
 
-function waitOf(world: World, id: string, signs: Signs = NO_SIGNS) {
-  const wait = explained(world, signs).steps.find(({ step }) => step === world.step(id).no);
+function waitOf(world: World, id: string, liveness: Liveness = NO_SIGNS) {
+  const wait = explained(world, liveness).steps.find(({ step }) => step === world.step(id).no);
   if (!wait) throw new Error(`"${id}" is not explained`);
   return wait;
 }
@@ -116,7 +116,7 @@ describe("a run that has not begun", () => {
 });
 
 describe("a task in a queue that is paused", () => {
-  const paused = (of: LanePause["of"]): Signs => {
+  const paused = (of: LanePause["of"]): Liveness => {
     const pause = { of, since: START + 5_000, reason: "the bank is down" };
     return { ...NO_SIGNS, pauses: new Map([[0, pause]]) };
   };
@@ -178,15 +178,15 @@ describe("a task for which all that ask are cordoned", () => {
 });
 
 describe("a task behind an open circuit", () => {
-  const open = (over: Partial<LaneCircuit>): Signs => {
+  const open = (over: Partial<LaneCircuit>): Liveness => {
     const seen = { since: START + 5_000, until: START + 90_000, saw: "20 of 20 tasks failed" };
     const circuit = { ...seen, trying: false, said: null, ...over };
     return { ...NO_SIGNS, circuits: new Map([[0, circuit]]) };
   };
-  const waiting = (signs: Signs) => {
+  const waiting = (liveness: Liveness) => {
     const world = createWorld(workflow({ a: { queue: "bank", onPickup: "escalate" } }));
     world.advance(60_000);
-    const wait = waitOf(world, "a", signs);
+    const wait = waitOf(world, "a", liveness);
     return { wait, sentence: stepSentence(world.plan, wait, world.now()) };
   };
 
@@ -217,7 +217,7 @@ describe("a task behind an open circuit", () => {
 });
 
 describe("a task in its queue", () => {
-  const polledAt = (at: number | null): Signs => ({ ...NO_SIGNS, polls: new Map([[0, at]]) });
+  const polledAt = (at: number | null): Liveness => ({ ...NO_SIGNS, polls: new Map([[0, at]]) });
 
   test("waits for a free agent if somebody polled its lane in the last minute", () => {
     const world = createWorld(workflow({ a: { onPickup: "escalate" } }));
@@ -270,11 +270,11 @@ test("a task with an agent tells its last beat, and how far it came since when",
   world.advance(5_000);
   world.beat("s1", true);
   world.advance(2_000);
-  const signs = {
+  const liveness = {
     ...NO_SIGNS,
     leases: new Map([[0, { lastHeartbeatAt: START + 5_000, progress: "p7" }]]),
   };
-  expect(waitOf(world, "a", signs)).toMatchObject({
+  expect(waitOf(world, "a", liveness)).toMatchObject({
     waitsFor: { lastHeartbeatAt: START + 5_000, progress: { text: "p7", since: START + 5_000 } },
     since: START,
     next: { what: "check-lease", at: START + 35_000 },

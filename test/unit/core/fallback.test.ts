@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { Effect } from "../../../server/core/effect.ts";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import {
   again,
   broken,
@@ -109,14 +109,14 @@ describe("a step falls back", () => {
   });
 
   test("and asks a person where the input of the way cannot be made", () => {
-    const judge = {
-      ...NOTHING_TO_JUDGE,
+    const evaluator = {
+      ...NO_EXPRESSIONS,
       input: (_no: number, planned: number) =>
         planned === 1
           ? ({ kind: "failed", message: "no such key: chain" } as const)
           : ({ kind: "value", value: null } as const),
     };
-    const world = createWorld(workflow({ a: { fallback: [other] } }), judge);
+    const world = createWorld(workflow({ a: { fallback: [other] } }), evaluator);
     world.report(world.claim("a"), broken);
     expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
   });

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from "vitest";
 import type { RunIf } from "../../../server/core/definition.ts";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import {
   broken,
   createWorld,
@@ -21,7 +21,7 @@ type End = "ok" | "skipped" | "failed";
 function worldOf(steps: Readonly<Record<string, StepOptions>>): World {
   const definition = workflow(steps);
   return createWorld(definition, {
-    ...NOTHING_TO_JUDGE,
+    ...NO_EXPRESSIONS,
     condition: (no) => {
       const says = definition.steps[no]?.when;
       return says === "broken"

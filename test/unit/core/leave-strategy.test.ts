@@ -3,7 +3,7 @@
  * effects of one step: it is verified, or undone under its own key, or a person decides.
  */
 import { describe, expect, test } from "vitest";
-import { type Judge, NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import { type Evaluator, NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import { expectOneEffect } from "../../property/effects.ts";
 import {
   again,
@@ -32,9 +32,9 @@ const fallback = [{ task: "book-plaza" }];
 const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find", retry } };
 
 /** A hotel that can be booked in two ways; something is paid once it is. */
-function holiday(more: TaskOptions, judge = NOTHING_TO_JUDGE): World {
+function holiday(more: TaskOptions, evaluator = NO_EXPRESSIONS): World {
   const hotel = { task: "book-ritz", retry, fallback, ...more };
-  return createWorld(workflow({ hotel, pay: { needs: ["hotel"] } }), judge);
+  return createWorld(workflow({ hotel, pay: { needs: ["hotel"] } }), evaluator);
 }
 
 function reported(more: TaskOptions, outcome: ReportedOutcome): World {
@@ -82,9 +82,9 @@ describe("a strategy that may have an effect is undone before the next one begin
   });
 
   test("where its output breaks the schema: it did take effect", () => {
-    const outputProblem: Judge["outputProblem"] = (_no, output) =>
+    const outputProblem: Evaluator["outputProblem"] = (_no, output) =>
       output?.kind === "json" && output.json === "1" ? "it is no room" : null;
-    const world = holiday({ compensate }, { ...NOTHING_TO_JUDGE, outputProblem });
+    const world = holiday({ compensate }, { ...NO_EXPRESSIONS, outputProblem });
     world.report(world.claim("hotel"), success("1"));
     expect(hotel(world)).toMatchObject(UNDOING);
     succeed(world, "hotel");
@@ -193,7 +193,7 @@ describe("a step with a verify", () => {
 
   test("asks a person before it books beside an effect that nothing undoes", () => {
     const outputProblem = () => "no room number";
-    const world = holiday(verifiable, { ...NOTHING_TO_JUDGE, outputProblem });
+    const world = holiday(verifiable, { ...NO_EXPRESSIONS, outputProblem });
     world.report(world.claim("hotel"), success());
     expect(lastQuestion(world)).toMatchObject({ reason: "step-failed", code: "drover.schema" });
     expect(hotel(world).strategies).toHaveLength(1);
@@ -272,8 +272,8 @@ describe("a late report of the strategy that is undone", () => {
 });
 
 test("a late report that it did take effect, though its agent had said otherwise, is undone", () => {
-  const outputProblem: Judge["outputProblem"] = () => "it is no room";
-  const world = holiday({ compensate }, { ...NOTHING_TO_JUDGE, outputProblem });
+  const outputProblem: Evaluator["outputProblem"] = () => "it is no room";
+  const world = holiday({ compensate }, { ...NO_EXPRESSIONS, outputProblem });
   const held = world.claim("hotel");
   world.report(held, cancelled({ noEffect: true }));
   expectNextWay(world);
@@ -284,10 +284,10 @@ test("a late report that it did take effect, though its agent had said otherwise
 });
 
 test("a late failure of the strategy before closes what the next one asks, and is undone", () => {
-  const input: Judge["input"] = (_no, planned) =>
+  const input: Evaluator["input"] = (_no, planned) =>
     planned === 1 ? { kind: "failed", message: "no such key" } : { kind: "value", value: null };
   const more = { ...verifiable, compensate: attempted };
-  const world = holiday(more, { ...NOTHING_TO_JUDGE, input });
+  const world = holiday(more, { ...NO_EXPRESSIONS, input });
   const held = world.claim("hotel");
   world.report(held, unknown());
   world.report(world.claim("hotel"), nothingThere);

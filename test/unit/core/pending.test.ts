@@ -1,6 +1,6 @@
 /** A run that is to start later is PENDING until then, and nothing of it begins before. */
 import { describe, expect, test } from "vitest";
-import { judgeOf } from "../../property/random-run.ts";
+import { evaluatorOf } from "../../property/random-run.ts";
 import {
   createWorld,
   START,
@@ -16,7 +16,7 @@ function pending(
   steps: Readonly<Record<string, StepOptions>> = { a: {}, b: { needs: ["a"] } },
 ): World {
   const definition = workflow(steps, { timeoutMs: 10_000 });
-  return createWorld(definition, judgeOf(definition), IN_A_MINUTE);
+  return createWorld(definition, evaluatorOf(definition), IN_A_MINUTE);
 }
 
 describe("a run that is to start later", () => {
@@ -41,7 +41,7 @@ describe("a run that is to start later", () => {
   });
 
   test("begins at once where its moment has passed", () => {
-    const world = createWorld(workflow({ a: {} }), judgeOf(workflow({ a: {} })), {
+    const world = createWorld(workflow({ a: {} }), evaluatorOf(workflow({ a: {} })), {
       startAt: START - 1,
     });
     expect(world.run().state.kind).toBe("RUNNING");

@@ -1,6 +1,6 @@
 /** What a person says to a run that stands still, and what then goes on. */
 import { describe, expect, test } from "vitest";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import {
   again,
   broken,
@@ -76,15 +76,15 @@ describe("a paused run that has its verdict", () => {
 
 describe("a person who changes the input of a fallback that never ran", () => {
   test("gives it to the strategy that takes the place of the one without a task", () => {
-    const judge = {
-      ...NOTHING_TO_JUDGE,
+    const evaluator = {
+      ...NO_EXPRESSIONS,
       input: (_step: number, planned: number) =>
         planned === 1
           ? ({ kind: "failed", message: "it has none" } as const)
           : ({ kind: "value", value: null } as const),
     };
     const steps = { a: { retry: [{ attempts: 1 }], fallback: [{ task: "plan-b" }] } };
-    const world = createWorld(workflow(steps), judge);
+    const world = createWorld(workflow(steps), evaluator);
     world.report(world.claim("a"), broken);
     world.answer(lastQuestion(world).n, "retry-changed", '{"changed":true}');
     expect(world.step("a").strategies).toMatchObject([

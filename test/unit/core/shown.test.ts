@@ -1,10 +1,10 @@
 /** What people see of a step, from its state and that of its run. */
 import { describe, expect, test } from "vitest";
-import type { Forward, Ready, RunState, Step, Undo, Verdict } from "../../../server/core/model.ts";
+import type { Forward, Ready, RunState, Step, Undo, StopReason } from "../../../server/core/model.ts";
 import { PUBLIC_STATES, publicStep } from "../../../server/core/public-state.ts";
 
 const running: RunState = { kind: "RUNNING", deadline: 9 };
-const verdict: Verdict = { reason: "STEP_FAILED", undo: true };
+const verdict: StopReason = { reason: "STEP_FAILED", undo: true };
 const blocked: Forward = { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 };
 
 const ready: Ready = {

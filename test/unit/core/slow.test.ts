@@ -114,7 +114,7 @@ test("silence, and the end of an attempt, come before it", () => {
   expect(leaseOf(late)).toMatchObject({ suspectAt: null, cancel: { cause: "timeout" } });
 });
 
-test("the next attempt is judged from its own grant", () => {
+test("the next attempt is evaluated from its own grant", () => {
   const world = createWorld(workflow({ a: {} }));
   world.claim("a", "s1");
   world.advance(12_000);

@@ -3,8 +3,8 @@
  * it is tried again, looked at first, or never run again without a person.
  */
 import { describe, expect, test } from "vitest";
-import type { Judge } from "../../../server/core/judge.ts";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import type { Evaluator } from "../../../server/core/evaluator.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import type { Held } from "../../support/core-rows.ts";
 import {
   again,
@@ -32,9 +32,9 @@ const verifiable: TaskOptions = { effects: "verifiable", verify: { task: "find" 
 const once: TaskOptions = { effects: "once" };
 
 /** The only attempt of `a` has ended, and nobody knows how; the verify that follows is ready. */
-function inDoubt(more: TaskOptions = {}, judge?: Judge): { world: World; held: Held } {
+function inDoubt(more: TaskOptions = {}, evaluator?: Evaluator): { world: World; held: Held } {
   const steps = { a: { ...verifiable, ...more }, b: { needs: ["a"] } };
-  const world = createWorld(workflow(steps), judge);
+  const world = createWorld(workflow(steps), evaluator);
   const held = world.claim("a");
   world.report(held, unknown());
   return { world, held };
@@ -115,7 +115,7 @@ describe("a verifiable step", () => {
   test("has failed for good where the output that a verify found breaks its schema", () => {
     const { world } = inDoubt(
       {},
-      { ...NOTHING_TO_JUDGE, outputProblem: () => "no booking number" },
+      { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" },
     );
     world.report(world.claim("a"), success('"found"'));
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });

@@ -1,7 +1,7 @@
 /** Steps that no agent performs: a timer, and an event from outside by its name. */
 import { describe, expect, test } from "vitest";
-import type { Judge } from "../../../server/core/judge.ts";
-import { NOTHING_TO_JUDGE } from "../../../server/core/judge.ts";
+import type { Evaluator } from "../../../server/core/evaluator.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
 import { SIGNALS_MAX } from "../../../server/core/on-signal.ts";
 import {
   broken,
@@ -17,8 +17,8 @@ import {
 const WEEK_MS = 7 * 24 * 3_600_000;
 const kindOf = (world: World, id: string): string => world.step(id).forward.kind;
 
-function worldOf(steps: Readonly<Record<string, StepOptions>>, judge?: Judge): World {
-  return createWorld(workflow(steps), judge);
+function worldOf(steps: Readonly<Record<string, StepOptions>>, evaluator?: Evaluator): World {
+  return createWorld(workflow(steps), evaluator);
 }
 
 describe("a wait", () => {
@@ -47,10 +47,10 @@ describe("a wait", () => {
   });
 
   test("lasts until a moment that an expression gives", () => {
-    const moment = () => ({ kind: "value", value: START + 5_000 }) as const;
+    const time = () => ({ kind: "value", value: START + 5_000 }) as const;
     const world = worldOf(
       { a: { kind: "wait", until: "input.start" } },
-      { ...NOTHING_TO_JUDGE, moment },
+      { ...NO_EXPRESSIONS, time },
     );
     world.fireNext();
     expect(world.now()).toBe(START + 5_000);
@@ -58,16 +58,16 @@ describe("a wait", () => {
   });
 
   test("until a moment that has passed is over at once", () => {
-    const moment = () => ({ kind: "value", value: START - 5_000 }) as const;
-    const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NOTHING_TO_JUDGE, moment });
+    const time = () => ({ kind: "value", value: START - 5_000 }) as const;
+    const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NO_EXPRESSIONS, time });
     world.fireNext();
     expect(world.now()).toBe(START);
     expect(world.run().state.kind).toBe("COMPLETED");
   });
 
   test("asks a person where its moment cannot be told", () => {
-    const moment = () => ({ kind: "failed", message: "no such key: start" }) as const;
-    const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NOTHING_TO_JUDGE, moment });
+    const time = () => ({ kind: "failed", message: "no such key: start" }) as const;
+    const world = worldOf({ a: { kind: "wait", until: "x" } }, { ...NO_EXPRESSIONS, time });
     expect(lastQuestion(world)).toMatchObject({ reason: "expression", code: "drover.expression" });
   });
 

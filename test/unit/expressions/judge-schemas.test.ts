@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { StepRules, StepWork } from "../../../server/core/definition.ts";
 import type { Payload } from "../../../server/core/payload.ts";
 import { placeOf } from "../../../server/core/place.ts";
-import { judgeOf } from "../../../server/expressions/judge.ts";
+import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 
 const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });
 const bytes: Payload = { kind: "data", data: new Uint8Array(1), contentType: "image/png" };
@@ -15,7 +15,7 @@ const cents = json({
 });
 
 const judging = (step: StepWork, more: Partial<StepRules> = {}) =>
-  judgeOf({ workflow: "w", steps: [{ id: "a", needs: [], ...step, ...more }] });
+  evaluatorOf({ workflow: "w", steps: [{ id: "a", needs: [], ...step, ...more }] });
 
 /** Each kind of step that has an output, and the place that its output comes from. */
 const KINDS: readonly (readonly [string, StepWork, number])[] = [
@@ -53,7 +53,7 @@ test("the output of the gate of a map is not that of an item, and its schema ask
 
 test("each step is asked for its own schema", () => {
   const task = { kind: "task", task: "t", needs: [] } as const;
-  const { outputProblem } = judgeOf({
+  const { outputProblem } = evaluatorOf({
     workflow: "w",
     steps: [
       { ...task, id: "a", outputSchema: json({ type: "string" }) },

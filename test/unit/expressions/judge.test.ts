@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { StepDefinition } from "../../../server/core/definition.ts";
 import type { Facts } from "../../../server/core/facts.ts";
 import type { Payload } from "../../../server/core/payload.ts";
-import { judgeOf } from "../../../server/expressions/judge.ts";
+import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 
 const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });
 const ship: StepDefinition = { kind: "task", id: "ship", needs: [], task: "ship" };
@@ -23,7 +23,7 @@ const nothingEnded: Facts = {
 
 function inputOf(step: StepDefinition): unknown {
   const steps = [ship, { ...step, input: report }];
-  return judgeOf({ workflow: "w", steps }).input(1, 0, nothingEnded);
+  return evaluatorOf({ workflow: "w", steps }).input(1, 0, nothingEnded);
 }
 
 test("a step that runs last sees one that never began as cancelled", () => {

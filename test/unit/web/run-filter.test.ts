@@ -24,7 +24,7 @@ test("no filter has no words", () => {
   expect(read("order=oldest").words).toBe("");
 });
 
-test("a value of a label may have equal signs", () => {
+test("a value of a label may have equal liveness", () => {
   expect(read("labels=query%3Da%3Db").filter.labels).toEqual({ query: "a=b" });
 });
 

@@ -67,27 +67,27 @@ order by e.lane, e.agent_id;
 -- With where it stands how the task that tries has ended, once its lease is gone: the page of its step, and
 -- the attempts of its fence that are in it no more. Plan: circuit, lease, run_page, attempt_log by key.
 select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests,
-  c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.trial_run, c.trial_step, c.trial_fence,
-  encode(c.trial_secret, 'hex') as trial_secret, l.run_id is not null as is_out, a.page, a.logged
+  c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.probe_run, c.probe_step, c.probe_fence,
+  encode(c.probe_secret, 'hex') as probe_secret, l.run_id is not null as is_out, a.page, a.logged
 from unnest($1::integer[]) as u (lane)
 left join drover.circuit as c on c.lane = u.lane
-left join drover.lease as l on l.run_id = c.trial_run and l.step_no = c.trial_step
-  and l.secret = c.trial_secret
+left join drover.lease as l on l.run_id = c.probe_run and l.step_no = c.probe_step
+  and l.secret = c.probe_secret
 left join lateral (
   select
     (
       select p.state from drover.run_page as p
-      where p.run_id = c.trial_run and p.no = drover.page_of(c.trial_step)
+      where p.run_id = c.probe_run and p.no = drover.page_of(c.probe_step)
     ) as page,
     array(
       select x.attempt
       from drover.attempt_log as x
-      where x.run_id = c.trial_run and x.step_no = c.trial_step and x.fence = c.trial_fence
+      where x.run_id = c.probe_run and x.step_no = c.probe_step and x.fence = c.probe_fence
     ) as logged
 ) as a on l.run_id is null
 order by u.lane, c.agent_id;
 
--- name: take_trials
+-- name: take_probes
 -- Of several claims one has it; the others pass it by and wait for nobody.
 with mine as (
   select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
@@ -99,8 +99,8 @@ with mine as (
 )
 update drover.circuit as c
 set state = 2, until = null, version = nextval('drover.circuit_version'), changed_at = now(),
-  trial_run = m.run_id, trial_step = m.step_no, trial_fence = m.fence,
-  trial_secret = decode(m.secret, 'hex')
+  probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
+  probe_secret = decode(m.secret, 'hex')
 from mine as m
 where c.lane = m.lane and c.agent_id = m.agent_id
 returning c.lane, c.agent_id;
@@ -120,8 +120,8 @@ where u.before = 0 or exists (
 order by u.lane, u.agent_id
 on conflict (lane, agent_id) do update
 set version = excluded.version, changed_at = now(), state = excluded.state, since = excluded.since,
-  until = excluded.until, rests = excluded.rests, saw = excluded.saw, trial_run = null,
-  trial_step = null, trial_fence = null, trial_secret = null
+  until = excluded.until, rests = excluded.rests, saw = excluded.saw, probe_run = null,
+  probe_step = null, probe_fence = null, probe_secret = null
 where c.forced is null and c.version = (
   select u.before
   from unnest($1::integer[], $2::text[], $3::bigint[]) as u (lane, agent_id, before)
@@ -185,7 +185,7 @@ where c.forced is distinct from excluded.forced;
 update drover.circuit
 set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = 0, since = null, until = null, rests = 0,
-  trial_run = null, trial_step = null, trial_fence = null, trial_secret = null
+  probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
 where agent_id = $2::text and forced is not null
   and (lane = $1::integer or lane in (select v.lane from drover.version_lane as v where v.base = $1::integer));
 
@@ -230,7 +230,7 @@ where o.namespace_id = $1::integer
 order by o.kind, o.name;
 
 -- name: forget_circuit_ends
--- What circuits are not judged by any more, in small batches. The table is small; no index is by time.
+-- What circuits are not evaluated by any more, in small batches. The table is small; no index is by time.
 with gone as (
   delete from drover.circuit_end as e
   where (e.lane, e.agent_id, e.at) in (

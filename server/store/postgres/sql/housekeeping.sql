@@ -48,7 +48,7 @@ gone as (
 select count(*) = $1::integer as more from gone;
 
 -- name: forget_lane_pollers
--- Pollers not seen for $2 milliseconds: what is judged by them is a minute old at most.
+-- Pollers not seen for $2 milliseconds: what is evaluated by them is a minute old at most.
 with gone as (
   delete from drover.lane_poller as p
   where (p.lane, p.node) in (

@@ -5,7 +5,7 @@ import type { Moment } from "./attempt.ts";
 import type { Facts } from "./facts.ts";
 import type { Payload } from "./payload.ts";
 
-export type Judged<T> =
+export type Evaluated<T> =
   | { readonly kind: "value"; readonly value: T }
   /** A sentence for a person: what failed, and where. */
   | { readonly kind: "failed"; readonly message: string };
@@ -20,26 +20,26 @@ export function isDoneWithoutOutput(code: string): boolean {
   return code === SCHEMA_BROKEN || code === OUTPUT_LOST;
 }
 
-export interface Judge {
+export interface Evaluator {
   /** Whether any of its expressions has to be evaluated: facts are loaded then. */
   readonly needsFacts: boolean;
   /** Steps whose facts are needed before the step may be opened, with what it leads to at once. */
   factsFor(step: number): readonly number[];
   /** Whether the step runs; a step without `when` does. */
-  condition(step: number, facts: Facts): Judged<boolean>;
+  condition(step: number, facts: Facts): Evaluated<boolean>;
   /** The input of a strategy of the plan: rendered, merged, or the run's own. */
-  input(step: number, planned: number, facts: Facts): Judged<Payload | null>;
+  input(step: number, planned: number, facts: Facts): Evaluated<Payload | null>;
   /** How many items a map has. */
-  itemCount(step: number, facts: Facts): Judged<number>;
+  itemCount(step: number, facts: Facts): Evaluated<number>;
   /**
    * The queue of a task of the step as the plan writes it, with its expressions evaluated; one that
    * has none is returned as it is.
    */
-  queue(step: number, written: string, facts: Facts): Judged<string>;
+  queue(step: number, written: string, facts: Facts): Evaluated<string>;
   /** What is wrong with a queue of the step that has expressions; null: nothing. */
   queueProblem(step: number, facts: Facts): string | null;
   /** When a `wait` with `until` is over. */
-  moment(step: number, facts: Facts): Judged<Moment>;
+  time(step: number, facts: Facts): Evaluated<Moment>;
   /** What is wrong with an output; null: nothing. */
   outputProblem(step: number, output: Payload | null): string | null;
   /** What is wrong with what an approver filled in; null: nothing. */
@@ -48,8 +48,8 @@ export interface Judge {
   inputProblem(input: Payload | null): string | null;
 }
 
-/** A judge that has nothing to ask: every step runs, with the run's own input. */
-export const NOTHING_TO_JUDGE: Judge = Object.freeze({
+/** A evaluator that has nothing to ask: every step runs, with the run's own input. */
+export const NO_EXPRESSIONS: Evaluator = Object.freeze({
   needsFacts: false,
   factsFor: () => [],
   condition: () => ({ kind: "value", value: true }) as const,
@@ -57,8 +57,8 @@ export const NOTHING_TO_JUDGE: Judge = Object.freeze({
   itemCount: () => ({ kind: "failed", message: "this plan has no maps" }) as const,
   queue: (_step, written) => ({ kind: "value", value: written }) as const,
   queueProblem: () => null,
-  moment: () => ({ kind: "failed", message: "this plan has no moments" }) as const,
+  time: () => ({ kind: "failed", message: "this plan has no moments" }) as const,
   outputProblem: () => null,
   formProblem: () => null,
   inputProblem: () => null,
-} satisfies Judge);
+} satisfies Evaluator);

@@ -1,8 +1,8 @@
 // Signs of life of a run's agents: one statement, no locks.
 
 import type { Moment } from "../../core/attempt.ts";
-import type { LaneCircuit, LanePause, LeaseSigns } from "../../core/explanation.ts";
-import type { RunSigns } from "../reads.ts";
+import type { LaneCircuit, LanePause, LeaseLiveness } from "../../core/explanation.ts";
+import type { RunLiveness } from "../reads.ts";
 import type { RunId } from "../store.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { circuitStates } from "./codes.ts";
@@ -43,14 +43,14 @@ interface SignRow {
   whole: boolean | null;
 }
 
-export async function runSigns(
+export async function runLiveness(
   query: Query,
   runId: RunId,
   { polledMs, ownerLostMs }: StoreTimes,
-): Promise<RunSigns> {
+): Promise<RunLiveness> {
   const rows = await query<SignRow>("run_signs", [runId, polledMs, ownerLostMs]);
   const stepIn = stepFinder();
-  const leases = new Map<number, LeaseSigns>();
+  const leases = new Map<number, LeaseLiveness>();
   const polls = new Map<number, Moment | null>();
   const silent = new Set<number>();
   const pauses = new Map<number, LanePause>();

@@ -1,9 +1,9 @@
-// The judge of a definition: everything that its expressions and schemas say, compiled once when
+// The evaluator of a definition: everything that its expressions and schemas say, compiled once when
 // its plan is made. The definition was checked before it was stored; what cannot be compiled all
 // the same is told when it is asked about, and escalates its step.
 import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
 import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
-import type { Judge, Judged } from "../core/judge.ts";
+import type { Evaluator, Evaluated } from "../core/evaluator.ts";
 import type { Payload } from "../core/payload.ts";
 import { ITEMS_MAX, itemOf, numberOf } from "../core/place.ts";
 import { expressionsOf, scopes } from "./definition-expressions.ts";
@@ -63,7 +63,7 @@ interface JudgedStep {
   readonly always: boolean;
 }
 
-export function judgeOf(definition: Definition): Judge {
+export function evaluatorOf(definition: Definition): Evaluator {
   const shapes = definition.steps.map(expressionsOf);
   const scopeOf = scopes(shapes);
   const numbers = new Map(definition.steps.map(({ id }, no) => [id, no]));
@@ -85,12 +85,12 @@ export function judgeOf(definition: Definition): Judge {
     needsFacts: steps.some(asksFacts) || definition.steps.some(({ kind }) => kind === "run"),
     factsFor: (no) => at(no).refers,
     condition(no, facts) {
-      const judged = evaluated(at(no).when, () => factsOf(facts, ids, at(no)));
-      if (judged === null) return { kind: "value", value: true };
-      if (judged.kind === "failed") return judged;
-      return typeof judged.value === "boolean"
-        ? { kind: "value", value: judged.value }
-        : { kind: "failed", message: `it is ${JSON.stringify(judged.value)}, which is no bool` };
+      const result = evaluated(at(no).when, () => factsOf(facts, ids, at(no)));
+      if (result === null) return { kind: "value", value: true };
+      if (result.kind === "failed") return result;
+      return typeof result.value === "boolean"
+        ? { kind: "value", value: result.value }
+        : { kind: "failed", message: `it is ${JSON.stringify(result.value)}, which is no bool` };
     },
     input(place, planned, facts) {
       const step = at(place);
@@ -112,12 +112,12 @@ export function judgeOf(definition: Definition): Judge {
       }
       return null;
     },
-    moment(no, facts) {
-      const judged = evaluated(at(no).until, () => factsOf(facts, ids, at(no)));
-      if (judged?.kind !== "value") return judged ?? failed("it has no `until`");
-      const moment = typeof judged.value === "string" ? Date.parse(judged.value) : Number.NaN;
+    time(no, facts) {
+      const result = evaluated(at(no).until, () => factsOf(facts, ids, at(no)));
+      if (result?.kind !== "value") return result ?? failed("it has no `until`");
+      const moment = typeof result.value === "string" ? Date.parse(result.value) : Number.NaN;
       return Number.isNaN(moment)
-        ? failed(`it is ${JSON.stringify(judged.value)}, which is no moment in RFC 3339`)
+        ? failed(`it is ${JSON.stringify(result.value)}, which is no moment in RFC 3339`)
         : { kind: "value", value: moment };
     },
     outputProblem(place, output) {
@@ -127,14 +127,14 @@ export function judgeOf(definition: Definition): Judge {
     },
     formProblem: (no, form) => at(no).form?.(form) ?? null,
     inputProblem: (input) => inputProblem?.(input) ?? null,
-  } satisfies Judge);
+  } satisfies Evaluator);
 
   function queueOf(
     step: JudgedStep,
     place: number,
     written: string,
     facts: CoreFacts,
-  ): Judged<string> {
+  ): Evaluated<string> {
     const queue = step.map?.queues.get(written);
     if (!step.map || !queue) return { kind: "value", value: written };
     if (queue.kind !== "template") return failed(queue.kind === "broken" ? queue.message : "");
@@ -241,7 +241,7 @@ function inputOf(
   facts: CoreFacts,
   ids: readonly string[],
   item?: Item,
-): Judged<Payload | null> {
+): Evaluated<Payload | null> {
   const base = baseInput(step, facts, ids, item);
   const override = planned === 0 ? null : (step.fallbacks[planned - 1] ?? null);
   if (!override || base.kind === "failed") return base;
@@ -259,7 +259,7 @@ function baseInput(
   facts: CoreFacts,
   ids: readonly string[],
   item?: Item,
-): Judged<Payload | null> {
+): Evaluated<Payload | null> {
   if (!input && item) return payloadOf({ ok: true, value: item.value });
   if (!input) return { kind: "value", value: facts.run.input };
   if (input.kind === "broken") return failed(input.message);
@@ -267,7 +267,7 @@ function baseInput(
   return payloadOf(renderTemplate(input.template, factsOf(facts, ids, { refers, always }, item)));
 }
 
-function payloadOf(result: Evaluation): Judged<Payload> {
+function payloadOf(result: Evaluation): Evaluated<Payload> {
   if (!result.ok) return failed(result.message);
   return { kind: "value", value: { kind: "json", json: JSON.stringify(result.value) } };
 }
@@ -276,7 +276,7 @@ function failed(message: string): { readonly kind: "failed"; readonly message: s
   return { kind: "failed", message };
 }
 
-function evaluated(compiled: Compiled<Expression> | null, facts: () => Facts): Judged<Json> | null {
+function evaluated(compiled: Compiled<Expression> | null, facts: () => Facts): Evaluated<Json> | null {
   if (compiled === null) return null;
   if (!compiled.ok) return failed(compiled.message);
   const result = evaluate(compiled.expression, facts());
@@ -288,15 +288,15 @@ function evaluated(compiled: Compiled<Expression> | null, facts: () => Facts): J
  * come out the same every time, as facts never change.
  */
 function createLists(ids: readonly string[]) {
-  const known = new WeakMap<CoreFacts, Map<number, Judged<readonly Json[]>>>();
+  const known = new WeakMap<CoreFacts, Map<number, Evaluated<readonly Json[]>>>();
   function of(step: JudgedStep, map: JudgedMap, no: number, facts: CoreFacts) {
-    const lists = known.get(facts) ?? new Map<number, Judged<readonly Json[]>>();
+    const lists = known.get(facts) ?? new Map<number, Evaluated<readonly Json[]>>();
     known.set(facts, lists);
     const found = lists.get(no) ?? listOf(evaluated(map.over, () => factsOf(facts, ids, step)));
     lists.set(no, found);
     return found;
   }
-  function item(step: JudgedStep, map: JudgedMap, place: number, facts: CoreFacts): Judged<Json> {
+  function item(step: JudgedStep, map: JudgedMap, place: number, facts: CoreFacts): Evaluated<Json> {
     const list = of(step, map, numberOf(place), facts);
     if (list.kind === "failed") return list;
     const value = list.value[itemOf(place) - 1];
@@ -307,9 +307,9 @@ function createLists(ids: readonly string[]) {
   return { of, item };
 }
 
-function listOf(judged: Judged<Json> | null): Judged<readonly Json[]> {
-  if (judged?.kind !== "value") return judged ?? failed("it has no `over`");
-  const { value } = judged;
+function listOf(evaluated: Evaluated<Json> | null): Evaluated<readonly Json[]> {
+  if (evaluated?.kind !== "value") return evaluated ?? failed("it has no `over`");
+  const { value } = evaluated;
   const list =
     typeof value === "number" && Number.isInteger(value) && value >= 0 ? rangeOf(value) : value;
   if (!Array.isArray(list))

@@ -18,7 +18,7 @@ import type { EngineStore } from "../store/store.ts";
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
 
-export interface ItselfOptions {
+export interface SupervisorHealthOptions {
   readonly store: Pick<EngineStore, "overdue">;
   readonly clock: Clock;
   readonly log: Logger;
@@ -36,13 +36,13 @@ export interface Health {
   readonly reasons: readonly string[];
 }
 
-export interface Itself extends Loop {
+export interface SupervisorHealth extends Loop {
   health(): Health;
   /** What the last look saw; null: there was none. */
   seen(): Overdue | null;
 }
 
-export function createItself(options: ItselfOptions): Itself {
+export function createSupervisorHealth(options: SupervisorHealthOptions): SupervisorHealth {
   const { store, clock, log, config } = options;
   let seen: Overdue | null = null;
   let wholeAtMs = Number.NEGATIVE_INFINITY;

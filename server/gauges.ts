@@ -3,7 +3,7 @@
 import type { Clock } from "./clock.ts";
 import type { RunState } from "./core/model.ts";
 import { seconds } from "./measures.ts";
-import type { Operators, Standing } from "./store/operators.ts";
+import type { Operators, Gauges } from "./store/operators.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 /** Those that read again within that time get what was read: each scraper and each series. */
@@ -15,43 +15,43 @@ const OPEN_STATES: readonly RunState["kind"][] = [
 ];
 
 /** What stands open, as the store said it in the last seconds; null: it does not say. */
-export function createStanding(
-  operators: Pick<Operators, "standing">,
+export function createGauges(
+  operators: Pick<Operators, "gauges">,
   clock: Clock,
-): () => Promise<Standing | null> {
-  let asked: { readonly atMs: number; readonly answer: Promise<Standing | null> } | null = null;
+): () => Promise<Gauges | null> {
+  let asked: { readonly atMs: number; readonly answer: Promise<Gauges | null> } | null = null;
   return () => {
     const atMs = clock.monotonicMs();
     if (asked === null || atMs - asked.atMs >= STANDING_KEPT_MS) {
       // That the database is away says /readyz: a scrape goes on without these.
-      asked = { atMs, answer: operators.standing().catch(() => null) };
+      asked = { atMs, answer: operators.gauges().catch(() => null) };
     }
     return asked.answer;
   };
 }
 
 /** What the store says of everybody's work: once for all of these series, and seldom. */
-export function observeStanding(
+export function observeGauges(
   metrics: Metrics,
-  operators: Pick<Operators, "standing" | "connections">,
+  operators: Pick<Operators, "gauges" | "connections">,
   clock: Clock,
 ): void {
-  const ask = createStanding(operators, clock);
-  const standing = (values: (of: Standing) => number) => async () => {
+  const ask = createGauges(operators, clock);
+  const gauge = (values: (of: Gauges) => number) => async () => {
     const seen = await ask();
     return seen ? [{ value: values(seen), labels: {} }] : [];
   };
   metrics.observe(
     "drover_tasks_waiting",
-    standing(({ waiting }) => waiting),
+    gauge(({ waiting }) => waiting),
   );
   metrics.observe(
     "drover_tasks_waiting_seconds",
-    standing(({ waitingMs }) => seconds(waitingMs)),
+    gauge(({ waitingMs }) => seconds(waitingMs)),
   );
   metrics.observe(
     "drover_escalations_open",
-    standing(({ escalations }) => escalations),
+    gauge(({ escalations }) => escalations),
   );
   metrics.observe("drover_runs_open", async () => {
     const open = (await ask())?.openRuns;

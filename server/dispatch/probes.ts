@@ -5,21 +5,21 @@ import type { Admission } from "./admission.ts";
 
 /** Those that are granted. */
 export async function letThrough<G extends Grant>(
-  tx: Pick<Tx, "takeTrials">,
+  tx: Pick<Tx, "takeProbes">,
   admission: Pick<Admission, "probedBy" | "probed">,
   grants: readonly G[],
 ): Promise<readonly G[]> {
   const tries = grants.map((grant) => admission.probedBy(grant.ready.lane, grant.agentId));
   if (tries.every((circuits) => circuits.length === 0)) return grants;
   const asked = new Set<string>();
-  const trials = grants.flatMap((grant, at) => {
+  const probes = grants.flatMap((grant, at) => {
     const circuits = tries[at] ?? [];
     if (circuits.length === 0 || circuits.some((one) => asked.has(keyOf(one)))) return [];
     for (const one of circuits) asked.add(keyOf(one));
     return [{ grant, circuits }];
   });
-  const taken = await tx.takeTrials(
-    trials.flatMap(({ grant, circuits }) =>
+  const taken = await tx.takeProbes(
+    probes.flatMap(({ grant, circuits }) =>
       circuits.map(({ lane, agentId, version }) => {
         const { runId, step, fence } = grant.ready;
         return { lane, agentId, version, runId, step, fence, secret: grant.secret };
@@ -27,9 +27,9 @@ export async function letThrough<G extends Grant>(
     ),
   );
   const has = new Set(taken.map(keyOf));
-  for (const { circuits } of trials) admission.probed(circuits);
+  for (const { circuits } of probes) admission.probed(circuits);
   const chosen = new Set(
-    trials
+    probes
       .filter(({ circuits }) => circuits.every((one) => has.has(keyOf(one))))
       .map((one) => one.grant),
   );

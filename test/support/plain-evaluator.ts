@@ -1,0 +1,16 @@
+/** A evaluator of definitions without expressions, but for the lists of maps: numbers of items. */
+import type { Definition } from "../../server/core/definition.ts";
+import { type Evaluator, type Evaluated, NO_EXPRESSIONS } from "../../server/core/evaluator.ts";
+
+export function plainEvaluator(definition: Definition): Evaluator {
+  return { ...NO_EXPRESSIONS, itemCount: (no) => countOf(definition, no) };
+}
+
+/** `over` is a number, or a word for what cannot be evaluated. */
+function countOf({ steps }: Definition, no: number): Evaluated<number> {
+  const step = steps[no];
+  const count = step?.kind === "map" ? Number(step.over) : Number.NaN;
+  return Number.isNaN(count)
+    ? { kind: "failed", message: "it is no list" }
+    : { kind: "value", value: count };
+}
