@@ -51,7 +51,7 @@ import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
-import { createWatch, type Watch } from "./scheduler/watch.ts";
+import { createRunWatchers, type RunWatchers } from "./scheduler/run-watchers.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
@@ -61,13 +61,13 @@ import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import type { Deliveries, Post } from "./supervisor/deliveries.ts";
 import { recordFailing } from "./supervisor/failing.ts";
 import { createOwnership, type Ownership, type Supervision } from "./supervisor/ownership.ts";
-import { createWatches, type Watches } from "./supervisor/watches.ts";
+import { createTimerScan, type TimerScan } from "./supervisor/timers.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracing, type Tracing } from "./traces/tracing.ts";
 import type { Triggering } from "./triggers/triggering.ts";
 
-/** The part of a server that watches: all regions, shared with whoever else does. */
+/** The part of a server that timers: all regions, shared with whoever else does. */
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
 
 export interface ControlPlaneOptions {
@@ -89,7 +89,7 @@ export interface ControlPlaneOptions {
   readonly spans?: { readonly sink: SpanSink; readonly ratio: number } | undefined;
   /** Records what was done; left out: no metrics. */
   readonly measures?: Measures;
-  /** What this process watches; left out: all, as a server with its supervisor embedded. */
+  /** What this process timers; left out: all, as a server with its supervisor embedded. */
   readonly supervision?: Supervision;
   /** Those that there are; left out: all of every region. */
   readonly partitions?: readonly number[];
@@ -107,7 +107,7 @@ export interface ControlPlane {
   readonly advance: Advance;
   readonly fire: Fire["fire"];
   readonly ownership: Ownership;
-  readonly watches: Watches;
+  readonly timers: TimerScan;
   readonly consistency: ConsistencyCheck;
   /** null: this process sends no webhooks. */
   readonly deliveries: Deliveries | null;
@@ -130,24 +130,24 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const looking = { ...options, clock: options.patient ?? clock };
   const plans = createPlans(store, evaluatorOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
-  const [watermarks, outcomeCounts, watch] = [createWatermarks(clock), createOutcomeCounts(clock), createWatch()];
+  const [watermarks, outcomeCounts, runWatchers] = [createWatermarks(clock), createOutcomeCounts(clock), createRunWatchers()];
   const [admission, versions] = [createAdmission(clock), createVersionLanes()];
   const lanes = createLanes(store, versions);
   const { failed, onError } = failuresOf(options);
   const wake = (of: Iterable<number>): void => {
     const filled = [...of];
     if (filled.length === 0) return;
-    void claims.look(filled);
+    void claims.scan(filled);
     ownership.announceLanes(filled);
   };
   const publish = (summary: CommitSummary): void => {
     measures?.worked(summary.worked);
     traces?.committed(summary);
-    for (const run of summary.runs) watch.changed(run);
+    for (const run of summary.runs) runWatchers.changed(run);
     wake(summary.lanes);
     outcomeCounts.count(summary.ended);
     if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
-    if (summary.wakeAt !== null) watches.announce(summary.wakeAt);
+    if (summary.wakeAt !== null) timers.announce(summary.wakeAt);
     ownership.announceMoment(summary);
     if (summary.outside) for (const one of [deliveries, triggers]) one?.announce();
     // Should it fail, the owner of the run's partition finds the message within its next looks.
@@ -168,7 +168,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: rateLimit.enter });
-  const timed: FireOptions = { ...shared, announce: (moment) => watches.announce(moment) };
+  const timed: FireOptions = { ...shared, announce: (moment) => timers.announce(moment) };
   const { fire, idle: fired } = createFire(timed);
   const claims = createClaims({
     ...{ store, plans, waiters, admission, watermarks, clock, random, onError },
@@ -186,16 +186,16 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const ownership = createOwnership({
     ...{ ...looking, settings },
     ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
-    onTaken: (partitions) => watches.taken(partitions),
-    onLanes: (announced) => void claims.look(announced),
-    onMoment: (moment) => watches.announce(moment),
+    onTaken: (partitions) => timers.taken(partitions),
+    onLanes: (announced) => void claims.scan(announced),
+    onMoment: (moment) => timers.announce(moment),
     quiet: async () => {
-      await watches.quiet();
+      await timers.quiet();
       await consistency.quiet();
     },
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
-  const watches = createWatches({
+  const timers = createTimerScan({
     ...{ store, advance, fire, clock, log, settings, owner, onFailed: failed("timers") },
     onFailing: recordFailing({ store, clock, log }),
     onFenced: (node) => ownership.fenced(node),
@@ -212,7 +212,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
   const learn = learnerOf({ admission, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: outcomeCounts.take, learn });
-  const parked = { waiters, lanes, claims, watch, agentRegistry: createAgentRegistry(clock) };
+  const parked = { waiters, lanes, claims, runWatchers, agentRegistry: createAgentRegistry(clock) };
   const pollTick = pollTickOf(looking, { watermarks, ...parked, circuits });
   const loops = [pollTick, rateLimit, triggers, housekeeping, learning, consistency];
   forgetWith(store, [plans, lanes, claims, parked.agentRegistry], waiters);
@@ -222,11 +222,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   return Object.freeze({
     scheduler: schedulerOf(shared, {
-      ...{ schedule, advance, watch, wake, timed, refresh: circuits.runOnce, rateLimit },
+      ...{ schedule, advance, runWatchers, wake, timed, refresh: circuits.runOnce, rateLimit },
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
-    ...{ advance, fire, ownership, watches, consistency },
+    ...{ advance, fire, ownership, timers, consistency },
     ...{
       deliveries,
       triggers,
@@ -240,7 +240,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await circuits.runOnce();
       await rateLimit.look();
       await ownership.start();
-      watches.start();
+      timers.start();
       for (const one of loops) one.start();
       deliveries?.start();
     },
@@ -248,7 +248,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       // It may wait long for answers, and our partitions are watched meanwhile.
       await deliveries?.stop();
       for (const one of loops) await one.stop();
-      await watches.stop();
+      await timers.stop();
       await inbox?.stop();
       const idle = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
       await Promise.all([...idle, fired()]);
@@ -279,7 +279,7 @@ function learnerOf({ admission, versions, lanes, waiters, claims }: Learners) {
   return async (look: CircuitSnapshot): Promise<void> => {
     const made = versions.learn(look.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
-    void claims.look([...admission.learn(look), ...made]);
+    void claims.scan([...admission.learn(look), ...made]);
   };
 }
 
@@ -302,7 +302,7 @@ function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tr
 interface SchedulerParts {
   readonly schedule: ReturnType<typeof createSchedule>;
   readonly advance: Advance;
-  readonly watch: Watch;
+  readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;
   readonly timed: FireOptions;
   /** Looks at circuits and cordons now. */
@@ -312,7 +312,7 @@ interface SchedulerParts {
 
 function schedulerOf(
   shared: AdvanceOptions,
-  { schedule, advance, watch, wake, timed, refresh, rateLimit }: SchedulerParts,
+  { schedule, advance, runWatchers, wake, timed, refresh, rateLimit }: SchedulerParts,
 ): Scheduler {
   const { store, plans } = shared;
   return {
@@ -337,7 +337,7 @@ function schedulerOf(
       await rateLimit.look();
     },
     learnedDurations: shared.typical.learned,
-    runChange: watch.change,
+    runChange: runWatchers.change,
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
     ...createScheduleControl(timed),
     ...createCircuitControl({ store, circuits: store.circuits, refresh }),

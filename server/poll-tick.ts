@@ -11,7 +11,7 @@ import type { Watermarks } from "./dispatch/watermarks.ts";
 import type { AgentRegistry } from "./dispatch/agent-registry.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
 import { createLoop, type Loop } from "./loop.ts";
-import type { Watch } from "./scheduler/watch.ts";
+import type { RunWatchers } from "./scheduler/run-watchers.ts";
 import type { EngineStore } from "./store/store.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 
@@ -30,7 +30,7 @@ export interface PollTickOptions {
   readonly lanes: Lanes;
   readonly claims: Claims;
   readonly watermarks: Watermarks;
-  readonly watch: Watch;
+  readonly runWatchers: RunWatchers;
   readonly agentRegistry: AgentRegistry;
   readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
   /** A part of a poll tick has failed. */
@@ -38,7 +38,7 @@ export interface PollTickOptions {
 }
 
 export function createPollTick(options: PollTickOptions): Loop {
-  const { store, clock, log, waiters, watermarks, watch, agentRegistry, circuits } = options;
+  const { store, clock, log, waiters, watermarks, runWatchers, agentRegistry, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
   /** A failure before or after the poll query stops none of the others. */
@@ -70,14 +70,14 @@ export function createPollTick(options: PollTickOptions): Loop {
 
   async function poll(): Promise<void> {
     const lanes = waiters.lanes();
-    const runs = watch.watched();
+    const runs = runWatchers.watched();
     const known = watermarks.asked();
     const { windowMs: circuitsMs } = circuits;
     const answers = await store.pollQuery({ lanes, runs, watermarks: known, circuitsMs });
     // Its look left out what stands before watermarks that no longer count.
-    if (answers.watermarks && !watermarks.seen(answers.watermarks)) void options.claims.look(lanes);
-    if (answers.lanes.length > 0) void options.claims.look(answers.lanes);
-    watch.polled(runs, answers.runs);
+    if (answers.watermarks && !watermarks.seen(answers.watermarks)) void options.claims.scan(lanes);
+    if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);
+    runWatchers.polled(runs, answers.runs);
     agentRegistry.silent(answers.silent);
     if (answers.circuits) await circuits.heard(answers.circuits);
   }

@@ -70,7 +70,7 @@ rule(
     ],
     [
       "a role that reaches into another one",
-      "server/supervisor/watches.ts",
+      "server/supervisor/timers.ts",
       'import type { Waiters } from "../dispatch/waiters.ts";',
       /submit an event to scheduler\/advance\.ts/,
     ],
@@ -106,7 +106,7 @@ rule(
     ],
     [
       "a logger that is used where only its type may be",
-      "server/supervisor/watches.ts",
+      "server/supervisor/timers.ts",
       'import { pino } from "pino";',
       /imports pino/,
     ],

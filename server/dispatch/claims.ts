@@ -38,7 +38,7 @@ export interface Claims extends HandOver {
   /**
    * Looks for ready rows of these lanes soon; many calls become one look. Resolves when it is over.
    */
-  look(lanes: Iterable<number>): Promise<void>;
+  scan(lanes: Iterable<number>): Promise<void>;
   /** Resolves when no look is under way; looks that were to come later are dropped. */
   idle(): Promise<void>;
 }
@@ -264,7 +264,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     begun: runs.begun,
     ended: runs.ended,
     forget: runs.forget,
-    look,
+    scan: look,
     async idle() {
       for (const { timer } of opening.values()) timer.cancel();
       opening.clear();

@@ -58,7 +58,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const arrivedAtMs = clock.monotonicMs();
       await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       const parked = await park(request, false);
-      const looked = options.claims.look(parked.waiter.lanes.map(({ lane }) => lane));
+      const looked = options.claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
       // However short it waits, it has looked once.
       const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
       const timer = clock.after(request.waitMs, () => void looked.then(parked.end));

@@ -17,7 +17,7 @@ import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts"
 import { findPackage } from "./binaries.ts";
 import { type Cluster, clusterPaths, openCluster } from "./cluster.ts";
 import { becomeOwner, hasLivingOwner, isOwner } from "./owner.ts";
-import { bringUp, endPostmaster, type LivePostmaster, lookForPostmaster } from "./postmaster.ts";
+import { bringUp, endPostmaster, type LivePostmaster, findPostmaster } from "./postmaster.ts";
 
 export interface EmbeddedPostgresOptions {
   /** Made if it does not exist. See `defaultDataDir` in account.ts. */
@@ -84,7 +84,7 @@ export function createEmbeddedPostgres(options: EmbeddedPostgresOptions): Embedd
 
   /** A program that ends without `stop` takes its server along; only SIGKILL leaves it behind. */
   const stopAtExit = () => {
-    const left = lookForPostmaster(paths.data);
+    const left = findPostmaster(paths.data);
     if (left.kind === "live" && isOwner(paths.ownerFile, instance))
       process.kill(left.pid, "SIGINT");
   };

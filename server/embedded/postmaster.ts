@@ -53,7 +53,7 @@ const logBytesMax = 10 * 1024 * 1024;
 const portMin = 20_000;
 const portMax = 32_000;
 
-export function lookForPostmaster(data: string): Postmaster {
+export function findPostmaster(data: string): Postmaster {
   const text = readIfThere(join(data, "postmaster.pid"));
   if (text === undefined) return { kind: "absent" };
   const lines = text.split("\n");
@@ -81,7 +81,7 @@ export async function bringUp(
   let attempt: Attempt | undefined;
   let portsTried = 0;
   while (clock.monotonicMs() < giveUpAtMs) {
-    const seen = lookForPostmaster(cluster.data);
+    const seen = findPostmaster(cluster.data);
     if (seen.kind === "live" && seen.status === "ready") {
       writeFileSync(cluster.portFile, String(seen.port));
       return { live: seen, started: seen.pid === attempt?.child.pid };
@@ -110,7 +110,7 @@ export async function endPostmaster(
   withinMs: number,
   clock: Clock,
 ): Promise<boolean> {
-  const target = lookForPostmaster(data);
+  const target = findPostmaster(data);
   if (target.kind !== "live") return true;
   const giveUpAtMs = clock.monotonicMs() + withinMs;
   process.kill(target.pid, signal);

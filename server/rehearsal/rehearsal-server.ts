@@ -94,7 +94,7 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
       if (!life) return;
       const range = { ...WHOLE_RANGE, heardSince: ALWAYS_HEARD };
       const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
-      if (nextAt !== null) life.plane.watches.announce(nextAt);
+      if (nextAt !== null) life.plane.timers.announce(nextAt);
     },
     async call<M extends DescMethodUnary>(
       method: M,

@@ -6,7 +6,7 @@ import { isLimited, type QueueLimits } from "../core/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
-import type { QueueLook, QueueTask } from "../store/operators.ts";
+import type { QueueActivity, QueueTask } from "../store/operators.ts";
 import type { Pin } from "../store/pins.ts";
 import type { Pause, QueueRecord, QueueRef } from "../store/queues.ts";
 import type { Handlers } from "./mount.ts";
@@ -192,7 +192,7 @@ function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
   return { leasesMax: leased === 0 ? null : leased, rate: perSecond === 0 ? null : rate };
 }
 
-function queueMessage(record: QueueRecord, look: QueueLook | undefined) {
+function queueMessage(record: QueueRecord, look: QueueActivity | undefined) {
   const { name, ready, leased, pause, limits } = record;
   return {
     ...{ name, depth: ready, leased, agents: look?.agents ?? 0 },

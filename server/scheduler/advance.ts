@@ -27,7 +27,7 @@ import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type Loaded, loadViews, type Submitted } from "./load.ts";
 import type { RunTraces } from "./run-traces.ts";
-import { passSlotsOn } from "./slots.ts";
+import { passPermitsOn } from "./permits.ts";
 import type { Suspensions } from "./suspensions.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
@@ -211,11 +211,11 @@ async function pass(
     const slowAfter = slowAfterOf(options.typical, head);
     records.push({ head, before: view, after, effects, laneOf, slowAfter, actor });
   }
-  const passed = await passSlotsOn(tx, records);
+  const passed = await passPermitsOn(tx, records);
   const children = await beginChildren(options, tx, passed.records);
   if (children.runs.length > 0) await tx.insertRuns(children.runs);
   const written = records.length > 0 ? await tx.write(children.records) : NOTHING_WRITTEN;
-  if (passed.changes.length > 0) await tx.writeSlots(passed.changes);
+  if (passed.changes.length > 0) await tx.writePermits(passed.changes);
   const questions = questionsOf(views, records);
   if (questions.length > 0) await tx.writeLaneQuestions(questions);
   return {

@@ -5,7 +5,7 @@ import { isEnded, movingSide } from "../core/model.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 import type { SilentSession } from "../store/operators.ts";
 import type { PassRecord } from "../store/pass-record.ts";
-import { runsToLookAt } from "../store/rows-of-effects.ts";
+import { runsToWake } from "../store/rows-of-effects.ts";
 import type { NewRun, RunId, RunRef } from "../store/store.ts";
 import type { Ended, Written } from "../store/written.ts";
 
@@ -78,7 +78,7 @@ export function commitSummary(
     silent: records.flatMap(silentOf),
     messaged: [
       ...new Map(
-        records.flatMap(runsToLookAt).map((run): [RunId, RunRef] => [run.runId, run]),
+        records.flatMap(runsToWake).map((run): [RunId, RunRef] => [run.runId, run]),
       ).values(),
     ],
     wakeAt: moments.length === 0 ? null : Math.min(...moments),

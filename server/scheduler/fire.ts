@@ -12,7 +12,7 @@
 import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../batcher.ts";
 import type { Moment } from "../core/attempt.ts";
 import { type DueMoments, dueMoments } from "../core/calendar.ts";
-import type { Concurrency } from "../core/slots.ts";
+import type { Concurrency } from "../core/permits.ts";
 import { DroverError } from "../errors.ts";
 import {
   type FireCause,

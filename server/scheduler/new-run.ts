@@ -3,7 +3,7 @@ import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
 import type { ReusedStep } from "../core/reuse.ts";
 import { emptyView } from "../core/model.ts";
-import type { Joined } from "../core/slots.ts";
+import type { Joined } from "../core/permits.ts";
 import type { DroverError } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { PassRecord } from "../store/pass-record.ts";
@@ -11,7 +11,7 @@ import type { LanedPlan } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { NewRun, Tx } from "../store/store.ts";
 import type { ScheduleRequest } from "./scheduler.ts";
-import { makeRoom } from "./slots.ts";
+import { makeRoom } from "./permits.ts";
 
 export interface Resolved {
   readonly laned: LanedPlan;

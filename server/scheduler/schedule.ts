@@ -20,7 +20,7 @@ import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.t
 import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
-import { type KeyedRun, noSlot, openSlots } from "./slots.ts";
+import { type KeyedRun, noPermit, openPermits } from "./permits.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
 const FULL_AT = 500;
@@ -244,7 +244,7 @@ export async function accept(
   const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
     refusal === null &&
     (reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId);
-  const slots = await openSlots(
+  const slots = await openPermits(
     tx,
     items.flatMap((item, place) => {
       const runId = ids[place] ?? "";
@@ -272,7 +272,7 @@ export async function accept(
     if (item.refusal) return refuse(item.refusal);
     const run = keyedNow(tx, item, runId);
     const joined = run ? slots.join(run, tx.now) : null;
-    if (run && joined?.answer === "refused") return refuse(noSlot(run.concurrency, joined.slots));
+    if (run && joined?.answer === "refused") return refuse(noPermit(run.concurrency, joined.slots));
     const made = begin(tx, withTrace(options, item, runId), runId, joined);
     // It may have ended at once: every step of it is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);
@@ -296,7 +296,7 @@ export async function accept(
   if (begun.length > 0) await tx.insertRuns(runs);
   const written = begun.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
   const changes = slots.changes();
-  if (changes.length > 0) await tx.writeSlots(changes);
+  if (changes.length > 0) await tx.writePermits(changes);
   // A call that was refused or put off stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId) || putOff.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);

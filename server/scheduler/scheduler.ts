@@ -6,7 +6,7 @@ import type { Definition } from "../core/definition.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
 import type { QueueLimits } from "../core/limits.ts";
 import type { Payload } from "../core/payload.ts";
-import type { Concurrency } from "../core/slots.ts";
+import type { Concurrency } from "../core/permits.ts";
 import type { DroverError } from "../errors.ts";
 import type { CircuitRecord, CircuitOverride, Cordon, CordonRef } from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";

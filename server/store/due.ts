@@ -62,7 +62,7 @@ export interface DueRange {
 
 export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });
 
-export interface DueLook {
+export interface DueScan {
   readonly now: Moment;
   /** Where something can be done now. */
   readonly outside: readonly Outside[];
@@ -74,13 +74,13 @@ export interface DueLook {
   readonly foundTo: Moment;
 }
 
-export interface Looked extends Pick<DueLook, "now" | "outside" | "foundTo" | "due" | "schedules"> {
+export interface Scanned extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
   /** There may be more that is due. */
   readonly isMore: boolean;
   /** The earliest moment that was still to come. */
   readonly nextAt: Moment | null;
 }
 
-export function dueLook({ isMore, ...looked }: Looked): DueLook {
+export function dueScan({ isMore, ...looked }: Scanned): DueScan {
   return isMore ? { ...looked, nextAt: looked.now } : looked;
 }

@@ -100,7 +100,7 @@ export interface HeldTask {
 }
 
 /** How a queue stands, beside its record. */
-export interface QueueLook {
+export interface QueueActivity {
   readonly name: string;
   /** Since when the task waits that has waited longest; null: none waits. */
   readonly oldestAt: Moment | null;
@@ -110,7 +110,7 @@ export interface QueueLook {
   readonly agents: number;
 }
 
-export interface QueueTask extends Omit<QueueLook, "name"> {
+export interface QueueTask extends Omit<QueueActivity, "name"> {
   readonly task: string;
   /** Those that are kept for agents of this version; null: those for all agents. */
   readonly agentVersion: string | null;
@@ -120,7 +120,7 @@ export interface QueueTask extends Omit<QueueLook, "name"> {
 }
 
 /** A lane with tasks that wait, which nobody has asked for in the last minute. */
-export interface OrphanLane extends Pick<QueueLook, "oldestAt" | "polledAt"> {
+export interface OrphanLane extends Pick<QueueActivity, "oldestAt" | "polledAt"> {
   readonly queue: string;
   readonly task: string;
   /** It is for agents of this version; null: for all. */
@@ -280,7 +280,7 @@ export interface Operators extends Activity {
   /** What a session holds, what it has held longest first: up to `HELD_MAX`. */
   held(session: string): Promise<readonly HeldTask[]>;
   /** In the order of the names, each of which is answered. */
-  queueLooks(namespaceId: number, names: readonly string[]): Promise<readonly QueueLook[]>;
+  queueLooks(namespaceId: number, names: readonly string[]): Promise<readonly QueueActivity[]>;
   /** By name, those for all agents first: up to `QUEUE_TASKS_MAX`. */
   queueTasks(namespaceId: number, queue: string): Promise<readonly QueueTask[]>;
   /** By number, and the moment of the look. */

@@ -29,7 +29,7 @@ export interface Writer {
   readonly slot: number;
 }
 
-export interface PartitionLook {
+export interface PartitionScan {
   /** Partitions that some session holds, this one included. */
   readonly held: readonly number[];
   /** Nodes whose session lives, in the order in which they joined. */
@@ -54,7 +54,7 @@ export interface Partitions {
 export interface PartitionSession {
   readonly node: string;
   /** Renews the session and the node row, and looks at who holds what. */
-  look(): Promise<PartitionLook>;
+  look(): Promise<PartitionScan>;
   /** Locks those of the partitions that are free. */
   tryLock(partitions: readonly number[]): Promise<readonly number[]>;
   /**

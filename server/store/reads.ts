@@ -6,7 +6,7 @@ import type { Liveness } from "../core/explanation.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
 import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import type { Concurrency } from "../core/slots.ts";
+import type { Concurrency } from "../core/permits.ts";
 import type { RunId } from "./run-head.ts";
 import type { TracedRun } from "./trace.ts";
 

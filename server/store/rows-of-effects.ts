@@ -113,7 +113,7 @@ export function messagesOf({ head, effects }: PassRecord): readonly MessageInser
 }
 
 /** Runs that a pass of their own has to look for: those that were told something, and children. */
-export function runsToLookAt(record: PassRecord): readonly RunRef[] {
+export function runsToWake(record: PassRecord): readonly RunRef[] {
   return [
     ...messagesOf(record).map(({ to }) => to),
     ...record.effects.flatMap((effect) =>

@@ -8,7 +8,7 @@ import type { Moment } from "../core/attempt.ts";
 import type { Calendar, Overlap, PlacedMoment } from "../core/calendar.ts";
 import type { RunState } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import type { Concurrency } from "../core/slots.ts";
+import type { Concurrency } from "../core/permits.ts";
 import type { Notify } from "./outbox.ts";
 import type { Pause } from "./queues.ts";
 import type { RunId } from "./run-head.ts";

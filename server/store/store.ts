@@ -20,10 +20,10 @@ import type { ItemOutputs } from "../core/items.ts";
 import type { StoredMessage } from "../core/message.ts";
 import type { Step } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
-import type { Concurrency, Slot, Slots } from "../core/slots.ts";
+import type { Concurrency, Permit, Permits } from "../core/permits.ts";
 import type { CircuitRef, Circuits, Probe } from "./circuits.ts";
 import type { Consistency, ConsistencyTx } from "./consistency.ts";
-import type { DueKind, DueLook, DueRange, DueRow, DueSchedule } from "./due.ts";
+import type { DueKind, DueScan, DueRange, DueRow, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type {
@@ -55,7 +55,7 @@ import type { Written } from "./written.ts";
 
 export type {
   DueKind,
-  DueLook,
+  DueScan as DueLook,
   DueRow,
   DueSchedule,
   Grant,
@@ -118,9 +118,9 @@ export interface ConcurrencyKey {
 }
 
 /** A slot as it is now; null: the run has none any more. */
-export interface SlotChange extends ConcurrencyKey {
+export interface PermitChange extends ConcurrencyKey {
   readonly runId: RunId;
-  readonly slot: Slot | null;
+  readonly permit: Permit | null;
 }
 
 export interface KeyReservation {
@@ -204,9 +204,9 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
    * Locks concurrency keys until the transaction ends, and then looks at their slots: all that are
    * held, and of those who wait for one the first.
    */
-  lockSlots(
+  lockPermits(
     keys: readonly ConcurrencyKey[],
-  ): Promise<readonly (ConcurrencyKey & { readonly slots: Slots })[]>;
+  ): Promise<readonly (ConcurrencyKey & { readonly slots: Permits })[]>;
   /**
    * Locks questions about lanes until the transaction ends, after the steps; returns the lanes of
    * which one stands open.
@@ -215,7 +215,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   /** Of locked lanes. */
   writeLaneQuestions(questions: readonly LaneQuestion[]): Promise<void>;
   /** Of locked concurrency keys. */
-  writeSlots(changes: readonly SlotChange[]): Promise<void>;
+  writePermits(changes: readonly PermitChange[]): Promise<void>;
   /** Takes back reservations of this transaction. */
   releaseKeys(keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[]): Promise<void>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
@@ -365,7 +365,7 @@ export interface EngineStore extends HeartbeatStore, Consistency {
    * where there are more; and leases whose sessions are silent. A page that was looked at too early
    * is moved on to its next timer. `range`: left out, all of them.
    */
-  dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueLook>;
+  dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueScan>;
   /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */
   overdue(partitions: readonly number[], byMs: number, since?: Moment | null): Promise<Overdue>;
   /** What the owner of a run's partition did now, where no pass can be made; else it is nothing. */

@@ -7,7 +7,7 @@
 //         each later one reads so many rows a second, and begins a minute after the last at least
 //   on  ─ a round in which less than half as many rows fail as can rest ─→ off
 import type { Moment } from "../core/attempt.ts";
-import type { DueLook } from "../store/due.ts";
+import type { DueScan } from "../store/due.ts";
 
 /** Rows of a page. */
 const PAGE_MAX = 200;
@@ -25,7 +25,7 @@ export interface Page {
   readonly limit: number;
 }
 
-export type PageFound = Pick<DueLook, "now" | "due" | "schedules" | "foundTo">;
+export type PageFound = Pick<DueScan, "now" | "due" | "schedules" | "foundTo">;
 
 export interface Backlog {
   isOn(): boolean;

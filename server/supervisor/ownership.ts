@@ -12,7 +12,7 @@ import type { SupervisorConfig } from "../config.ts";
 import type { Moment } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { partitionsOf, regionOf } from "../store/partition.ts";
-import type { PartitionLook, PartitionSession } from "../store/partition-session.ts";
+import type { PartitionScan, PartitionSession } from "../store/partition-session.ts";
 import type { EngineStore } from "../store/store.ts";
 import { randomUuid } from "../uuid.ts";
 import { assign, movesNow } from "./assignment.ts";
@@ -160,7 +160,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   }
 
   /** Keeps since when each partition is free; returns those that this node may watch. */
-  function mark(of: Membership, { held, regions }: PartitionLook, sentAt: number): number[] {
+  function mark(of: Membership, { held, regions }: PartitionScan, sentAt: number): number[] {
     const isHeld = new Set(held);
     const all = options.partitions ?? regions.flatMap(partitionsOf);
     of.all = all;

@@ -1,7 +1,7 @@
 /** Slots of concurrency keys: looked at and written by whoever has locked their key. */
 import { expect, test } from "vitest";
-import type { Concurrency, Slot } from "../../server/core/slots.ts";
-import type { ConcurrencyKey, EngineStore, SlotChange } from "../../server/store/store.ts";
+import type { Concurrency, Permit } from "../../server/core/permits.ts";
+import type { ConcurrencyKey, EngineStore, PermitChange } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { hex, newNamespace, newRunId, type Opened, schedule } from "./fixture.ts";
 
@@ -11,26 +11,26 @@ async function newKey(store: EngineStore): Promise<ConcurrencyKey> {
   return { namespaceId: await newNamespace(store), key: `key-${hex(4)}` };
 }
 
-function slotOf(more: Partial<Slot> = {}): Slot {
+function slotOf(more: Partial<Permit> = {}): Permit {
   const runId = newRunId(AT, 255);
   return { runId, limit: 3, priority: 5, since: AT, holds: true, leaving: false, ...more };
 }
 
 export function describeSlots(opened: Opened): void {
-  const change = (of: ConcurrencyKey, slot: Slot): SlotChange => ({
+  const change = (of: ConcurrencyKey, permit: Permit): PermitChange => ({
     ...of,
-    runId: slot.runId,
-    slot,
+    runId: permit.runId,
+    permit,
   });
-  const gone = (of: ConcurrencyKey, { runId }: Slot): SlotChange => ({ ...of, runId, slot: null });
-  const write = (of: ConcurrencyKey, ...changes: readonly SlotChange[]): Promise<void> =>
+  const gone = (of: ConcurrencyKey, { runId }: Permit): PermitChange => ({ ...of, runId, permit: null });
+  const write = (of: ConcurrencyKey, ...changes: readonly PermitChange[]): Promise<void> =>
     opened().store.transact({ name: "write" }, async (tx) => {
-      await tx.lockSlots([of]);
-      await tx.writeSlots(changes);
+      await tx.lockPermits([of]);
+      await tx.writePermits(changes);
     });
-  const slotsOf = (of: ConcurrencyKey): Promise<readonly Slot[]> =>
+  const slotsOf = (of: ConcurrencyKey): Promise<readonly Permit[]> =>
     opened().store.transact({ name: "look" }, async (tx) => {
-      const [found] = await tx.lockSlots([of]);
+      const [found] = await tx.lockPermits([of]);
       return [...(found?.slots ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
     });
 
@@ -65,8 +65,8 @@ export function describeSlots(opened: Opened): void {
   test("a batch that fails leaves the slots as they were", async () => {
     const of = await newKey(opened().store);
     const failing = opened().store.transact({ name: "failing" }, async (tx) => {
-      await tx.lockSlots([of]);
-      await tx.writeSlots([change(of, slotOf())]);
+      await tx.lockPermits([of]);
+      await tx.writePermits([change(of, slotOf())]);
       throw new Error("the connection is gone");
     });
     await expect(failing).rejects.toThrow("the connection is gone");

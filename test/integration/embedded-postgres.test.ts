@@ -25,7 +25,7 @@ import {
   type EmbeddedPostgresOptions,
   stopAbandonedPostgres,
 } from "../../server/embedded/postgres.ts";
-import { lookForPostmaster } from "../../server/embedded/postmaster.ts";
+import { findPostmaster } from "../../server/embedded/postmaster.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -76,7 +76,7 @@ async function ask(connectionString: string, sql: string): Promise<unknown[]> {
 }
 
 function look() {
-  return lookForPostmaster(join(dataDir, "postgres", "data"));
+  return findPostmaster(join(dataDir, "postgres", "data"));
 }
 
 function serverPid(): number {

@@ -240,7 +240,7 @@ async function slotsOf(
       run.namespace === namespace && run.concurrency ? [run.concurrency.key] : [],
     );
     const wanted = [...new Set(keys)].map((key) => ({ namespaceId, key }));
-    const all = await store.transact({ name: "final" }, (tx) => tx.lockSlots(wanted));
+    const all = await store.transact({ name: "final" }, (tx) => tx.lockPermits(wanted));
     for (const { key, slots } of all)
       found.push(...slots.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
   }

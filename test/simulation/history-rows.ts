@@ -2,7 +2,7 @@
 import type { Moment, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { EndKind, Reason, RunState, Step } from "../../server/core/model.ts";
-import type { Concurrency } from "../../server/core/slots.ts";
+import type { Concurrency } from "../../server/core/permits.ts";
 import { SCHEDULE_LABEL } from "../../server/scheduler/fire.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {

@@ -14,7 +14,7 @@ import type { Moment, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import type { RunState } from "../../server/core/model.ts";
-import type { Concurrency } from "../../server/core/slots.ts";
+import type { Concurrency } from "../../server/core/permits.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
 import type { CircuitMove, Held, ScheduleWord, StoreFault } from "./history-words.ts";

@@ -13,7 +13,7 @@ import {
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import type { Concurrency } from "../../server/core/slots.ts";
+import type { Concurrency } from "../../server/core/permits.ts";
 import { concurrencyMessage } from "../../server/rpc/convert-concurrency.ts";
 import { definitionMessage } from "../../server/rpc/convert-definition.ts";
 import { payloadField } from "../../server/rpc/payload.ts";

@@ -7,7 +7,7 @@ import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
 import type { Rest } from "../../server/supervisor/resting.ts";
-import { createWatches } from "../../server/supervisor/watches.ts";
+import { createTimerScan } from "../../server/supervisor/timers.ts";
 import { quietLog } from "../support/control-plane.ts";
 import { handClock } from "../support/hand-clock.ts";
 
@@ -47,7 +47,7 @@ function supervise() {
     const row = backoff(runId, wakeAt);
     rows.set(row.runId, row);
   };
-  const watches = createWatches({
+  const timers = createTimerScan({
     clock,
     log: quietLog,
     settings: SUPERVISOR_DEFAULTS,
@@ -87,7 +87,7 @@ function supervise() {
   /** Of all that are bad, from then until now. */
   const triesSince = (ms: number): number =>
     [...triedAtMs].flatMap(([id, at]) => (bad.has(id) ? at.filter((one) => one >= ms) : [])).length;
-  return { clock, watches, rows, bad, rests, add, triedAtMs, triesOf, triesSince };
+  return { clock, timers, rows, bad, rests, add, triedAtMs, triesOf, triesSince };
 }
 
 function superviseBad(wakeAtOf: (n: number) => number) {
@@ -109,24 +109,24 @@ describe.each([
   ["just now", inTheLook],
 ])("ten times as many rows fail as rest in memory, which came due %s", (_, wakeAtOf) => {
   it("tries each of them, and then so many a second at most", async () => {
-    const { clock, watches, bad, triesOf, triesSince } = superviseBad(wakeAtOf);
-    watches.start();
+    const { clock, timers, bad, triesOf, triesSince } = superviseBad(wakeAtOf);
+    timers.start();
     await clock.advance(60_000);
     expect([...bad].filter((one) => triesOf(one) === 0)).toEqual([]);
     await clock.advance(600_000);
     expect(triesSince(60_000)).toBeLessThanOrEqual(600 * 200);
     expect(triesSince(60_000)).toBeGreaterThan(0);
-    expect(watches.resting()).toBeLessThanOrEqual(RESTING_MAX);
+    expect(timers.resting()).toBeLessThanOrEqual(RESTING_MAX);
     // None is tried again with every look, and none is forgotten.
     const tries = [...bad].map(triesOf);
     expect(Math.max(...tries)).toBeLessThan(30);
     expect(Math.min(...tries)).toBeGreaterThan(1);
-    await watches.stop();
+    await timers.stop();
   });
 
   it("finds what comes due meanwhile within a second", async () => {
-    const { clock, watches, add, triedAtMs } = superviseBad(wakeAtOf);
-    watches.start();
+    const { clock, timers, add, triedAtMs } = superviseBad(wakeAtOf);
+    timers.start();
     for (let at = 0; at < 200; at++) {
       const dueMs = clock.monotonicMs() + 500;
       add(`good ${at}`, NOW + dueMs);
@@ -135,40 +135,40 @@ describe.each([
       expect(triedMs, `good ${at}`).toBeGreaterThanOrEqual(dueMs);
       expect(triedMs).toBeLessThanOrEqual(dueMs + 1_000);
     }
-    await watches.stop();
+    await timers.stop();
   });
 
   it("finds what has stood among them for long", async () => {
-    const { clock, watches, add, triesOf } = superviseBad(wakeAtOf);
+    const { clock, timers, add, triesOf } = superviseBad(wakeAtOf);
     add("good 0", wakeAtOf(BAD - 1));
-    watches.start();
+    timers.start();
     await clock.advance(60_000);
     expect(triesOf("good 0")).toBe(1);
-    await watches.stop();
+    await timers.stop();
   });
 
   it("tries all of them again once they no longer fail, and is as before", async () => {
-    const { clock, watches, bad, add, rows, triedAtMs } = superviseBad(wakeAtOf);
-    watches.start();
+    const { clock, timers, bad, add, rows, triedAtMs } = superviseBad(wakeAtOf);
+    timers.start();
     await clock.advance(120_000);
     bad.clear();
     await clock.advance(900_000);
     expect(rows.size).toBe(0);
-    expect(watches.resting()).toBe(0);
+    expect(timers.resting()).toBe(0);
     bad.add("one 0");
     add("one 0", NOW + clock.monotonicMs());
     await clock.advance(8_000);
     const [first = 0, second = 0] = triedAtMs.get("one 0") ?? [];
     expect(second - first).toBeGreaterThanOrEqual(1_000);
     expect(second - first).toBeLessThanOrEqual(2_100);
-    await watches.stop();
+    await timers.stop();
   });
 });
 
 it("tells of each row that fails beyond those in memory", async () => {
-  const { clock, watches, rests } = superviseBad(apart);
-  watches.start();
+  const { clock, timers, rests } = superviseBad(apart);
+  timers.start();
   await clock.advance(60_000);
   expect(rests.filter(({ isCrowded }) => isCrowded).length).toBeGreaterThan(BAD - RESTING_MAX - 1);
-  await watches.stop();
+  await timers.stop();
 });

@@ -3,7 +3,7 @@ import type { Moment } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { isEnded } from "../../core/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
-import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueScan, dueRefOf, type Outside } from "../due.ts";
 import type { LostPolls, SessionLease } from "../heartbeats.ts";
 import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
 import type { RunLiveness } from "../reads.ts";
@@ -116,7 +116,7 @@ export function dueRows(
   const dueSchedules = schedules
     .filter(({ id, wakeAt }) => wakeAt <= now && !rests({ kind: "schedule", id, place: -1 }))
     .slice(0, limit);
-  return dueLook({
+  return dueScan({
     ...{ now, due, schedules: dueSchedules },
     outside: outsideOf(tables, now, partitions),
     isMore: due.length + dueSchedules.length >= limit,

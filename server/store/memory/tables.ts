@@ -22,7 +22,7 @@ import type { LoggedAttempt, PayloadKey, PayloadRow } from "../../core/page/appl
 import { attemptNumber } from "../../core/page/attempts.ts";
 import { type Page, type PageHead, type PageStep, pageNoOf } from "../../core/page/page.ts";
 import type { Payload } from "../../core/payload.ts";
-import type { Slot } from "../../core/slots.ts";
+import type { Permit } from "../../core/permits.ts";
 import type {
   DecisionRecord,
   EscalationRecord,
@@ -103,7 +103,7 @@ export interface OverrideRow {
   readonly input: Payload | null;
 }
 
-export interface SlotRow extends Slot, ConcurrencyKey {}
+export interface PermitRow extends Permit, ConcurrencyKey {}
 
 export interface MessageRow extends RunRef, StoredMessage {
   readonly wakeAt: Moment;
@@ -135,7 +135,7 @@ export interface Tables
   readonly override: Table<OverrideRow, "run">;
   readonly kept: Table<ReusedInsert & { readonly runId: RunId }, "run">;
   readonly message: Table<MessageRow, "run" | "partition">;
-  readonly slot: Table<SlotRow, "key">;
+  readonly slot: Table<PermitRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
 }
 
@@ -337,7 +337,7 @@ function createTablesOfPeople(
       key: (row) => messageKey(row.runId, row.no),
       indexes: { run: runOf, partition: partitionOf },
     }),
-    slot: createTable<SlotRow, "key">(journal, {
+    slot: createTable<PermitRow, "key">(journal, {
       name: "slot",
       key: runOf,
       indexes: { key: keyOfKey },

@@ -266,7 +266,7 @@ function expectLocked({ tables, locked }: Open, runId: RunId, to: string): void 
 
 function slotsOf(
   open: Open,
-): Pick<Tx, "concurrencyOf" | "lockSlots" | "writeSlots" | "releaseKeys"> {
+): Pick<Tx, "concurrencyOf" | "lockPermits" | "writePermits" | "releaseKeys"> {
   const { tables } = open;
   const locked = new Set<string>();
   return {
@@ -277,7 +277,7 @@ function slotsOf(
           return concurrency ? [[runId, concurrency] as const] : [];
         }),
       ),
-    lockSlots: async (keys) => {
+    lockPermits: async (keys) => {
       if (keys.length > 0) open.enter("concurrency keys");
       return keys.map((key) => {
         locked.add(keyOfKey(key));
@@ -285,12 +285,12 @@ function slotsOf(
         return { ...key, slots: rows.map(({ namespaceId: _, key: __, ...slot }) => slot) };
       });
     },
-    writeSlots: async (changes) => {
+    writePermits: async (changes) => {
       open.enter("writes and claims");
-      for (const { runId, slot, namespaceId, key } of changes) {
+      for (const { runId, permit, namespaceId, key } of changes) {
         if (!locked.has(keyOfKey({ namespaceId, key })))
           throw new Error(`to write slots of the key ${key} it must be locked before`);
-        if (slot) tables.slot.put({ ...slot, namespaceId, key });
+        if (permit) tables.slot.put({ ...permit, namespaceId, key });
         else tables.slot.remove(runId);
       }
     },

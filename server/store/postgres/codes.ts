@@ -4,7 +4,7 @@ import type { CircuitState, Forced } from "../../core/circuit.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
 import type { Message } from "../../core/message.ts";
 import type { Reason, RunState } from "../../core/model.ts";
-import type { ConcurrencyPolicy } from "../../core/slots.ts";
+import type { ConcurrencyPolicy } from "../../core/permits.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";

@@ -7,7 +7,7 @@ import type { Moment } from "../../core/attempt.ts";
 import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
 import { pageNoOf } from "../../core/page/page.ts";
-import { type DueRange, type DueRef, dueLook, dueRefOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueScan, dueRefOf, type Outside } from "../due.ts";
 import type { DueKind, DueLook, DueRow, RunId } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";
@@ -71,7 +71,7 @@ export async function dueRows(
   const times = [next.wake_at, ...later, ...silent.map(({ wakeAt }) => wakeAt)];
   const toCome = times.flatMap((at) => (at !== null && at > now && at <= latest ? at : []));
   const isFull = all.length >= limit || found.length >= limit;
-  return dueLook({
+  return dueScan({
     ...{ now, outside, due: rows },
     foundTo: isFull ? Math.min(foundTo, rows.at(-1)?.wakeAt ?? foundTo) : foundTo,
     schedules: found.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>

@@ -17,7 +17,7 @@ import {
   type PartitionPage,
   type PartitionRecord,
   QUEUE_TASKS_MAX,
-  type QueueLook,
+  type QueueActivity,
   type QueueTask,
   type Gauges,
   SUPERVISORS_MAX,
@@ -78,7 +78,7 @@ async function queueLooks(
   query: Query,
   namespaceId: number,
   names: readonly string[],
-): Promise<readonly QueueLook[]> {
+): Promise<readonly QueueActivity[]> {
   if (names.length === 0) return [];
   const rows = await query<LookRow & { name: string }>("queue_looks", [namespaceId, names]);
   return rows.map((row) => ({ name: row.name, ...lookOf(row), agents: row.agents }));

@@ -12,7 +12,7 @@ import {
   HAND_OVERS_MAX,
   type LiveNode,
   type NodeInfo,
-  type PartitionLook,
+  type PartitionScan,
   type PartitionSession,
   type Partitions,
   type TakenPartition,
@@ -25,7 +25,7 @@ import { ownBackend, watchBackend } from "./pooler.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 
 /** Batches of one process that can hold a writer row at a time. */
-export const WRITER_SLOTS = 4;
+export const WRITERS = 4;
 const LEAVE_MS_MAX = 1_000;
 /** The first word of what is said on the channel, which has the name of the schema. */
 const LANES = "lanes ";
@@ -71,7 +71,7 @@ async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<vo
   await onPool("forget_old_nodes", []);
   const [row] = await onPool<{ number: number }>("join_node", [node, address, regions, standby]);
   await query("live_node", [row?.number]);
-  await onPool("join_writers", [node, WRITER_SLOTS]);
+  await onPool("join_writers", [node, WRITERS]);
 }
 
 function createPartitionSession(
@@ -98,7 +98,7 @@ function createPartitionSession(
 
   return Object.freeze({
     node,
-    async look(): Promise<PartitionLook> {
+    async look(): Promise<PartitionScan> {
       const [row] = await query<{
         held: number[];
         live: LiveNode[];

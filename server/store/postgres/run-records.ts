@@ -5,7 +5,7 @@ import type { RunRecord } from "../reads.ts";
 import { stateOfRecord } from "../run-states.ts";
 import { labelsOf, payloadOf } from "./columns.ts";
 import type { EscalationRow } from "./people.ts";
-import { concurrencyOf } from "./slots.ts";
+import { concurrencyOf } from "./permits.ts";
 
 export interface Tables {
   run: {

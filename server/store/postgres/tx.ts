@@ -18,7 +18,7 @@ import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
-import { slotsOf } from "./slots.ts";
+import { permitsOf } from "./permits.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
@@ -71,7 +71,7 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     loadEscalations: (wanted) => loadEscalations(query, wanted),
     loadItemOutputs: (maps) => loadItemOutputs(query, maps),
     loadMessages: (runs) => loadMessages(query, runs),
-    ...slotsOf(begun),
+    ...permitsOf(begun),
     ...laneQuestionsOf(begun),
     ...schedulesLockedBy(begun),
     insertRuns: async (runs) => {

@@ -225,12 +225,12 @@ describe("a supervisor that was fenced", () => {
     const intruder = await join();
     await intruder.takeOver([0]);
     const run = await overdue();
-    watched.watches.taken([run.partition]);
-    await watched.watches.lookOnce();
+    watched.timers.taken([run.partition]);
+    await watched.timers.scanOnce();
     expect(watched.ownership.node()).not.toBe(before);
     await expect.poll(() => watched.ownership.owned().length, { timeout: 10_000 }).toBe(256);
     expect(await rulesOf(run)).toEqual([]);
-    await watched.watches.lookOnce();
+    await watched.timers.scanOnce();
     const node = watched.ownership.node();
     expect(await rulesOf(run)).toMatchObject([{ rule: "backoff", node }]);
     await watched.close();

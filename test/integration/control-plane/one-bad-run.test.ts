@@ -8,7 +8,7 @@ import { SUPERVISOR_DEFAULTS } from "../../../server/config.ts";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { recordFailing } from "../../../server/supervisor/failing.ts";
-import { createWatches } from "../../../server/supervisor/watches.ts";
+import { createTimerScan } from "../../../server/supervisor/timers.ts";
 import { openPlane, quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import {
@@ -59,7 +59,7 @@ describe("600 timers that always fail", () => {
     await spoil("odd");
     const plane = await openPlane(database.connectionString);
     try {
-      await expect.poll(() => plane.watches.resting(), { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => plane.timers.resting(), { timeout: 20_000 }).toBeGreaterThan(0);
       const run: RunRef = await schedule(plane, timer("healthy", 100));
       await expect.poll(() => stateOf(plane, run), { timeout: 8_000 }).toBe("COMPLETED");
       const failing = async () => {
@@ -81,7 +81,7 @@ describe("timers that always fail, twelve times as many as can rest", () => {
     const { store, advance, fire, ownership, ...plane } = await openQuietPlane(
       database.connectionString,
     );
-    const watches = createWatches({
+    const timers = createTimerScan({
       ...{ store, advance, fire, clock: systemClock, log: quietLog, restingMax: BAD / 12 },
       settings: SUPERVISOR_DEFAULTS,
       owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
@@ -98,7 +98,7 @@ describe("timers that always fail, twelve times as many as can rest", () => {
       await Promise.all(requests.map((one) => quiet.scheduler.schedule(one)));
       await spoil("odder");
       await ownership.start();
-      watches.start();
+      timers.start();
       for (let at = 0; at < 3; at++) {
         const run = await schedule(quiet, timer("healthy", 100));
         await expect.poll(() => stateOf(quiet, run), { timeout: 8_000 }).toBe("COMPLETED");
@@ -108,9 +108,9 @@ describe("timers that always fail, twelve times as many as can rest", () => {
       await expect
         .poll(rules, { timeout: 20_000 })
         .toEqual([expect.stringMatching(/^failing: lets it rest for 300 s, or longer/)]);
-      expect(watches.resting()).toBeLessThanOrEqual(BAD / 12);
+      expect(timers.resting()).toBeLessThanOrEqual(BAD / 12);
     } finally {
-      await watches.stop();
+      await timers.stop();
       await plane.close();
     }
   }, 60_000);

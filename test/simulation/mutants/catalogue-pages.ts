@@ -74,7 +74,7 @@ export const PAGE_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "sessions watched by nobody",
-    file: "supervisor/watches.ts",
+    file: "supervisor/timers.ts",
     find: "const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));",
     replace: "const heardSince = new Map<number, Moment>();",
     why: "an agent that has fallen silent keeps its task until its attempt has no time left",

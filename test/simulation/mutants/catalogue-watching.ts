@@ -200,6 +200,6 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     find: "if (known && known.untilMs > nowMs) {",
     replace: "if (known && known.untilMs === Number.NaN) {",
     why: "a row rests longer than its failures say, and its history tells of failures that were not",
-    test: "test/unit/watches.test.ts",
+    test: "test/unit/timers.test.ts",
   },
 ];

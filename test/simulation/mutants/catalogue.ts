@@ -47,7 +47,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "notification the only wake-up",
     file: "poll-tick.ts",
-    find: "if (answers.lanes.length > 0) void options.claims.look(answers.lanes);",
+    find: "if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);",
     replace: "",
     why: "a ready task and a waiting agent miss each other when a notification is lost",
   },
@@ -160,21 +160,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "slot granted above the limit",
-    file: "core/slots.ts",
+    file: "core/permits.ts",
     find: "if (holders >= slot.limit) break;",
     replace: "if (holders > slot.limit) break;",
     why: "more runs of a key are under way than its limit allows",
   },
   {
     name: "slot not given back",
-    file: "scheduler/slots.ts",
+    file: "scheduler/permits.ts",
     find: 'if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];',
     replace: "void endsIn;",
     why: "a run that has ended keeps its slot, and who waits for it never begins",
   },
   {
     name: "limit counted without its lock",
-    file: "core/slots.ts",
+    file: "core/permits.ts",
     find: `const holders = slots.filter(({ holds }) => holds).length;
   const slot: Slot = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === slots.length)`,

@@ -2,7 +2,7 @@
 // and by the poll tick, which asks for all watched runs in one statement a second.
 import type { RunRef, WatchedRun } from "../store/store.ts";
 
-export interface Watch {
+export interface RunWatchers {
   change(run: RunRef, version: number, signal: AbortSignal): Promise<void>;
   /** Runs that somebody waits for. */
   watched(): readonly RunRef[];
@@ -17,7 +17,7 @@ interface Watcher {
   readonly wake: () => void;
 }
 
-export function createWatch(): Watch {
+export function createRunWatchers(): RunWatchers {
   const watchers = new Map<string, Set<Watcher>>();
 
   const wake = (runId: string, isPast: (watcher: Watcher) => boolean): void => {

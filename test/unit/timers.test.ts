@@ -5,7 +5,7 @@ import type { RunEvent } from "../../server/core/event.ts";
 import { DroverError } from "../../server/errors.ts";
 import { WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueLook, DueRow } from "../../server/store/store.ts";
-import { createWatches } from "../../server/supervisor/watches.ts";
+import { createTimerScan } from "../../server/supervisor/timers.ts";
 import { quietLog } from "../support/control-plane.ts";
 import { handClock } from "../support/hand-clock.ts";
 
@@ -30,7 +30,7 @@ function watchesOver(
   const begins: (number | null)[] = [];
   const without: string[][] = [];
   const failures: number[] = [];
-  const watches = createWatches({
+  const timers = createTimerScan({
     clock,
     log: quietLog,
     settings: SUPERVISOR_DEFAULTS,
@@ -55,34 +55,34 @@ function watchesOver(
     onOutside: (what) => void outside.push(...what),
     onFailing: (_failed, rest) => void failures.push(rest.failures),
   });
-  return { clock, watches, looks, begins, without, submitted, outside, failures };
+  return { clock, timers, looks, begins, without, submitted, outside, failures };
 }
 
 describe("the supervisor's loop", () => {
   it("looks at once, then when the next moment comes, and once a second at least", async () => {
     const soon = async () => ({ ...NOTHING, nextAt: 1_300 });
-    const { clock, watches, looks } = watchesOver([soon]);
-    watches.start();
+    const { clock, timers, looks } = watchesOver([soon]);
+    timers.start();
     await clock.advance(3_000);
     expect(looks).toEqual([0, 301, 1_301, 2_301]);
   });
 
   it("begins where it left nothing before, and ten seconds earlier for who commits late", async () => {
     const at = (now: number, more: Partial<DueLook> = {}) => ({ ...NOTHING, now, ...more });
-    const { clock, watches, begins } = watchesOver([
+    const { clock, timers, begins } = watchesOver([
       async () => at(100_000),
       async () => at(101_000, { due: [backoff("old")] }),
       async () => at(102_000),
       async () => at(103_000),
     ]);
-    watches.start();
+    timers.start();
     await clock.advance(1_500);
     expect(begins).toEqual([null, 90_000]);
     await clock.advance(1_000);
     // It may not be settled yet.
     expect(begins.at(-1)).toBe(1_000);
     // A moment before that, which somebody has set.
-    watches.announce(80_000);
+    timers.announce(80_000);
     await clock.advance(100);
     expect(begins.slice(3)).toEqual([80_000]);
     await clock.advance(1_000);
@@ -91,23 +91,23 @@ describe("the supervisor's loop", () => {
 
   it("begins where it began while there is more than a look takes", async () => {
     const more = { ...NOTHING, now: 100_000, nextAt: 100_000 };
-    const { clock, watches, begins } = watchesOver([
+    const { clock, timers, begins } = watchesOver([
       async () => more,
       async () => more,
       async () => ({ ...NOTHING, now: 100_500 }),
       async () => ({ ...more, now: 101_500, nextAt: 101_500 }),
     ]);
-    watches.start();
+    timers.start();
     await clock.advance(4_000);
     // At all, until all was seen; then from there on.
     expect(begins.slice(0, 5)).toEqual([null, null, null, 90_500, 90_500]);
   });
 
   it("looks at all for partitions that it has taken, and once a minute", async () => {
-    const { clock, watches, begins } = watchesOver([]);
-    watches.start();
+    const { clock, timers, begins } = watchesOver([]);
+    timers.start();
     await clock.advance(1_500);
-    watches.taken([0]);
+    timers.taken([0]);
     await clock.advance(0);
     await clock.advance(59_900);
     const whole = begins.flatMap((since, place) => (since === null ? [place] : []));
@@ -118,13 +118,13 @@ describe("the supervisor's loop", () => {
 
   it("goes on from where it was where all of it is more than a statement may take", async () => {
     const tooMuch = () => Promise.reject(new Error("canceling statement due to statement timeout"));
-    const { clock, watches, begins } = watchesOver([
+    const { clock, timers, begins } = watchesOver([
       tooMuch,
       async () => ({ ...NOTHING, now: 100_500 }),
     ]);
-    watches.start();
+    timers.start();
     await clock.advance(0);
-    watches.taken([0]);
+    timers.taken([0]);
     await clock.advance(2_000);
     expect(begins.slice(0, 3)).toEqual([null, clock.wallMs() - 62_000, 90_500]);
     await clock.advance(60_000);
@@ -132,32 +132,32 @@ describe("the supervisor's loop", () => {
   });
 
   it("tells what else waits for the owner of its partitions", async () => {
-    const { watches, outside } = watchesOver([
+    const { timers, outside } = watchesOver([
       async () => ({ ...NOTHING, outside: ["inbox", "triggers"] }),
       async () => NOTHING,
     ]);
-    await watches.lookOnce();
-    await watches.lookOnce();
+    await timers.scanOnce();
+    await timers.scanOnce();
     expect(outside).toEqual(["inbox", "triggers"]);
   });
 
   it("looks when an announced moment comes", async () => {
-    const { clock, watches, looks } = watchesOver([]);
-    watches.start();
+    const { clock, timers, looks } = watchesOver([]);
+    timers.start();
     await clock.advance(100);
-    watches.announce(1_500);
+    timers.announce(1_500);
     await clock.advance(500);
     expect(looks).toEqual([0, 501]);
   });
 
   it("looks again at once when a moment came while a look was under way", async () => {
     const gate = Promise.withResolvers<DueLook>();
-    const { clock, watches, looks } = watchesOver([async () => NOTHING, () => gate.promise]);
-    watches.start();
+    const { clock, timers, looks } = watchesOver([async () => NOTHING, () => gate.promise]);
+    timers.start();
     await clock.advance(0);
-    watches.announce(1_100);
+    timers.announce(1_100);
     await clock.advance(150);
-    watches.announce(1_200);
+    timers.announce(1_200);
     await clock.advance(150);
     expect(looks).toEqual([0, 101]);
     gate.resolve(NOTHING);
@@ -170,20 +170,20 @@ describe("the supervisor's loop", () => {
     const due =
       (...runs: string[]) =>
       async () => ({ ...NOTHING, due: runs.map(backoff) });
-    const { clock, watches, submitted } = watchesOver(
+    const { clock, timers, submitted } = watchesOver(
       [due("held"), due("held", "other")],
       () => held.promise,
     );
-    watches.start();
+    timers.start();
     await clock.advance(1_500);
     expect(submitted.map(({ runId }) => runId)).toEqual(["held", "other"]);
     held.resolve();
-    await watches.stop();
+    await timers.stop();
   });
 
   it("lets a row that fails rest alone, twice as long each time, and finds it again", async () => {
     const at = (now: number, due: DueRow[] = []) => ({ ...NOTHING, now, due });
-    const { clock, watches, looks, begins, without, submitted } = watchesOver(
+    const { clock, timers, looks, begins, without, submitted } = watchesOver(
       [
         async () => at(100_000, [backoff("bad"), backoff("good")]),
         async () => at(101_000, [backoff("bad")]),
@@ -194,9 +194,9 @@ describe("the supervisor's loop", () => {
         if (runId === "bad") throw new Error("its definition cannot be read");
       },
     );
-    watches.start();
+    timers.start();
     await clock.advance(500);
-    expect(watches.resting()).toBe(1);
+    expect(timers.resting()).toBe(1);
     await clock.advance(2_600);
     expect(submitted.map(({ runId }) => runId)).toEqual(["bad", "good", "bad"]);
     expect(looks).toEqual([0, 1_000, 2_000, 3_000]);
@@ -204,18 +204,18 @@ describe("the supervisor's loop", () => {
     expect(without).toEqual([[], [], ["bad"], []]);
     // Once its rest is over, the scan begins again where it is due.
     expect(begins[3]).toBe(1_000);
-    await watches.stop();
+    await timers.stop();
   });
 
   it("lets a row rest that failed while a look which finds it was under way", async () => {
     const [held, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const due = { ...NOTHING, due: [backoff("bad")] };
     const found = () => gate.promise.then(() => due);
-    const { clock, watches, looks, submitted } = watchesOver(
+    const { clock, timers, looks, submitted } = watchesOver(
       [async () => due, found],
       () => held.promise,
     );
-    watches.start();
+    timers.start();
     await clock.advance(1_000);
     expect(looks).toHaveLength(2);
     held.reject(new Error("its definition cannot be read"));
@@ -223,12 +223,12 @@ describe("the supervisor's loop", () => {
     gate.resolve();
     await clock.advance(500);
     expect(submitted).toHaveLength(1);
-    await watches.stop();
+    await timers.stop();
   });
 
   it("counts one failure where two rows of one step fail beside each other", async () => {
     const held = Promise.withResolvers<void>();
-    const { clock, watches, submitted, failures, without } = watchesOver(
+    const { clock, timers, submitted, failures, without } = watchesOver(
       [
         async () => ({ ...NOTHING, due: [backoff("bad", 1)] }),
         // The step was handed out and given back meanwhile.
@@ -236,31 +236,31 @@ describe("the supervisor's loop", () => {
       ],
       () => held.promise,
     );
-    watches.start();
+    timers.start();
     await clock.advance(1_500);
     expect(submitted).toHaveLength(2);
     held.reject(new Error("its definition cannot be read"));
     await clock.advance(0);
     expect(failures).toEqual([1]);
-    expect(watches.resting()).toBe(1);
+    expect(timers.resting()).toBe(1);
     // From now on for 1 s, as after one failure.
     await clock.advance(999);
     expect(without.at(-1)).toEqual(["bad"]);
-    expect(watches.resting()).toBe(1);
+    expect(timers.resting()).toBe(1);
     await clock.advance(1);
-    expect(watches.resting()).toBe(0);
-    await watches.stop();
+    expect(timers.resting()).toBe(0);
+    await timers.stop();
   });
 
   it("lets no row rest because the store is away", async () => {
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "it is away"));
-    const { clock, watches } = watchesOver(
+    const { clock, timers } = watchesOver(
       [async () => ({ ...NOTHING, due: [backoff("one")] })],
       away,
     );
-    watches.start();
+    timers.start();
     await clock.advance(100);
-    expect(watches.resting()).toBe(0);
-    await watches.stop();
+    expect(timers.resting()).toBe(0);
+    await timers.stop();
   });
 });

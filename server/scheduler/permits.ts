@@ -1,5 +1,5 @@
 // Slots of concurrency keys within a batch: the keys are locked, the rules say who gets one
-// (core/slots.ts), and what has changed is written with the passes that caused it.
+// (core/permits.ts), and what has changed is written with the passes that caused it.
 
 import type { Moment } from "../core/attempt.ts";
 import type { Message } from "../core/message.ts";
@@ -9,34 +9,34 @@ import {
   type Joined,
   join,
   leave,
-  type Slot,
-  type Slots,
-} from "../core/slots.ts";
+  type Permit,
+  type Permits,
+} from "../core/permits.ts";
 import { DroverError } from "../errors.ts";
 import type { PassRecord } from "../store/pass-record.ts";
-import type { ConcurrencyKey, RunHead, RunId, SlotChange, Tx } from "../store/store.ts";
+import type { ConcurrencyKey, RunHead, RunId, PermitChange, Tx } from "../store/store.ts";
 
 /** The slots of the keys of a batch, while their locks are held. */
-export interface SlotBook {
+export interface PermitBudget {
   join(of: KeyedRun, since: number): Joined;
   /** The runs that get a slot now. */
   leave(of: KeyedRun): readonly RunId[];
-  changes(): readonly SlotChange[];
+  changes(): readonly PermitChange[];
 }
 
 export interface KeyedRun extends Pick<RunHead, "runId" | "namespaceId" | "priority"> {
   readonly concurrency: Concurrency;
 }
 
-export async function openSlots(tx: Tx, runs: readonly KeyedRun[]): Promise<SlotBook> {
+export async function openPermits(tx: Tx, runs: readonly KeyedRun[]): Promise<PermitBudget> {
   const keys = new Map(
     runs.map(({ namespaceId, concurrency: { key } }): [string, ConcurrencyKey] => {
       return [nameOf({ namespaceId, key }), { namespaceId, key }];
     }),
   );
-  const found = await tx.lockSlots([...keys.values()]);
+  const found = await tx.lockPermits([...keys.values()]);
   const before = new Map(found.map((one) => [nameOf(one), one.slots]));
-  const now = new Map<string, Slots>(before);
+  const now = new Map<string, Permits>(before);
   const of = ({ namespaceId, concurrency: { key } }: KeyedRun): string =>
     nameOf({ namespaceId, key });
 
@@ -64,10 +64,10 @@ function nameOf({ namespaceId, key }: ConcurrencyKey): string {
   return `${namespaceId}/${key}`;
 }
 
-function changesOf(key: ConcurrencyKey, before: Slots, after: Slots): readonly SlotChange[] {
+function changesOf(key: ConcurrencyKey, before: Permits, after: Permits): readonly PermitChange[] {
   const was = new Map(before.map((slot) => [slot.runId, slot]));
   const is = new Map(after.map((slot) => [slot.runId, slot]));
-  const change = (runId: RunId, slot: Slot | null): SlotChange => ({ ...key, runId, slot });
+  const change = (runId: RunId, permit: Permit | null): PermitChange => ({ ...key, runId, permit });
   return [
     ...before.flatMap(({ runId }) => (is.has(runId) ? [] : [change(runId, null)])),
     ...after.flatMap((slot) => (was.get(slot.runId) === slot ? [] : [change(slot.runId, slot)])),
@@ -81,13 +81,13 @@ interface SlotMove {
 }
 
 /** What passes mean for slots: with the messages that follow, and what is to be written. */
-export interface SlotsPassedOn {
+export interface PermitsPassedOn {
   readonly records: readonly PassRecord[];
-  readonly changes: readonly SlotChange[];
+  readonly changes: readonly PermitChange[];
 }
 
 /** A run that ends gives its slot to who waits; one whose start has come asks for one. */
-export async function passSlotsOn(tx: Tx, records: readonly PassRecord[]): Promise<SlotsPassedOn> {
+export async function passPermitsOn(tx: Tx, records: readonly PassRecord[]): Promise<PermitsPassedOn> {
   const moves = records.flatMap(moveOf);
   if (moves.length === 0) return { records, changes: [] };
   const concurrency = await tx.concurrencyOf(moves.map(({ record }) => record.head.runId));
@@ -96,7 +96,7 @@ export async function passSlotsOn(tx: Tx, records: readonly PassRecord[]): Promi
     if (!its) throw new Error(`run ${head.runId} needs a slot, and has no concurrency key`);
     return { ...head, concurrency: its };
   };
-  const book = await openSlots(tx, moves.map(keyed));
+  const book = await openPermits(tx, moves.map(keyed));
   const messages = new Map(
     moves.map((move) => [move.record, moved(book, keyed(move), move, tx.now)]),
   );
@@ -116,7 +116,7 @@ function moveOf(record: PassRecord): readonly SlotMove[] {
 }
 
 function moved(
-  book: SlotBook,
+  book: PermitBudget,
   run: KeyedRun,
   { does }: SlotMove,
   now: Moment,
@@ -149,7 +149,7 @@ function sent(to: RunId, message: Message): PassRecord["effects"][number] {
 }
 
 /** A run whose key has no slot for it, and whose policy is REFUSE. */
-export function noSlot({ key, limit }: Concurrency, slots: Slots): DroverError {
+export function noPermit({ key, limit }: Concurrency, slots: Permits): DroverError {
   const runId = slots.find(({ holds }) => holds)?.runId ?? "";
   return new DroverError(
     "CONCURRENCY_LIMIT",

@@ -20,7 +20,7 @@ export interface Concurrency {
 }
 
 /** A run that holds a slot of its key, or waits for one. */
-export interface Slot {
+export interface Permit {
   readonly runId: string;
   readonly limit: number;
   /** 1 first, 9 last. */
@@ -33,10 +33,10 @@ export interface Slot {
 }
 
 /** Of one key: all that hold one, and the first that wait. */
-export type Slots = readonly Slot[];
+export type Permits = readonly Permit[];
 
 export interface Joined {
-  readonly slots: Slots;
+  readonly slots: Permits;
   readonly answer: "holds" | "waits" | "refused";
   /** The run that has to go for this one; null: none. */
   readonly cancelled: string | null;
@@ -44,12 +44,12 @@ export interface Joined {
 
 /** A run asks for a slot. It gets one if there is one, and nobody waits before it. */
 export function join(
-  slots: Slots,
-  asks: Pick<Slot, "runId" | "limit" | "priority" | "since">,
+  slots: Permits,
+  asks: Pick<Permit, "runId" | "limit" | "priority" | "since">,
   policy: ConcurrencyPolicy,
 ): Joined {
   const holders = slots.filter(({ holds }) => holds).length;
-  const slot: Slot = { ...asks, holds: false, leaving: false };
+  const slot: Permit = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === slots.length)
     return { slots: [...slots, { ...slot, holds: true }], answer: "holds", cancelled: null };
   const isFull = policy === "refuse" || (policy === "queue-one" && holders < slots.length);
@@ -62,9 +62,9 @@ export function join(
 
 /** The run has ended, whether it held a slot or waited: who waits first gets what is free now. */
 export function leave(
-  slots: Slots,
+  slots: Permits,
   runId: string,
-): { readonly slots: Slots; readonly granted: readonly string[] } {
+): { readonly slots: Permits; readonly granted: readonly string[] } {
   const left = slots.filter((slot) => slot.runId !== runId);
   let holders = left.filter(({ holds }) => holds).length;
   const granted: string[] = [];
@@ -81,15 +81,15 @@ export function leave(
 }
 
 /** Those that hold one are older than those that wait. */
-function byAge(a: Slot, b: Slot): number {
+function byAge(a: Permit, b: Permit): number {
   return Number(b.holds) - Number(a.holds) || a.since - b.since || byId(a, b);
 }
 
-function inTurn(a: Slot, b: Slot): number {
+function inTurn(a: Permit, b: Permit): number {
   return a.priority - b.priority || a.since - b.since || byId(a, b);
 }
 
 /** Ids are made in order of creation. */
-function byId(a: Slot, b: Slot): number {
+function byId(a: Permit, b: Permit): number {
   return a.runId < b.runId ? -1 : 1;
 }

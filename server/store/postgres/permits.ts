@@ -1,7 +1,7 @@
 // Slots of concurrency keys as rows, under the locks of their keys.
 import type { Moment } from "../../core/attempt.ts";
-import type { Concurrency, Slot, Slots } from "../../core/slots.ts";
-import type { ConcurrencyKey, KeyHolder, RunId, SlotChange, Tx } from "../store.ts";
+import type { Concurrency, Permit, Permits } from "../../core/permits.ts";
+import type { ConcurrencyKey, KeyHolder, RunId, PermitChange, Tx } from "../store.ts";
 import { writeEach, writeRows } from "./batch.ts";
 import { policies } from "./codes.ts";
 import { columns } from "./columns.ts";
@@ -10,12 +10,12 @@ import type { Begun, Query, Send } from "./transaction.ts";
 /** More than one batch can free. */
 const WAITERS_MAX = 501;
 
-export function slotsOf({
+export function permitsOf({
   query,
   send,
 }: Pick<Begun, "query" | "send">): Pick<
   Tx,
-  "concurrencyOf" | "lockSlots" | "writeSlots" | "releaseKeys"
+  "concurrencyOf" | "lockPermits" | "writePermits" | "releaseKeys"
 > {
   return {
     concurrencyOf: async (runs) => {
@@ -27,8 +27,8 @@ export function slotsOf({
         }),
       );
     },
-    lockSlots: (keys) => lockSlots(query, keys),
-    writeSlots: async (changes) => writeSlots(send, changes),
+    lockPermits: (keys) => lockPermits(query, keys),
+    writePermits: async (changes) => writePermits(send, changes),
     releaseKeys: async (keys) => releaseKeys(send, keys),
   };
 }
@@ -57,10 +57,10 @@ interface SlotRow {
 }
 
 /** The look is a statement of its own: it sees what the lock has waited for. */
-async function lockSlots(
+async function lockPermits(
   query: Query,
   keys: readonly ConcurrencyKey[],
-): Promise<readonly (ConcurrencyKey & { readonly slots: Slots })[]> {
+): Promise<readonly (ConcurrencyKey & { readonly slots: Permits })[]> {
   if (keys.length === 0) return [];
   const named = columns(
     keys,
@@ -77,22 +77,22 @@ async function lockSlots(
   }));
 }
 
-function slotOf(row: SlotRow): Slot {
+function slotOf(row: SlotRow): Permit {
   const { run_id: runId, max_holders: limit, priority, since, holds, leaving } = row;
   return { runId, limit, priority, since, holds, leaving };
 }
 
-function writeSlots(send: Send, changes: readonly SlotChange[]): void {
+function writePermits(send: Send, changes: readonly PermitChange[]): void {
   writeEach(
     send,
     "delete_slots",
-    changes.filter(({ slot }) => slot === null),
+    changes.filter(({ permit }) => permit === null),
     (row) => row.runId,
   );
   writeRows(
     send,
     "write_slots",
-    changes.flatMap(({ slot, ...key }) => (slot ? [{ ...key, slot }] : [])),
+    changes.flatMap(({ permit, ...key }) => (permit ? [{ ...key, slot: permit }] : [])),
     (row) => row.namespaceId,
     (row) => row.key,
     (row) => row.runId,

@@ -38,11 +38,11 @@ const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
 const RESTING_MAX = 10_000;
 
-export interface Watches {
+export interface TimerScan {
   start(): void;
   stop(): Promise<void>;
   /** One look with all that follows from it; how many rows were due. */
-  lookOnce(): Promise<number>;
+  scanOnce(): Promise<number>;
   /** A moment was set; the look comes no later. */
   announce(moment: Moment): void;
   /** Partitions begin to be watched anew. */
@@ -53,7 +53,7 @@ export interface Watches {
   resting(): number;
 }
 
-export interface WatchesOptions {
+export interface TimerScanOptions {
   readonly store: Pick<EngineStore, "dueRows">;
   readonly advance: Pick<Advance, "submit">;
   /** Begins the runs of a schedule whose moments have come. */
@@ -76,7 +76,7 @@ export interface WatchesOptions {
   readonly onOutside: (what: readonly Outside[]) => void;
 }
 
-export function createWatches(options: WatchesOptions): Watches {
+export function createTimerScan(options: TimerScanOptions): TimerScan {
   const { clock, log } = options;
   const { lookEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
   const { restingMax = RESTING_MAX } = options;
@@ -99,7 +99,7 @@ export function createWatches(options: WatchesOptions): Watches {
   const resting = createResting(restingMax);
   const backlog = createBacklog(restingMax);
 
-  async function look(): Promise<number> {
+  async function scan(): Promise<number> {
     const { node, owned } = options.owner();
     if (node === null || owned.length === 0) {
       last = null;
@@ -293,12 +293,12 @@ export function createWatches(options: WatchesOptions): Watches {
       wakeAtMs = Number.POSITIVE_INFINITY;
       // The look under way began before this moment came: it may have missed it.
       if (under) again = true;
-      else void lookOnce();
+      else void scanOnce();
     });
   }
 
-  function lookOnce(): Promise<number> {
-    under ??= look()
+  function scanOnce(): Promise<number> {
+    under ??= scan()
       .catch((error: unknown) => {
         options.onFailed?.();
         log.warn({ event: "watch.look-failed", err: String(error) });
@@ -328,10 +328,10 @@ export function createWatches(options: WatchesOptions): Watches {
       timer?.cancel();
       await quiet();
     },
-    async lookOnce() {
+    async scanOnce() {
       await under;
       since = null;
-      const due = await lookOnce();
+      const due = await scanOnce();
       await quiet();
       return due;
     },

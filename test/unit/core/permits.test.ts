@@ -1,7 +1,7 @@
 /** Who gets a slot of a concurrency key, who waits, who is refused, and who has to go. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ConcurrencyPolicy, join, leave, type Slots } from "../../../server/core/slots.ts";
+import { type ConcurrencyPolicy, join, leave, type Permits } from "../../../server/core/permits.ts";
 
 const SEED = 20_260_301;
 
@@ -12,20 +12,20 @@ interface Asks {
   readonly since?: number;
 }
 
-function ask(slots: Slots, runId: string, { policy = "queue", ...more }: Asks = {}) {
+function ask(slots: Permits, runId: string, { policy = "queue", ...more }: Asks = {}) {
   return join(slots, { runId, limit: 1, priority: 5, since: 1_000, ...more }, policy);
 }
 
 /** They ask one after the other, a millisecond apart. */
-function asked(runs: readonly string[], more: Asks = {}): Slots {
-  let slots: Slots = [];
+function asked(runs: readonly string[], more: Asks = {}): Permits {
+  let slots: Permits = [];
   runs.forEach((runId, place) => {
     slots = ask(slots, runId, { since: 1_000 + place, ...more }).slots;
   });
   return slots;
 }
 
-const holders = (slots: Slots) => slots.filter(({ holds }) => holds).map(({ runId }) => runId);
+const holders = (slots: Permits) => slots.filter(({ holds }) => holds).map(({ runId }) => runId);
 
 describe("a run that asks for a slot", () => {
   test("gets one while there is one", () => {
@@ -101,7 +101,7 @@ test("whoever comes and goes, no more hold a slot than the limit says, and none 
   );
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), acts, (limit, all) => {
-      let slots: Slots = [];
+      let slots: Permits = [];
       all.forEach(({ leaves, pick, priority, policy }, at) => {
         const runId = `run ${String(at).padStart(3, "0")}`;
         const gone = leaves ? slots[pick % Math.max(1, slots.length)] : undefined;
