@@ -42,7 +42,7 @@ import {
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import type { CommitSummary } from "./scheduler/commit-summary.ts";
-import { createFire, type Fire, type FireOptions } from "./scheduler/fire.ts";
+import { createOccurrences, type Occurrences, type OccurrenceOptions } from "./scheduler/occurrences.ts";
 import type { RateLimit } from "./scheduler/rate-limit.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
 import { createRegister } from "./scheduler/register.ts";
@@ -105,7 +105,7 @@ export interface ControlPlane {
   /** Polls that wait here. */
   parked(): number;
   readonly advance: Advance;
-  readonly fire: Fire["fire"];
+  readonly fire: Occurrences["fire"];
   readonly ownership: Ownership;
   readonly timers: TimerScan;
   readonly consistency: ConsistencyCheck;
@@ -168,8 +168,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   };
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, enter: rateLimit.enter });
-  const timed: FireOptions = { ...shared, announce: (moment) => timers.announce(moment) };
-  const { fire, idle: fired } = createFire(timed);
+  const timed: OccurrenceOptions = { ...shared, announce: (moment) => timers.announce(moment) };
+  const { fire, idle: fired } = createOccurrences(timed);
   const claims = createClaims({
     ...{ store, plans, waiters, admission, watermarks, clock, random, onError },
     taskTrace: options.spans && traces?.task,
@@ -304,7 +304,7 @@ interface SchedulerParts {
   readonly advance: Advance;
   readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;
-  readonly timed: FireOptions;
+  readonly timed: OccurrenceOptions;
   /** Looks at circuits and cordons now. */
   readonly refresh: () => Promise<void>;
   readonly rateLimit: RateLimit;

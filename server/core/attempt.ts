@@ -2,7 +2,7 @@
 import type { Payload } from "./payload.ts";
 
 /** Milliseconds since 1970 by the database's clock. */
-export type Moment = number;
+export type EpochMs = number;
 
 /** What an agent is asked to do. */
 export type TaskKind = "perform" | "verify" | "compensate";
@@ -52,8 +52,8 @@ export interface Attempt {
   readonly agentId: string | null;
   readonly session: string | null;
   readonly secret: string | null;
-  readonly startedAt: Moment;
-  readonly endedAt: Moment;
+  readonly startedAt: EpochMs;
+  readonly endedAt: EpochMs;
   readonly outcome: Outcome;
   /** SHA-256 prefix of the outcome as sent; null when the supervisor ended it. */
   readonly digest: string | null;
@@ -69,7 +69,7 @@ export interface EndedAttempt {
   readonly secret: string;
   readonly agentId: string;
   readonly session: string;
-  readonly startedAt: Moment;
+  readonly startedAt: EpochMs;
   readonly outcome: Outcome["kind"];
   /** Its failure was transient, so that a callback's success can still settle it. */
   readonly transient: boolean;

@@ -1,10 +1,10 @@
 // When a schedule fires: the rules about its moments. How one moment follows another is handed in
-// (scheduler/moments.ts), since it needs a calendar; everything else is decided here.
+// (scheduler/calendar-times.ts), since it needs a calendar; everything else is decided here.
 //
 // A moment is told from others by its nominal time: for cron the local time that the expression
 // names, for an interval UTC. A local time that comes twice is one moment, at the first of the two;
 // one that is skipped is a moment at the first instant after the gap.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 
 export type Calendar =
   | {
@@ -34,51 +34,51 @@ export type Overlap =
   /** Its run begins beside the others. */
   | "allow-all";
 
-export interface ScheduledMoment {
+export interface NominalTime {
   /** Nominal time, in ms as if it were UTC. */
   readonly moment: number;
-  readonly at: Moment;
+  readonly at: EpochMs;
 }
 
 /** The moments of a calendar; null: none comes any more. */
-export interface Moments {
+export interface CalendarTimes {
   /** The next one behind a nominal time. */
-  after(moment: number): ScheduledMoment | null;
+  after(moment: number): NominalTime | null;
   /** The first one later than an instant. */
-  firstAfter(at: Moment): ScheduledMoment | null;
+  firstAfter(at: EpochMs): NominalTime | null;
 }
 
 /** A moment, and when it is acted on: after its jitter. */
-export interface PlacedMoment extends ScheduledMoment {
-  readonly wakeAt: Moment;
+export interface PlacedTime extends NominalTime {
+  readonly wakeAt: EpochMs;
 }
 
 /** Moments that were too late to fire, from the first up to `until`, which is none of them. */
-export interface MissedMoments {
-  readonly first: ScheduledMoment;
-  readonly until: Moment;
+export interface MissedTimes {
+  readonly first: NominalTime;
+  readonly until: EpochMs;
   /** Counted up to `MISSED_COUNTED_MAX`. */
   readonly count: number;
 }
 
-export interface DueMoments {
-  readonly missed: MissedMoments | null;
+export interface DueTimes {
+  readonly missed: MissedTimes | null;
   /** In their order. */
-  readonly fires: readonly ScheduledMoment[];
+  readonly fires: readonly NominalTime[];
   /** The next one, of which more may be due already; null: none comes any more. */
-  readonly next: PlacedMoment | null;
+  readonly next: PlacedTime | null;
 }
 
 /** Least distance of two moments of an interval. */
 export const INTERVAL_MS_MIN = 10_000;
 export const MISSED_COUNTED_MAX = 1_000;
 /** Moments that one look fires: the others are due at once again. */
-export const FIRES_MAX = 100;
+export const OCCURRENCES_MAX = 100;
 
 export interface DueQuestion {
-  readonly moments: Moments;
-  readonly next: ScheduledMoment;
-  readonly now: Moment;
+  readonly moments: CalendarTimes;
+  readonly next: NominalTime;
+  readonly now: EpochMs;
   readonly catchUpMs: number;
   readonly jitterMs: number;
   /** Tells schedules apart, so that those of one moment are spread. */
@@ -86,14 +86,14 @@ export interface DueQuestion {
 }
 
 /** What is to be done now about a schedule whose next moment was `next`. */
-export function dueMoments(question: DueQuestion): DueMoments {
+export function dueTimes(question: DueQuestion): DueTimes {
   const { moments, now, catchUpMs, jitterMs } = question;
   // From the latest that its jitter may put it to: what has not been due yet is not missed.
   const until = now - catchUpMs - jitterMs;
   const { missed, next: first } = passOver(moments, question.next, until);
   let next = first;
-  const fires: ScheduledMoment[] = [];
-  while (next && fires.length < FIRES_MAX && placed(question, next).wakeAt <= now) {
+  const fires: NominalTime[] = [];
+  while (next && fires.length < OCCURRENCES_MAX && placed(question, next).wakeAt <= now) {
     fires.push({ moment: next.moment, at: next.at });
     next = moments.after(next.moment);
   }
@@ -102,23 +102,23 @@ export function dueMoments(question: DueQuestion): DueMoments {
 
 /** Leaves out the moments before an instant: those, and the first that is left. */
 export function passOver(
-  moments: Moments,
-  next: ScheduledMoment,
-  until: Moment,
-): { readonly missed: MissedMoments | null; readonly next: ScheduledMoment | null } {
+  moments: CalendarTimes,
+  next: NominalTime,
+  until: EpochMs,
+): { readonly missed: MissedTimes | null; readonly next: NominalTime | null } {
   const missed = missedMoments(moments, next, until);
   return { missed, next: missed ? moments.firstAfter(until - 1) : next };
 }
 
 /** Those from `first` on that lie before `until`; null: none does. */
 function missedMoments(
-  moments: Moments,
-  first: ScheduledMoment,
-  until: Moment,
-): MissedMoments | null {
+  moments: CalendarTimes,
+  first: NominalTime,
+  until: EpochMs,
+): MissedTimes | null {
   if (first.at >= until) return null;
   let count = 0;
-  let one: ScheduledMoment | null = first;
+  let one: NominalTime | null = first;
   while (one && one.at < until && count < MISSED_COUNTED_MAX) {
     count++;
     one = moments.after(one.moment);
@@ -129,8 +129,8 @@ function missedMoments(
 /** Its jitter is always the same, whoever asks, and never passes the moment that follows. */
 export function placed(
   { moments, jitterMs, seed }: Pick<DueQuestion, "moments" | "jitterMs" | "seed">,
-  { moment, at }: ScheduledMoment,
-): PlacedMoment {
+  { moment, at }: NominalTime,
+): PlacedTime {
   if (jitterMs === 0) return { moment, at, wakeAt: at };
   const following = moments.after(moment);
   const room = following ? Math.min(jitterMs, following.at - at) : jitterMs;

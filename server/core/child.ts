@@ -4,7 +4,7 @@
 //   child       the child runs, or waits to begin
 //   child-end   it was told to stop, by a verdict or since `total` is over, and has not ended. It
 //               may end well all the same
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { ParentWord } from "./message.ts";
 import { isEnded, type Step, type WaitingFor } from "./model.ts";
 import { emit, type Pass, touchedSteps } from "./pass.ts";
@@ -46,7 +46,7 @@ function messageChild(pass: Pass, { no, fence }: Step, message: ParentWord): voi
   emit(pass, { kind: "child-messaged", step: no, fence, message });
 }
 
-function lookAt(now: Moment): Moment {
+function lookAt(now: EpochMs): EpochMs {
   return now + CHILD_LOOK_MS;
 }
 

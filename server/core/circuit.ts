@@ -8,7 +8,7 @@
 // That of a queue's task (`agentId` "") opens when the remote service is down: several agents and
 // several runs see it. That of one agent opens when others of its lane do better. What a person
 // says stands above that until it is taken back.
-import type { Moment, Outcome } from "./attempt.ts";
+import type { EpochMs, Outcome } from "./attempt.ts";
 
 export interface CircuitSettings {
   /** Fewer ends than this within the window say nothing; at least 1. */
@@ -34,14 +34,14 @@ export type CircuitState =
   | { readonly kind: "closed" }
   | {
       readonly kind: "open";
-      readonly since: Moment;
+      readonly since: EpochMs;
       /** From then on one task may try. */
-      readonly until: Moment;
+      readonly until: EpochMs;
       /** Rests of this outage so far, this one included. */
       readonly rests: number;
     }
   /** One task is out, and everything else waits for how it goes. */
-  | { readonly kind: "trying"; readonly since: Moment; readonly rests: number };
+  | { readonly kind: "trying"; readonly since: EpochMs; readonly rests: number };
 
 export type CircuitEvent =
   | { readonly kind: "tripped" }
@@ -81,7 +81,7 @@ export function endKindOf(outcome: {
 export function circuitAfter(
   state: CircuitState,
   event: CircuitEvent,
-  now: Moment,
+  now: EpochMs,
   settings: CircuitSettings,
 ): CircuitState | null {
   switch (event.kind) {
@@ -101,9 +101,9 @@ export function circuitAfter(
 }
 
 function rest(
-  since: Moment,
+  since: EpochMs,
   restsBefore: number,
-  now: Moment,
+  now: EpochMs,
   { restMs, restMsMax }: CircuitSettings,
 ): CircuitState {
   const ms = Math.min(restMs * 2 ** restsBefore, restMsMax);
@@ -116,7 +116,7 @@ export type Forced = "open" | "closed" | null;
 /** How much goes through: all, one task that tries, nothing. */
 export type Flow = "all" | "one" | "nothing";
 
-export function flowOf(state: CircuitState, forced: Forced, now: Moment): Flow {
+export function flowOf(state: CircuitState, forced: Forced, now: EpochMs): Flow {
   if (forced !== null) return forced === "open" ? "nothing" : "all";
   if (state.kind === "closed") return "all";
   return state.kind === "open" && now >= state.until ? "one" : "nothing";
@@ -176,12 +176,12 @@ function doesWell({ good, bad }: Sum, { ends, share }: CircuitSettings): boolean
 
 /** A time in which nothing of a lane went through; `to` null: it has not ended. */
 export interface Outage {
-  readonly from: Moment;
-  readonly to: Moment | null;
+  readonly from: EpochMs;
+  readonly to: EpochMs | null;
 }
 
 /** How long of `from` to `to` fell into outages, in milliseconds; none overlaps another. */
-export function outageMs(outages: readonly Outage[], from: Moment, to: Moment): number {
+export function outageMs(outages: readonly Outage[], from: EpochMs, to: EpochMs): number {
   return outages.reduce(
     (sum, one) => sum + Math.max(0, Math.min(one.to ?? to, to) - Math.max(one.from, from)),
     0,

@@ -1,7 +1,7 @@
 // The rules' front door: (plan, view, events) → effects, answers and the view that they make.
 // Pure: the same arguments give the same decision, on any machine and at any time.
 
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
 import type { Effect } from "./effect.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
@@ -18,11 +18,11 @@ import {
   type Step,
   type View,
 } from "./model.ts";
-import { onAnswer, onEscalationMoment } from "./on-answer.ts";
+import { onAnswer, onEscalationTimer } from "./on-answer.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
-import { onDueMoment, onRunMoment } from "./on-due.ts";
+import { onDueTime, onRunTimer } from "./on-due.ts";
 import { onMessages } from "./on-message.ts";
-import { onForgotten, onLeaseMoment, onReadyMoment } from "./on-moment.ts";
+import { onForgotten, onLeaseTimer, onReadyTimer } from "./on-timer.ts";
 import { onCallback, onReport } from "./on-report.ts";
 import { onDecide, onSignal } from "./on-signal.ts";
 import { openRoots } from "./open.ts";
@@ -51,7 +51,7 @@ export interface Decision<Item extends PassItem> {
 export function decide<Item extends PassItem>(
   rules: Rules,
   view: View,
-  now: Moment,
+  now: EpochMs,
   items: readonly Item[],
 ): Decision<Item> {
   const answers = new Map<Item, Answer>();
@@ -71,7 +71,7 @@ export function decide<Item extends PassItem>(
 
 /** What a run waits for before it begins, and what it begins with; what is absent it does not. */
 export interface Begins {
-  readonly startAt?: Moment | null;
+  readonly startAt?: EpochMs | null;
   /** It has a concurrency key; `waits`: and no slot of it yet. */
   readonly keyed?: boolean;
   readonly waits?: boolean;
@@ -89,7 +89,7 @@ export interface Begins {
  */
 export function start(
   rules: Rules,
-  now: Moment,
+  now: EpochMs,
   facts: Facts | null,
   begins: Begins = {},
 ): { view: View; effects: readonly Effect[] } {
@@ -121,7 +121,7 @@ export function start(
   return { view: pass.view, effects };
 }
 
-function firstState(now: Moment, deadline: Moment, begins: Begins): RunState {
+function firstState(now: EpochMs, deadline: EpochMs, begins: Begins): RunState {
   const { startAt, waits, parent, refused } = begins;
   if (refused || (parent && parent.depth > CHILD_DEPTH_MAX))
     return { kind: "FAILED", reason: "REFUSED" };
@@ -156,15 +156,15 @@ function apply(pass: Pass, event: RunEvent): Answer {
     case "messages":
       return onMessages(pass);
     case "lease-moment":
-      return onLeaseMoment(pass, event);
+      return onLeaseTimer(pass, event);
     case "ready-moment":
-      return onReadyMoment(pass, event);
+      return onReadyTimer(pass, event);
     case "due-moment":
-      return onDueMoment(pass, event);
+      return onDueTime(pass, event);
     case "escalation-moment":
-      return onEscalationMoment(pass, event);
+      return onEscalationTimer(pass, event);
     case "run-moment":
-      return onRunMoment(pass);
+      return onRunTimer(pass);
   }
 }
 

@@ -1,6 +1,6 @@
 // What a decision does, as data. `evolve` alone says what an effect means for the state; the store
 // writes what has changed into pages and appends the rows that an effect carries.
-import type { Attempt, Counted, Moment, TaskKind } from "./attempt.ts";
+import type { Attempt, Counted, EpochMs, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
 import type { Message, ParentWord } from "./message.ts";
 import type { BackoffCause, UnknownOutcome, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
@@ -55,14 +55,14 @@ export type Effect =
       readonly step: number;
       readonly task: TaskKind;
       readonly cause: BackoffCause;
-      readonly wakeAt: Moment;
+      readonly wakeAt: EpochMs;
     }
   | {
       readonly kind: "began-waiting";
       readonly step: number;
       readonly on: WaitingFor;
-      readonly at: Moment;
-      readonly wakeAt: Moment;
+      readonly at: EpochMs;
+      readonly wakeAt: EpochMs;
     }
   /** A map begins: so many items. */
   | { readonly kind: "map-begun"; readonly step: number; readonly total: number }
@@ -73,7 +73,7 @@ export type Effect =
       readonly kind: "items-due";
       readonly step: number;
       readonly side: Side;
-      readonly wakeAt: Moment;
+      readonly wakeAt: EpochMs;
     }
   /** The gate is passed, or the pause between two waves is over. */
   | { readonly kind: "wave-begun"; readonly step: number }
@@ -88,11 +88,11 @@ export type Effect =
       /** 0: the default one. */
       readonly version: number;
       readonly input: Payload | null;
-      readonly at: Moment;
+      readonly at: EpochMs;
       /** The end of `total`. */
-      readonly wakeAt: Moment;
+      readonly wakeAt: EpochMs;
       /** The deadline of this run: the child may not run past it; null: there is none. */
-      readonly until: Moment | null;
+      readonly until: EpochMs | null;
     }
   /** The child of this fence is told something, as by `message-sent`. */
   | {
@@ -105,23 +105,23 @@ export type Effect =
   | {
       readonly kind: "wake-moved";
       readonly step: number;
-      readonly wakeAt: Moment;
+      readonly wakeAt: EpochMs;
       /** Of a ready task: how long it may run, where that has moved too. */
-      readonly until?: Moment | null;
+      readonly until?: EpochMs | null;
     }
-  | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: Moment }
+  | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: EpochMs }
   | {
       readonly kind: "cancel-asked";
       readonly step: number;
       readonly cause: "run" | "timeout" | "stalled";
-      readonly at: Moment;
+      readonly at: EpochMs;
     }
   /** It runs far longer than others of its step: shown, and nothing else. */
   | {
       readonly kind: "suspected";
       readonly step: number;
-      readonly at: Moment;
-      readonly wakeAt: Moment;
+      readonly at: EpochMs;
+      readonly wakeAt: EpochMs;
     }
   /** The lease is gone, and the attempt is kept. */
   | {
@@ -146,7 +146,7 @@ export type Effect =
       readonly strategy: number;
       readonly mark: EffectStatus;
     }
-  | { readonly kind: "settling"; readonly step: number; readonly until: Moment }
+  | { readonly kind: "settling"; readonly step: number; readonly until: EpochMs }
   /** The effect of the attempt that ended is in doubt, or (null) no longer. */
   | { readonly kind: "doubted"; readonly step: number; readonly doubt: UnknownOutcome | null }
   /** The step leaves a strategy that may have an effect: it is undone before what follows. */
@@ -189,15 +189,15 @@ export type Effect =
       /** The error code that led to it: part of its cause. Empty: none did. */
       readonly code: string;
       readonly message: string;
-      readonly wakeAt: Moment;
+      readonly wakeAt: EpochMs;
       /** null: it has none. */
-      readonly deadlineAt: Moment | null;
+      readonly deadlineAt: EpochMs | null;
     }
   /** Nobody has answered yet. `tell`: nobody looks after it either, so hooks hear of it again. */
   | {
       readonly kind: "escalation-reminded";
       readonly n: number;
-      readonly wakeAt: Moment;
+      readonly wakeAt: EpochMs;
       readonly tell: boolean;
     }
   /** Closes the open escalations of the step, except `doubled` ones. */
@@ -225,7 +225,7 @@ export type Effect =
       readonly approved: boolean;
       readonly comment: string;
       readonly form: Payload | null;
-      readonly at: Moment;
+      readonly at: EpochMs;
     }
   | { readonly kind: "run-moved"; readonly by: RunTrigger; readonly state: RunState }
   /** A person asked for it, and said why. */

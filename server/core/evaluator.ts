@@ -1,7 +1,7 @@
 // What the rules ask of expressions and schemas. They are compiled from the plan outside of `core`
 // (server/expressions) and handed in with it; they are pure, so a decision stays a function of its
 // arguments.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { Facts } from "./facts.ts";
 import type { Payload } from "./payload.ts";
 
@@ -39,7 +39,7 @@ export interface Evaluator {
   /** What is wrong with a queue of the step that has expressions; null: nothing. */
   queueProblem(step: number, facts: Facts): string | null;
   /** When a `wait` with `until` is over. */
-  time(step: number, facts: Facts): Evaluated<Moment>;
+  time(step: number, facts: Facts): Evaluated<EpochMs>;
   /** What is wrong with an output; null: nothing. */
   outputProblem(step: number, output: Payload | null): string | null;
   /** What is wrong with what an approver filled in; null: nothing. */

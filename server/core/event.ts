@@ -1,10 +1,10 @@
 // What can happen to a run, and what is answered to whoever said it.
 // An event carries every fact that its rule needs: no rule asks a clock, a database or a die.
-import type { Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
-import { itemOf, numberOf } from "./place.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 import { type Plan, UNDELIVERED_AT_ONCE_MAX } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import type { TypicalDuration } from "./typical-duration.ts";
@@ -12,7 +12,7 @@ import type { TypicalDuration } from "./typical-duration.ts";
 /** Facts of the pass, the same for all of its events. */
 export interface Occasion {
   /** The database's time of the pass. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** A number from 0 up to 1, drawn for this event: the jitter of a backoff. */
   readonly draw: number;
 }
@@ -109,9 +109,9 @@ export type RunEvent =
       readonly kind: "lease-moment";
       readonly step: number;
       readonly fence: number;
-      readonly lastHeartbeatAt: Moment | null;
+      readonly lastHeartbeatAt: EpochMs | null;
       /** Since when the owner of the partition has been looking without a gap. */
-      readonly watchingSince: Moment;
+      readonly watchingSince: EpochMs;
       /** How long attempts of the step take; null, or left out: too little is known. */
       readonly typical?: TypicalDuration | null;
     }

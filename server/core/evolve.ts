@@ -1,7 +1,7 @@
 // What each effect means for the state. Nothing else changes a run, in memory or in SQL.
 // The run's counters follow from the step before and after, so no effect can forget them.
 
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { Effect } from "./effect.ts";
 import { countItem, evolveStep } from "./evolve-step.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type Step,
   type View,
 } from "./model.ts";
-import { itemOf, numberOf } from "./place.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 import { currentStrategy, type EffectStatus } from "./strategy.ts";
 
 /** What the plan says of a step that its state does not. */
@@ -198,7 +198,7 @@ export function asks(step: Step): boolean {
   return step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED";
 }
 
-function settling(view: View, until: Moment): View {
+function settling(view: View, until: EpochMs): View {
   const state: RunState = view.run.state;
   if (state.kind !== "STOPPING" || !state.verdict.undo) return view;
   const settleUntil = Math.max(state.settleUntil ?? 0, until);
@@ -218,9 +218,9 @@ function close(
 
 export interface LeaseTimes {
   /** By then a heartbeat must have named a lease that is to be cancelled. */
-  readonly unnamedAt: Moment;
-  readonly stalledAt: Moment;
-  readonly slowAt: Moment;
+  readonly unnamedAt: EpochMs;
+  readonly stalledAt: EpochMs;
+  readonly slowAt: EpochMs;
 }
 
 /**
@@ -230,13 +230,13 @@ export interface LeaseTimes {
 export function leaseWakeAt(
   { cancel, attemptBy }: Pick<Lease, "cancel" | "attemptBy">,
   { unnamedAt, stalledAt, slowAt }: LeaseTimes,
-): Moment {
+): EpochMs {
   if (cancel.kind === "heard") return cancel.by;
   return cancel.kind === "asked" ? unnamedAt : Math.min(attemptBy, stalledAt, slowAt);
 }
 
 /** The moment of the run itself, if its state has one. */
-export function runWakeAt(run: Run): Moment | null {
+export function runWakeAt(run: Run): EpochMs | null {
   if (run.state.kind === "PENDING") return run.state.until;
   if (run.state.kind === "RUNNING") return run.state.deadline;
   // While a lease is out, its end moves the run on.

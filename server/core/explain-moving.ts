@@ -1,7 +1,7 @@
 // What a step waits for that is in its queue, with an agent, or due at a moment. What happens next
 // is what on-moment.ts and on-due.ts do when its timer comes.
 
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type {
   Action,
   AgentToPoll,
@@ -29,7 +29,7 @@ export interface Place {
 
 interface Found {
   readonly waitsFor: WaitsFor;
-  readonly since: Moment;
+  readonly since: EpochMs;
   readonly next: Next | null;
   readonly actions: readonly Action[];
 }
@@ -91,7 +91,7 @@ function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
   };
 }
 
-function isRecent(polledAt: Moment | null, { now, liveness }: SeenRun): boolean {
+function isRecent(polledAt: EpochMs | null, { now, liveness }: SeenRun): boolean {
   return polledAt !== null && now - polledAt < liveness.polledMs;
 }
 
@@ -269,6 +269,6 @@ function lastOf({ step, side, seen }: Place): SeenAttempt | null {
   );
 }
 
-function begunAt({ step, seen }: Place): Moment {
+function begunAt({ step, seen }: Place): EpochMs {
   return step.firstReadyAt ?? seen.createdAt;
 }

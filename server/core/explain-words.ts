@@ -1,6 +1,6 @@
 // An explanation in one sentence for a person, made of its fields and of nothing else.
 
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type {
   AgentWorking,
   Explanation,
@@ -13,7 +13,7 @@ import type {
 } from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
-import { itemOf } from "./place.ts";
+import { itemOf } from "./step-key.ts";
 import type { Plan } from "./plan.ts";
 import { nameAt } from "./plan-at.ts";
 
@@ -21,14 +21,14 @@ import { nameAt } from "./plan-at.ts";
 const NAMED_MAX = 5;
 
 /** What the run waits for, as of `now`. */
-export function runSentence(plan: Plan, { run, waitsOn, steps }: Explanation, now: Moment): string {
+export function runSentence(plan: Plan, { run, waitsOn, steps }: Explanation, now: EpochMs): string {
   if (run.waitsFor.kind === "ended") return "The run has ended; nothing is waited for.";
   const first = steps.find(({ step }) => step === waitsOn[0]);
   if (first && run.waitsFor.kind !== "resume") return stepSentence(plan, first, now);
   return sentence({ name: "the run", isUndo: false }, plan, run, now);
 }
 
-export function stepSentence(plan: Plan, wait: StepWait, now: Moment): string {
+export function stepSentence(plan: Plan, wait: StepWait, now: EpochMs): string {
   const id = `"${nameAt(plan, wait.step)}"`;
   const isUndo = wait.side === "undo";
   const of = isUndo ? "the undo of " : isGate(plan, wait) ? "the gate of " : "";
@@ -46,7 +46,7 @@ interface Subject {
   readonly isUndo: boolean;
 }
 
-function sentence(subject: Subject, plan: Plan, wait: Wait, now: Moment): string {
+function sentence(subject: Subject, plan: Plan, wait: Wait, now: EpochMs): string {
   const { waitsFor, since, next, tried } = wait;
   const isVerify = "task" in waitsFor && waitsFor.task === "verify";
   const name = isVerify ? `the verify of ${subject.name}` : subject.name;
@@ -68,9 +68,9 @@ function whatWords(
   { name: of, isUndo }: Subject,
   plan: Plan,
   waitsFor: WaitsFor,
-  now: Moment,
+  now: EpochMs,
 ): string {
-  const ago = (at: Moment): string => `${inWords(Math.max(0, now - at))} ago`;
+  const ago = (at: EpochMs): string => `${inWords(Math.max(0, now - at))} ago`;
   switch (waitsFor.kind) {
     case "agent-to-poll": {
       const { queue, taskName, polled, silent, lastPolledAt, cordoned, agentVersion } = waitsFor;
@@ -152,7 +152,7 @@ function circuitWords({
 
 function workWords(
   { lastHeartbeatAt, progress, suspectAt }: AgentWorking,
-  ago: (at: Moment) => string,
+  ago: (at: EpochMs) => string,
 ): string {
   const heartbeat =
     lastHeartbeatAt === null
@@ -214,6 +214,6 @@ function namesOf(plan: Plan, steps: readonly number[]): string {
   return more > 0 ? `${names.join(", ")} and ${more} more` : names.join(", ");
 }
 
-function inTime(ms: Moment): string {
+function inTime(ms: EpochMs): string {
   return ms > 0 ? `in ${inWords(ms)}` : "now";
 }

@@ -3,7 +3,7 @@
 // "unknown": every state that is not final has a moment, a person who owns it, or steps that it
 // waits for.
 import { answersNow, askedWork } from "./answers.ts";
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { DeadlineAnswer } from "./definition.ts";
 import { untouchedStep } from "./evolve.ts";
 import { explainMoving, onItems, type Place, triedOf } from "./explain-moving.ts";
@@ -18,7 +18,7 @@ import type {
   WaitsFor,
 } from "./explanation.ts";
 import { isEnded, isFinal, isMoving, isUndoLeft, stageOf } from "./model.ts";
-import { itemOf, numberOf } from "./place.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import { reaches } from "./saga.ts";
@@ -90,7 +90,7 @@ function rank({ waitsFor }: StepWait): number {
   return polled && cordoned === 0 ? 2 : 1;
 }
 
-function at({ next }: StepWait): Moment {
+function at({ next }: StepWait): EpochMs {
   return next?.at ?? Number.POSITIVE_INFINITY;
 }
 
@@ -202,7 +202,7 @@ function waitingOnItems(place: Place): StepWait {
   return { step: step.no, side, ...onItems(place), tried: null };
 }
 
-function waiting({ step, side }: Place, waitsFor: WaitsFor, since: Moment): StepWait {
+function waiting({ step, side }: Place, waitsFor: WaitsFor, since: EpochMs): StepWait {
   return { step: step.no, side, waitsFor, since, next: null, tried: null, actions: [] };
 }
 
@@ -245,7 +245,7 @@ const AFTER: Readonly<Record<DeadlineAnswer, Next["what"]>> = Object.freeze({
 });
 
 /** When the last task forward ended, as far as that is known: undoing begins after that. */
-function forwardEndedAt({ attempts, createdAt }: SeenRun): Moment {
+function forwardEndedAt({ attempts, createdAt }: SeenRun): EpochMs {
   const forward = attempts.filter(({ kind }) => kind !== "compensate" && kind !== "late");
   return Math.max(createdAt, ...forward.map(({ endedAt }) => endedAt));
 }

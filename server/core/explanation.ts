@@ -1,16 +1,16 @@
 // "Why is it not moving?": what an explanation of a run is made of, and what it is made from.
-import type { AttemptKind, Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { AttemptKind, EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason } from "./history.ts";
 import type { Items } from "./items.ts";
 import type { CancelCause, RunState, Step } from "./model.ts";
 
 /** A run as it is seen at a moment, with what no rule needs to know: liveness of life. */
 export interface SeenRun {
-  readonly now: Moment;
+  readonly now: EpochMs;
   readonly state: RunState;
   readonly pivoted: boolean;
-  readonly createdAt: Moment;
-  readonly endedAt: Moment | null;
+  readonly createdAt: EpochMs;
+  readonly endedAt: EpochMs | null;
   /** Those in no page are BLOCKED and have done nothing. */
   readonly steps: ReadonlyMap<number, Step>;
   /** Oldest first. */
@@ -27,7 +27,7 @@ export interface SeenAttempt {
   readonly fence: number;
   readonly n: number;
   readonly agentId: string | null;
-  readonly endedAt: Moment;
+  readonly endedAt: EpochMs;
   readonly outcome: Outcome;
 }
 
@@ -36,10 +36,10 @@ export interface SeenEscalation {
   readonly step: number;
   readonly reason: EscalationReason;
   readonly message: string;
-  readonly openedAt: Moment;
-  readonly closedAt: Moment | null;
+  readonly openedAt: EpochMs;
+  readonly closedAt: EpochMs | null;
   /** null: it has none. */
-  readonly deadlineAt: Moment | null;
+  readonly deadlineAt: EpochMs | null;
 }
 
 /** What agents have let hear of themselves, by number of the step. */
@@ -47,7 +47,7 @@ export interface Liveness {
   /** Of steps with an agent. */
   readonly leases: ReadonlyMap<number, LeaseLiveness>;
   /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
-  readonly polls: ReadonlyMap<number, Moment | null>;
+  readonly polls: ReadonlyMap<number, EpochMs | null>;
   /** A lane counts as polled for so long after a poll. */
   readonly polledMs: number;
   /** Of steps in their queue: those where all agents that polled have fallen silent since. */
@@ -80,16 +80,16 @@ export interface Unwatched {
 /** Somebody has paused the queue, all queues of the namespace, or the workflow. */
 export interface LanePause {
   readonly of: "queue" | "namespace" | "workflow";
-  readonly since: Moment;
+  readonly since: EpochMs;
   /** In the words of whoever did; may be empty. */
   readonly reason: string;
 }
 
 /** Nothing of a lane goes through: its tasks failed nearly every time, or a person says so. */
 export interface LaneCircuit {
-  readonly since: Moment;
+  readonly since: EpochMs;
   /** From then on one task may try; null: none may, or one does. */
-  readonly until: Moment | null;
+  readonly until: EpochMs | null;
   /** One task is out, and all others wait for how it goes. */
   readonly trying: boolean;
   /** Whoever has opened it by hand; null: the supervisor has. */
@@ -100,7 +100,7 @@ export interface LaneCircuit {
 
 export interface LeaseLiveness {
   /** Of the session that holds it; null: it has not sent. */
-  readonly lastHeartbeatAt: Moment | null;
+  readonly lastHeartbeatAt: EpochMs | null;
   /** As the agent last said it; null: it has said none. */
   readonly progress: string | null;
 }
@@ -123,7 +123,7 @@ export interface Explanation {
 
 export interface Wait {
   readonly waitsFor: WaitsFor;
-  readonly since: Moment;
+  readonly since: EpochMs;
   /** What happens by itself if nobody does anything; null: nothing, see `waitsFor`. */
   readonly next: Next | null;
   /** null where no attempt can have been made. */
@@ -149,7 +149,7 @@ export type WaitsFor =
       readonly cause: CancelCause;
       /** A heartbeat has told it. */
       readonly heard: boolean;
-      readonly lastHeartbeatAt: Moment | null;
+      readonly lastHeartbeatAt: EpochMs | null;
     }
   /** A policy spaces the tries. */
   | { readonly kind: "backoff"; readonly task: TaskKind }
@@ -199,7 +199,7 @@ export interface AgentToPoll {
   readonly task: TaskKind;
   readonly queue: string;
   readonly taskName: string;
-  readonly lastPolledAt: Moment | null;
+  readonly lastPolledAt: EpochMs | null;
   /** Somebody did in the last minute: the agents are busy. Else none is there. */
   readonly polled: boolean;
   /** All agents that polled it have fallen silent. */
@@ -236,17 +236,17 @@ export interface AgentWorking {
   readonly queue: string;
   readonly taskName: string;
   readonly agentId: string;
-  readonly attemptBy: Moment;
-  readonly lastHeartbeatAt: Moment | null;
+  readonly attemptBy: EpochMs;
+  readonly lastHeartbeatAt: EpochMs | null;
   /** What it last said, and since when it says so; null: it has said nothing. */
-  readonly progress: { readonly text: string; readonly since: Moment } | null;
+  readonly progress: { readonly text: string; readonly since: EpochMs } | null;
   /** Since when it is known to run far longer than others of its step; null: it does not. */
-  readonly suspectAt: Moment | null;
+  readonly suspectAt: EpochMs | null;
 }
 
 export interface Next {
   readonly what: NextKind;
-  readonly at: Moment;
+  readonly at: EpochMs;
   /** It will not happen by itself: nobody is there to do it. */
   readonly unwatched?: Unwatched;
 }

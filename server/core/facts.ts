@@ -1,5 +1,5 @@
 // What expressions see of a run: facts that never change once they are there.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { Forward } from "./model.ts";
 import type { Payload } from "./payload.ts";
 
@@ -24,6 +24,6 @@ export interface RunFacts {
   readonly version: number;
   readonly key: string | null;
   readonly labels: Readonly<Record<string, string>>;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   readonly input: Payload | null;
 }

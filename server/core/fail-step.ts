@@ -2,7 +2,7 @@
 import type { Setback, Step, StopReason } from "./model.ts";
 import { continueAfter } from "./open.ts";
 import { emit, escalate, addFacts, type Pass, planStep } from "./pass.ts";
-import { itemOf } from "./place.ts";
+import { itemOf } from "./step-key.ts";
 import { stop } from "./saga.ts";
 
 export const TOTAL_OVER = "drover.total";

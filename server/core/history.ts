@@ -1,6 +1,6 @@
 // What is recorded beside a run and its steps: what the supervisor did, what people were asked and
 // said, and what the outside world has sent.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { Payload } from "./payload.ts";
 
 /** The watches of the supervisor: the `rule` of an intervention. */
@@ -39,8 +39,8 @@ export interface Intervention {
   readonly n: number;
   readonly saw: string;
   readonly did: string;
-  readonly dueAt: Moment;
-  readonly actedAt: Moment;
+  readonly dueAt: EpochMs;
+  readonly actedAt: EpochMs;
 }
 
 export type EscalationReason =
@@ -78,9 +78,9 @@ export interface OpenEscalation {
   /** null: it stands open. */
   readonly closedBy: string | null;
   /** Its next reminder, or its deadline; null: it is closed. */
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
   /** null: it has none. */
-  readonly deadlineAt: Moment | null;
+  readonly deadlineAt: EpochMs | null;
   /** A person looks after it: nobody needs to be reminded. */
   readonly claimed: boolean;
 }

@@ -18,7 +18,7 @@ import {
   type Undo,
   type View,
 } from "./model.ts";
-import { itemOf, numberOf } from "./place.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import { isUndoable, reaches } from "./saga.ts";

@@ -17,7 +17,7 @@ import { fail, recordFailure, PERMANENT, TOTAL_OVER } from "./fail-step.ts";
 import type { Setback, Step } from "./model.ts";
 import { beginStrategy } from "./open.ts";
 import { emit, escalate, inWords, type Pass, planStep, stepOf, totalEndsAt } from "./pass.ts";
-import { itemOf } from "./place.ts";
+import { itemOf } from "./step-key.ts";
 import { leaveUndoToRun, noteUndone } from "./saga.ts";
 import {
   currentStrategy,

@@ -1,7 +1,7 @@
 // How much of a queue may be handed out: tasks with agents at a time, and tasks per second by a
 // bucket that fills with time. Whoever asks holds the queue's row, so nobody else counts meanwhile.
 // A namespace is evaluated alike: by its open runs, and by the runs that it begins per second.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 
 export interface QueueLimits {
   /** Most tasks with agents at a time; null: any number. */
@@ -20,7 +20,7 @@ export interface Rate {
 /** Of a queue with a rate: what it held at a moment. */
 export interface Bucket {
   readonly tokens: number;
-  readonly filledAt: Moment;
+  readonly filledAt: EpochMs;
 }
 
 export interface QueueUse {
@@ -38,7 +38,7 @@ export function isLimited({ leasesMax, rate }: QueueLimits): boolean {
 }
 
 /** How many tasks may be handed out now; may be infinite. */
-export function room({ limits, leased, bucket }: QueueUse, now: Moment): number {
+export function room({ limits, leased, bucket }: QueueUse, now: EpochMs): number {
   const { leasesMax, rate } = limits;
   const places = leasesMax === null ? Number.POSITIVE_INFINITY : leasesMax - leased;
   const tokens = rate && bucket ? tokensAt(rate, bucket, now) : Number.POSITIVE_INFINITY;
@@ -46,7 +46,7 @@ export function room({ limits, leased, bucket }: QueueUse, now: Moment): number 
 }
 
 /** After so many were handed out. */
-export function taken(use: QueueUse, count: number, now: Moment): QueueUse {
+export function taken(use: QueueUse, count: number, now: EpochMs): QueueUse {
   const { limits, bucket } = use;
   const tokens = limits.rate && bucket ? tokensAt(limits.rate, bucket, now) - count : 0;
   return {
@@ -57,7 +57,7 @@ export function taken(use: QueueUse, count: number, now: Moment): QueueUse {
 }
 
 /** When time alone makes room; null: there is some now, or the end of a task has to make it. */
-export function opensAt(use: QueueUse, now: Moment): Moment | null {
+export function opensAt(use: QueueUse, now: EpochMs): EpochMs | null {
   const { limits, leased, bucket } = use;
   if (room(use, now) > 0 || !limits.rate || !bucket) return null;
   if (limits.leasesMax !== null && leased >= limits.leasesMax) return null;
@@ -66,6 +66,6 @@ export function opensAt(use: QueueUse, now: Moment): Moment | null {
 }
 
 /** A clock that goes back takes nothing out. */
-function tokensAt({ perSecond, burst }: Rate, { tokens, filledAt }: Bucket, now: Moment): number {
+function tokensAt({ perSecond, burst }: Rate, { tokens, filledAt }: Bucket, now: EpochMs): number {
   return Math.min(burst, tokens + (Math.max(0, now - filledAt) / 1_000) * perSecond);
 }

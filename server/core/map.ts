@@ -18,7 +18,7 @@ import {
 import { beginStrategy, recordAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
-import { placeOf } from "./place.ts";
+import { stepKeyOf } from "./step-key.ts";
 import { settleRun, startUndos } from "./saga.ts";
 import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
@@ -112,7 +112,7 @@ function beginItems(pass: Pass, no: number, most: number): void {
   if (count <= 0) return;
   emit(pass, { kind: "items-begun", step: no, count });
   for (let item = begun + 1; item <= begun + count; item++)
-    beginStrategy(pass, placeOf(no, item), 0);
+    beginStrategy(pass, stepKeyOf(no, item), 0);
 }
 
 function endMap(pass: Pass, no: number, work: MapPlan): void {
@@ -150,7 +150,7 @@ function undoItems(pass: Pass, no: number, work: MapPlan): void {
   const to = Math.max(0, from - work.concurrency);
   emit(pass, { kind: "items-undoing", step: no, undoFrom: to });
   for (let item = from; item > to; item--) {
-    const place = placeOf(no, item);
+    const place = stepKeyOf(no, item);
     if (strategyToUndo(stepOf(pass, place)) === null) continue;
     emit(pass, { kind: "undo-planned", step: place });
     makeReady(pass, place, "compensate");

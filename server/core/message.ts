@@ -1,6 +1,6 @@
 // What runs tell each other: a row that is written with the change that causes it, and applied by a
 // pass of the run that it is for (on-message.ts).
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { End } from "./model.ts";
 import type { Payload } from "./payload.ts";
 
@@ -37,7 +37,7 @@ export interface EndedChild {
   readonly runId: string;
   /** null: it never began, as no workflow has the name or the version. */
   readonly end: End | null;
-  readonly createdAt: Moment | null;
+  readonly createdAt: EpochMs | null;
   /** Of a COMPLETED run. */
   readonly output: Payload | null;
   /** What went wrong, for a person; empty: there is nothing more to say. */

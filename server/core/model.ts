@@ -9,7 +9,7 @@
 //
 // The run counts instead of looking: its counters decide its state, so a pass loads only the steps
 // that it touches (docs/ARCHITECTURE.md, "Pure core").
-import type { AttemptKind, EndedAttempt, Moment, TaskKind } from "./attempt.ts";
+import type { AttemptKind, EndedAttempt, EpochMs, TaskKind } from "./attempt.ts";
 import type { Facts } from "./facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
 import type { ItemOutputs, Items } from "./items.ts";
@@ -26,26 +26,26 @@ export interface Ready {
   readonly fence: number;
   /** The number of the attempt that the next hand-out is; verifies are numbered by themselves. */
   readonly attempt: number;
-  readonly readyAt: Moment;
+  readonly readyAt: EpochMs;
   /**
    * An attempt may not run past this moment (what is left of `total` and of the run); null: no
    * bound.
    */
-  readonly until: Moment | null;
+  readonly until: EpochMs | null;
   /** A session that should not get it, so that a lost task goes elsewhere. */
-  readonly avoid: { readonly session: string; readonly until: Moment } | null;
+  readonly avoid: { readonly session: string; readonly until: EpochMs } | null;
   /** How often the pickup moment has passed. */
   readonly alarms: number;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
 }
 
 export type CancelCause = "run" | "timeout" | "stalled";
 
 export type LeaseCancel =
   | { readonly kind: "none" }
-  | { readonly kind: "asked"; readonly cause: CancelCause; readonly at: Moment }
+  | { readonly kind: "asked"; readonly cause: CancelCause; readonly at: EpochMs }
   /** A heartbeat has answered *cancel*: the lease ends at `by` whatever the agent does. */
-  | { readonly kind: "heard"; readonly cause: CancelCause; readonly by: Moment };
+  | { readonly kind: "heard"; readonly cause: CancelCause; readonly by: EpochMs };
 
 export interface Lease {
   readonly kind: "LEASED";
@@ -59,18 +59,18 @@ export interface Lease {
   readonly agentId: string;
   /** The poll of that session which it was granted to. */
   readonly pollSeq: number;
-  readonly grantedAt: Moment;
-  readonly attemptBy: Moment;
+  readonly grantedAt: EpochMs;
+  readonly attemptBy: EpochMs;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
   /** Progress may stand still for so long; null: it is not watched. */
   readonly stallMs: number | null;
   /** When the progress last changed; the grant, while none was reported. */
-  readonly progressAt: Moment;
+  readonly progressAt: EpochMs;
   readonly cancel: LeaseCancel;
   /** When it was found to run far longer than others of its step; null: it was not. */
-  readonly suspectAt: Moment | null;
-  readonly wakeAt: Moment;
+  readonly suspectAt: EpochMs | null;
+  readonly wakeAt: EpochMs;
 }
 
 /** Why a task is not handed out before a moment. */
@@ -87,7 +87,7 @@ export interface Backoff {
   /** What is handed out then. */
   readonly task: TaskKind;
   readonly cause: BackoffCause;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
 }
 
 /** What a step waits for that no agent holds. */
@@ -106,7 +106,7 @@ export type WaitingFor =
 export interface Waiting {
   readonly kind: "WAITING";
   readonly on: WaitingFor;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
 }
 
 /** Ready while its run is paused: not in its queue; resuming puts it there. */
@@ -171,7 +171,7 @@ export interface ResultRef {
 }
 
 export interface Step {
-  /** Its place: the number of the step, and which item of it (place.ts). */
+  /** Its place: the number of the step, and which item of it (step-key.ts). */
   readonly no: number;
   readonly forward: Forward;
   readonly undo: Undo;
@@ -192,9 +192,9 @@ export interface Step {
   /** Verify tasks about this fence that were handed out and ended; they number the next. */
   readonly verifies: number;
   /** Moved on by the time that its run was paused or escalated. */
-  readonly firstReadyAt: Moment | null;
+  readonly firstReadyAt: EpochMs | null;
   /** Nothing that could meet a lost attempt may start before: its lease's end plus `settle`. */
-  readonly settleUntil: Moment | null;
+  readonly settleUntil: EpochMs | null;
   readonly result: ResultRef | null;
   /** Of a map that has begun. */
   readonly items: Items | null;
@@ -229,8 +229,8 @@ export interface End {
 /** What a run was doing when no step could move without a person. */
 export type Stage =
   /** What the deadline has left: it stands still. `since`: when the run came to stand. */
-  | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: Moment }
-  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: Moment | null }
+  | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: EpochMs }
+  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: EpochMs | null }
   | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
   | { readonly kind: "FINISHING"; readonly end: End };
 
@@ -240,18 +240,18 @@ export type RunState =
       readonly kind: "PENDING";
       readonly on: "start" | "slot";
       /** When it starts; or when it ends, if it has no slot until then. */
-      readonly until: Moment;
+      readonly until: EpochMs;
     }
   /** No deadline: it has passed after the pivot, and from there on only forward. */
-  | { readonly kind: "RUNNING"; readonly deadline: Moment | null }
+  | { readonly kind: "RUNNING"; readonly deadline: EpochMs | null }
   /** By a person. A step that fails for good meanwhile gives its verdict when it is resumed. */
   | {
       readonly kind: "PAUSED";
       readonly leftMs: number | null;
-      readonly since: Moment;
+      readonly since: EpochMs;
       readonly verdict: StopReason | null;
     }
-  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: Moment | null }
+  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: EpochMs | null }
   | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
   /** How it ends is certain; its `always` steps run. */
   | { readonly kind: "FINISHING"; readonly end: End }
@@ -267,7 +267,7 @@ export interface Parent {
   /** Parents above it: 1 for the child of a run that is no child. */
   readonly depth: number;
   /** What its parent's deadline leaves it; null: that has none. */
-  readonly until: Moment | null;
+  readonly until: EpochMs | null;
 }
 
 export interface Run {

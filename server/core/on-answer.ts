@@ -17,7 +17,7 @@ import {
   planStep,
   stepOf,
 } from "./pass.ts";
-import { itemOf } from "./place.ts";
+import { itemOf } from "./step-key.ts";
 import { effectUndone, finishAsIs, resumeStopped } from "./saga.ts";
 import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
@@ -57,7 +57,7 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
  * Nobody has answered: reminded; past the deadline the definition says the answer, as if a person
  * had given it. One that is not allowed as things stand is tried again with each reminder.
  */
-export function onEscalationMoment(
+export function onEscalationTimer(
   pass: Pass,
   { n }: Extract<RunEvent, { kind: "escalation-moment" }>,
 ): Answer {

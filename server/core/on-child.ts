@@ -7,7 +7,7 @@
 //
 // What a FAILED or CANCELLED child has left is its own affair: it has undone what it could. A child
 // that is told to stop since `total` is over gives drover.total, unless it ends well after all.
-import type { Moment, Outcome } from "./attempt.ts";
+import type { EpochMs, Outcome } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import { SCHEMA_BROKEN } from "./evaluator.ts";
@@ -148,7 +148,7 @@ function wasCancelled({ end }: EndedChild): boolean {
 }
 
 /** `total` is over; or the child was told to stop and has not ended, and is told again. */
-export function childLate(pass: Pass, step: Step, on: "child" | "child-end", dueAt: Moment): void {
+export function childLate(pass: Pass, step: Step, on: "child" | "child-end", dueAt: EpochMs): void {
   const { no, fence } = step;
   const { state } = pass.view.run;
   if (on === "child-end") {

@@ -1,7 +1,7 @@
 // The moment of what no agent holds has come: a backoff, a timer, a signal, an approval, a child or
 // a callback that did not come; or the run's own: its start, or its deadline.
 
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import { isChildWait } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
@@ -34,7 +34,7 @@ const DONE: Answer = { kind: "done" };
 /** The largest number that its column holds. */
 const INTERVENTION_N_MAX = 2_147_483_647;
 
-export function onDueMoment(pass: Pass, event: Extract<RunEvent, { kind: "due-moment" }>): Answer {
+export function onDueTime(pass: Pass, event: Extract<RunEvent, { kind: "due-moment" }>): Answer {
   const step = stepOf(pass, event.step);
   const due = dueOf(step);
   // What moves now may be something else than the supervisor saw, and the pass has loaded for.
@@ -80,7 +80,7 @@ function interveneDue(
 /** What comes, or does not, at a moment; children end when they do. */
 type Timed = Exclude<WaitingFor, "child" | "child-end">;
 
-function waitingOver(pass: Pass, step: Step, on: Timed, wakeAt: Moment): void {
+function waitingOver(pass: Pass, step: Step, on: Timed, wakeAt: EpochMs): void {
   const { no } = step;
   if (on === "items") {
     itemsDue(pass, no);
@@ -158,7 +158,7 @@ function callbackOver(pass: Pass, step: Step): void {
 }
 
 /** The run's own moment: its start, its deadline, or the end of what had to settle. */
-export function onRunMoment(pass: Pass): Answer {
+export function onRunTimer(pass: Pass): Answer {
   const { state, pivoted } = pass.view.run;
   const { now } = pass.occasion;
   const wakeAt = runWakeAt(pass.view.run);
@@ -193,7 +193,7 @@ export function onRunMoment(pass: Pass): Answer {
   return DONE;
 }
 
-function startComes(pass: Pass, dueAt: Moment): void {
+function startComes(pass: Pass, dueAt: EpochMs): void {
   const { keyed } = pass.view.run;
   const saw = "the moment that the run was to start at has come";
   const did = keyed ? "asked for a slot of its concurrency key" : "started it";
@@ -207,7 +207,7 @@ function startComes(pass: Pass, dueAt: Moment): void {
 }
 
 /** Its time began when it could have: waiting for a slot counts. */
-function slotTooLate(pass: Pass, dueAt: Moment): void {
+function slotTooLate(pass: Pass, dueAt: EpochMs): void {
   const saw = `no slot of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
   const did = "ended it before it began";
   intervene(pass, "deadline", { step: null, fence: 0, dueAt, saw, did });

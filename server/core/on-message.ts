@@ -8,7 +8,7 @@ import type { Message } from "./message.ts";
 import { type End, isEnded, stageOf } from "./model.ts";
 import { childEnded } from "./on-child.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
-import { onRunMoment } from "./on-due.ts";
+import { onRunTimer } from "./on-due.ts";
 import { begin } from "./open.ts";
 import { emit, type Pass } from "./pass.ts";
 import { stop, resumeStopped } from "./saga.ts";
@@ -49,7 +49,7 @@ function apply(pass: Pass, message: Message, note: string): void {
       return;
     case "child-ended":
       // A child has no more time than its parent, whose own deadline comes first.
-      if (pass.view.run.state.kind === "RUNNING") onRunMoment(pass);
+      if (pass.view.run.state.kind === "RUNNING") onRunTimer(pass);
       childEnded(pass, message);
       return;
     case "slot":

@@ -1,7 +1,7 @@
 // A pass: one run, one plan, the facts of the occasion, and what the rules have decided so far.
 // Handlers emit effects; each is evolved at once, so the next rule sees the state that it made.
 
-import type { Moment, Outcome, TaskKind } from "./attempt.ts";
+import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { RetryPolicy } from "./definition.ts";
 import type { Effect } from "./effect.ts";
 import type { Occasion } from "./event.ts";
@@ -10,7 +10,7 @@ import type { Facts, StepFacts } from "./facts.ts";
 import type { EscalationReason, Intervention, Rule } from "./history.ts";
 import type { Evaluator } from "./evaluator.ts";
 import { movingSide, type Ready, type Setback, type Step, type View } from "./model.ts";
-import { itemOf } from "./place.ts";
+import { itemOf } from "./step-key.ts";
 import {
   AVOID_SESSION_MS,
   type Plan,
@@ -59,7 +59,7 @@ export function emit(pass: Pass, said: Effect): void {
  * A moment that is set in the past comes now. The supervisor does not look again where it has found
  * everything: a time of the past would wait for its look at all, once a minute.
  */
-function notBefore(now: Moment, effect: Effect): Effect {
+function notBefore(now: EpochMs, effect: Effect): Effect {
   if (effect.kind === "made-ready" && effect.ready.wakeAt < now)
     return { ...effect, ready: { ...effect.ready, wakeAt: now } };
   return "wakeAt" in effect && effect.wakeAt < now ? { ...effect, wakeAt: now } : effect;
@@ -160,7 +160,7 @@ function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): v
 }
 
 /** When a ready task is looked at: after `pickup`, and no later than the end of `total`. */
-export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): Moment {
+export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): EpochMs {
   const plan = planStep(pass, step.no);
   const pickupAt = pass.occasion.now + planTaskOf(plan, step, task).timeouts.pickupMs;
   return task === "perform" ? Math.min(pickupAt, totalEndsAt(pass, step)) : pickupAt;
@@ -170,7 +170,7 @@ export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): Moment {
  * The end of `total`, counted from the first READY of the step; it stands still in a pause of the
  * run, and while a circuit is open.
  */
-export function totalEndsAt(pass: Pass, step: Step): Moment {
+export function totalEndsAt(pass: Pass, step: Step): EpochMs {
   const { now } = pass.occasion;
   const { totalMs } = planStep(pass, step.no).timeouts;
   if (step.firstReadyAt === null) return now + totalMs;
@@ -179,7 +179,7 @@ export function totalEndsAt(pass: Pass, step: Step): Moment {
   return step.firstReadyAt + stood + (pass.view.suspendedMs.get(step.no) ?? 0) + totalMs;
 }
 
-export function attemptsEndAt(pass: Pass, step: Step): Moment {
+export function attemptsEndAt(pass: Pass, step: Step): EpochMs {
   const { state } = pass.view.run;
   const total = totalEndsAt(pass, step);
   return state.kind === "RUNNING" && state.deadline !== null
@@ -258,7 +258,7 @@ export function inShort(pass: Pass, no: number): string {
 export function intervene(
   pass: Pass,
   rule: Rule,
-  about: { step: Step | null; fence: number; n?: number; dueAt: Moment; saw: string; did: string },
+  about: { step: Step | null; fence: number; n?: number; dueAt: EpochMs; saw: string; did: string },
 ): void {
   const intervention: Intervention = {
     step: about.step?.no ?? null,

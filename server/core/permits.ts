@@ -1,6 +1,6 @@
 // Concurrency keys: how many runs of one key may be under way at the same time. What is decided
 // here is about the slots of one key, which stand still meanwhile (its lock is held).
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 
 export type ConcurrencyPolicy =
   /** Waits for a slot: by priority, then by age. */
@@ -26,7 +26,7 @@ export interface Permit {
   /** 1 first, 9 last. */
   readonly priority: number;
   /** When it asked for it. */
-  readonly since: Moment;
+  readonly since: EpochMs;
   readonly holds: boolean;
   /** A newer run has had it cancelled. */
   readonly leaving: boolean;

@@ -10,7 +10,7 @@
 // Whether there is anything to undo is decided when all has stopped and not when the step failed: a
 // branch that succeeds while it is being cancelled would otherwise be left behind.
 
-import type { Moment, Outcome } from "./attempt.ts";
+import type { EpochMs, Outcome } from "./attempt.ts";
 import { endChild, isChildWait } from "./child.ts";
 import { onUnknownOutcome } from "./unknown-outcome.ts";
 import type { RunTrigger } from "./effect.ts";
@@ -26,7 +26,7 @@ import {
 } from "./model.ts";
 import { leaveAsIs, open } from "./open.ts";
 import { emit, addFacts, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
-import { itemOf } from "./place.ts";
+import { itemOf } from "./step-key.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { isUnsettled, strategyToUndo } from "./strategy.ts";
 
@@ -138,7 +138,7 @@ export function settleRun(pass: Pass): boolean {
 }
 
 /** The state that the counters ask for, or null where the run already is in it. */
-export function nextRunState(run: Run, now: Moment): RunState | null {
+export function nextRunState(run: Run, now: EpochMs): RunState | null {
   const { state } = run;
   switch (state.kind) {
     case "RUNNING":
@@ -166,7 +166,7 @@ export function nextRunState(run: Run, now: Moment): RunState | null {
 }
 
 /** What a deadline has left, so that it can stand still; null: there is none. */
-export function leftOf(deadline: Moment | null, now: Moment): number | null {
+export function leftOf(deadline: EpochMs | null, now: EpochMs): number | null {
   return deadline === null ? null : Math.max(0, deadline - now);
 }
 
@@ -182,7 +182,7 @@ export function resumeStopped(pass: Pass): void {
 export function goOn(
   pass: Pass,
   by: "thaw" | "resume",
-  { leftMs, since }: { readonly leftMs: number | null; readonly since: Moment },
+  { leftMs, since }: { readonly leftMs: number | null; readonly since: EpochMs },
 ): void {
   const { now } = pass.occasion;
   const deadline = leftMs === null ? null : now + leftMs;

@@ -1,5 +1,5 @@
 // How long attempts of a step take that end well, and from when on one takes too long.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 
 /** What was learned of a step. */
 export interface Learned {
@@ -35,9 +35,9 @@ export function typicalDurationOf(learned: Learned, limits: SlowLimits): Typical
  * by then, and a task that waits to be taken is due earlier: so the look costs no write.
  */
 export function nextSlowCheck(
-  { grantedAt, attemptBy }: { readonly grantedAt: Moment; readonly attemptBy: Moment },
-  now: Moment,
-): Moment {
+  { grantedAt, attemptBy }: { readonly grantedAt: EpochMs; readonly attemptBy: EpochMs },
+  now: EpochMs,
+): EpochMs {
   const time = attemptBy - grantedAt;
   const looks = [1 / 2, 3 / 4].map((part) => grantedAt + Math.ceil(time * part));
   return looks.find((at) => at > now) ?? Number.POSITIVE_INFINITY;

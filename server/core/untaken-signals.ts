@@ -1,6 +1,6 @@
 // The signals of a run that no step has taken, and whether one still may: whoever asks why a run is
 // not moving learns that what it waits for may have come under another name, or too often.
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { RunState, Step } from "./model.ts";
 import { nearestWord } from "./nearest-word.ts";
 import { signalNames } from "./on-signal.ts";
@@ -11,7 +11,7 @@ import { type PublicStep, publicStep } from "./public-state.ts";
 export interface SeenSignal {
   readonly id: string;
   readonly name: string;
-  readonly at: Moment;
+  readonly at: EpochMs;
   /** null: no step has taken it. */
   readonly takenBy: number | null;
 }
@@ -39,7 +39,7 @@ const FINAL: ReadonlySet<PublicStep["state"]> = new Set([
 export function untakenSignals(
   plan: Plan,
   seen: SignalledRun,
-  now: Moment,
+  now: EpochMs,
 ): readonly UntakenSignal[] {
   return seen.signals
     .filter(({ takenBy }) => takenBy === null)

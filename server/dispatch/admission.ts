@@ -3,7 +3,7 @@
 // second, so a claim pays nothing for it; that only one task tries is made sure by the database
 // (Tx.takeProbes).
 import type { Clock } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { type Flow, flowOf, type Outage, outageMs } from "../core/circuit.ts";
 import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
 import type { DueLane, Taker } from "./matching.ts";
@@ -24,7 +24,7 @@ export interface Admission {
   /** A task tries, or is just about to: nobody else needs to ask. */
   probed(circuits: readonly Circuit[]): void;
   /** How long nothing of the lane went through since then, in milliseconds. */
-  suspendedMs(lane: number, since: Moment): number;
+  suspendedMs(lane: number, since: EpochMs): number;
   /** Whether anything of any lane ever stood still, as far as it matters. */
   hasSuspended(): boolean;
 }
@@ -42,7 +42,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   let known: Known | null = null;
   let untried = new Set<string>();
 
-  const now = (of: Known): Moment => of.look.now + (clock.monotonicMs() - of.atMs);
+  const now = (of: Known): EpochMs => of.look.now + (clock.monotonicMs() - of.atMs);
 
   function flow(of: Known, lane: number, agentId: string): Flow {
     const circuit = of.circuits.get(keyOf(lane, agentId));
@@ -103,7 +103,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
     probed(circuits: readonly Circuit[]) {
       for (const { lane, agentId } of circuits) untried.delete(keyOf(lane, agentId));
     },
-    suspendedMs(lane: number, since: Moment): number {
+    suspendedMs(lane: number, since: EpochMs): number {
       const outages = known?.outages.get(lane);
       return known && outages ? Math.round(outageMs(outages, since, now(known))) : 0;
     },

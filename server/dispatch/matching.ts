@@ -4,7 +4,7 @@
 // is the row goes first that waits longest. A row that should go to
 // another session than the one that lost it waits for one until its moment has passed. Lanes of a
 // queue with limits give no more together than it has room for.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { ReadyRow } from "../store/store.ts";
 
 /** A lane that a waiter asks for, with the weight of its queue. */
@@ -33,7 +33,7 @@ export interface Room {
 export function match<T extends Taker>(
   rows: readonly ReadyRow[],
   takers: readonly T[],
-  now: Moment,
+  now: EpochMs,
   rooms: readonly Room[] = [],
 ): readonly Match<T>[] {
   const left = new Map(rooms.map((room) => [room, room.places]));
@@ -80,7 +80,7 @@ function best(
   lines: ReadonlyMap<number, Line>,
   taker: Taker,
   taken: ReadonlyMap<number, number>,
-  now: Moment,
+  now: EpochMs,
 ): ReadyRow | null {
   let found: { row: ReadyRow; share: number } | null = null;
   for (const { lane, weight } of taker.lanes) {
@@ -99,7 +99,7 @@ function best(
   return found?.row ?? null;
 }
 
-function firstFor(line: Line | undefined, { session }: Taker, now: Moment): ReadyRow | null {
+function firstFor(line: Line | undefined, { session }: Taker, now: EpochMs): ReadyRow | null {
   if (!line) return null;
   const { rows, gone } = line;
   for (let place = line.first; place < rows.length; place++) {
@@ -111,6 +111,6 @@ function firstFor(line: Line | undefined, { session }: Taker, now: Moment): Read
   return null;
 }
 
-function mayTake(row: ReadyRow, session: string, now: Moment): boolean {
+function mayTake(row: ReadyRow, session: string, now: EpochMs): boolean {
   return row.avoid === null || row.avoid.session !== session || now >= row.avoid.until;
 }

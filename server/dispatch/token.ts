@@ -6,7 +6,7 @@
 // something behind it, from one of another namespace. Tokens of the first two versions had none;
 // they are still read, as tasks may be in the hands of agents during an upgrade.
 import type { TaskKind } from "../core/attempt.ts";
-import { ITEMS_MAX, itemOf, numberOf, placeOf } from "../core/place.ts";
+import { ITEMS_MAX, itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import { secretDigest } from "../secret.ts";
 import { uuidText } from "../uuid.ts";
 
@@ -94,7 +94,7 @@ function parse(text: string, layouts: readonly Layout[]) {
   const head = {
     namespace,
     runId: uuidText(bytes.subarray(2, 18)),
-    step: placeOf(bytes.readUInt16BE(18), item),
+    step: stepKeyOf(bytes.readUInt16BE(18), item),
     task,
     fence,
   };

@@ -7,7 +7,7 @@ import type { Compiled, Expression } from "./expression.ts";
 import { parseJson } from "./json.ts";
 import { COMPILE_COST_MAX, createMeter, type Meter } from "./meter.ts";
 import { compileSchema } from "./schema.ts";
-import { compileCondition, compileList, compileMoment, compileTemplate } from "./template.ts";
+import { compileCondition, compileList, compileTime, compileTemplate } from "./template.ts";
 import type { ExpressionScope } from "./types.ts";
 
 export interface StepExpressions {
@@ -103,7 +103,7 @@ export function checkDefinitionExpressions(
         payloadProblems({ kind: "json", json: JSON.stringify(queue) }, at(path), scope, meter),
       ),
       ...payloadProblems(step.gateInput, at("map.waves.gate.input"), outside, meter),
-      ...textProblems(step.until, at("until"), (text) => compileMoment(text, scope, meter)),
+      ...textProblems(step.until, at("until"), (text) => compileTime(text, scope, meter)),
       ...payloadProblems(step.input, at("input"), scope, meter),
       ...(step.fallback ?? []).flatMap(({ input }, strategy) =>
         payloadProblems(input, at(`fallback[${strategy}].input`), scope, meter),

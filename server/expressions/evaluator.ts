@@ -5,7 +5,7 @@ import type { Definition, MapWork, StepDefinition, StepRules } from "../core/def
 import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
 import type { Evaluator, Evaluated } from "../core/evaluator.ts";
 import type { Payload } from "../core/payload.ts";
-import { ITEMS_MAX, itemOf, numberOf } from "../core/place.ts";
+import { ITEMS_MAX, itemOf, numberOf } from "../core/step-key.ts";
 import { expressionsOf, scopes } from "./definition-expressions.ts";
 import type { Facts, StepFacts } from "./expression.ts";
 import { type Compiled, type Evaluation, type Expression, evaluate } from "./expression.ts";
@@ -14,7 +14,7 @@ import { compileSchema } from "./schema.ts";
 import {
   compileCondition,
   compileList,
-  compileMoment,
+  compileTime,
   compileTemplate,
   mergeInput,
   renderTemplate,
@@ -164,7 +164,7 @@ function judgedStep(
 ): JudgedStep {
   const when = step.when === undefined ? null : compileCondition(step.when, scope);
   const until =
-    step.kind === "wait" && step.until !== undefined ? compileMoment(step.until, scope) : null;
+    step.kind === "wait" && step.until !== undefined ? compileTime(step.until, scope) : null;
   const input = step.input ? inputAsWritten(step.input, scope) : null;
   const fallbacks = (step.fallback ?? []).map((fallback) =>
     fallback.input ? inputAsWritten(fallback.input, scope) : null,

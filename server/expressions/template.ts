@@ -252,7 +252,7 @@ export function compileCondition(
 }
 
 /** The moment that a wait ends, as `until`: a timestamp, or JSON, which has none, as a text. */
-export function compileMoment(
+export function compileTime(
   text: string,
   scope: ExpressionScope,
   meter: Meter = createMeter(COMPILE_COST_MAX),

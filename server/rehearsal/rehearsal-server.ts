@@ -13,7 +13,7 @@ import { pino } from "pino";
 import { sleepBy } from "../clock.ts";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../config.ts";
 import { type ControlPlane, createControlPlane } from "../control-plane.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { checkDefinition } from "../expressions/definition-expressions.ts";
 import { createDrain } from "../rpc/drain.ts";
@@ -63,7 +63,7 @@ const ALONE = Object.freeze({
 /** Each run of it is in the one partition: the last byte of its id is 0. */
 const PARTITIONS = Object.freeze([0]);
 /** Its supervisor has watched from the beginning; a look after a restart may come too early. */
-const ALWAYS_HEARD: ReadonlyMap<number, Moment> = new Map([[0, 0]]);
+const ALWAYS_HEARD: ReadonlyMap<number, EpochMs> = new Map([[0, 0]]);
 
 /** No more of what is due already is passed over on the way to what comes next. */
 const DUE_MAX = 10_000;

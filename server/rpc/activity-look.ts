@@ -2,7 +2,7 @@
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ActivitySchema } from "@drover/proto/drover/v1/overview_pb.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { nameAt } from "../core/plan-at.ts";
 import type { InterventionPage } from "../store/operators.ts";
 import {
@@ -44,7 +44,7 @@ export async function readActivity(
 async function retriesOf(
   deps: OperatorCallDeps,
   namespaceId: number,
-  from: Moment,
+  from: EpochMs,
 ): Promise<Pick<SeenOfLate, "retriesSampled" | "retriedSteps">> {
   const waits = await deps.store.operators.interventions(namespaceId, {
     ...{ ...NEWEST, rules: ["backoff"], from, limit: RETRIES_SAMPLED },

@@ -6,10 +6,10 @@ import type {
   ActivitySchema,
   RetriedStepSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
 import type { RunState } from "../core/model.ts";
-import { numberOf } from "../core/place.ts";
+import { numberOf } from "../core/step-key.ts";
 import {
   INTERVENTIONS_COUNTED_MAX,
   MINUTE_MS,
@@ -31,7 +31,7 @@ const RETRIED_STEPS_MAX = 5;
 const SLOW_SHARE = 0.95;
 
 /** The begin of the first minute that is counted. */
-export function firstMinuteOf(now: Moment): Moment {
+export function firstMinuteOf(now: EpochMs): EpochMs {
   return minuteOf(now) - (MINUTES_COUNTED - 1) * MINUTE_MS;
 }
 

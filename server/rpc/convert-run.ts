@@ -24,7 +24,7 @@ import {
   type Reason,
   type WaitingFor,
 } from "../core/model.ts";
-import { itemOf, numberOf } from "../core/place.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import type { Plan, PlanStep } from "../core/plan.ts";
 import { planStepAt } from "../core/plan-at.ts";
 import { type PublicStep, publicStep } from "../core/public-state.ts";

@@ -10,7 +10,7 @@ import { refusal } from "./errors.ts";
 import type { Handlers } from "./mount.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
-import { momentFrom } from "./time-field.ts";
+import { epochMsFrom } from "./time-field.ts";
 
 /** Every rule there is. */
 const RULES: Readonly<Record<Rule, true>> = Object.freeze({
@@ -52,8 +52,8 @@ function filterFrom(request: ListInterventionsRequest) {
   return {
     rules: request.rules.length === 0 ? null : request.rules.map(ruleFrom).sort(),
     runId: request.runId.toLowerCase() || null,
-    from: momentFrom(request.actedAfter, "acted_after"),
-    until: momentFrom(request.actedBefore, "acted_before"),
+    from: epochMsFrom(request.actedAfter, "acted_after"),
+    until: epochMsFrom(request.actedBefore, "acted_before"),
   };
 }
 

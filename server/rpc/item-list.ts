@@ -6,7 +6,7 @@ import type {
   ListItemsResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Forward } from "../core/model.ts";
-import { ITEMS_MAX, itemOf } from "../core/place.ts";
+import { ITEMS_MAX, itemOf } from "../core/step-key.ts";
 import type { Plan } from "../core/plan.ts";
 import { PUBLIC_STATES, type PublicStep } from "../core/public-state.ts";
 import { DroverError } from "../errors.ts";

@@ -13,7 +13,7 @@ import type {
 import type { Clock, Random } from "../clock.ts";
 import { effectKey } from "../core/effect-key.ts";
 import type { AnswerKind } from "../core/history.ts";
-import { itemOf, numberOf } from "../core/place.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import { type Plan, planOf } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import { DroverError } from "../errors.ts";

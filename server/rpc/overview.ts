@@ -10,7 +10,7 @@ import {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../store/partition.ts";
 import type { Pause } from "../store/queues.ts";
@@ -153,7 +153,7 @@ async function overviewOf(
 /** Those that are watched as they should be are left out. */
 function lateRegions(
   partitions: readonly PartitionRecord[],
-  now: Moment,
+  now: EpochMs,
   overdueMs: number,
 ): MessageInitShape<typeof LateRegionSchema>[] {
   return [...Map.groupBy(partitions, ({ region }) => region)].flatMap(([region, of]) => {
@@ -171,7 +171,7 @@ function lateRegions(
 /** A region that is not used needs nobody. */
 function isLate(
   { watched, used, overdueAt }: PartitionRecord,
-  now: Moment,
+  now: EpochMs,
   overdueMs: number,
 ): boolean {
   return (used && !watched) || (overdueAt !== null && now - overdueAt > overdueMs);
@@ -179,7 +179,7 @@ function isLate(
 
 function partitionMessage(
   record: PartitionRecord,
-  now: Moment,
+  now: EpochMs,
   overdueMs: number,
 ): MessageInitShape<typeof PartitionSchema> {
   const { partition, region, epoch, takenAt, owner, watched, overdueAt } = record;

@@ -16,7 +16,7 @@ import type { Namespace } from "../store/store.ts";
 import { isUuid } from "../uuid.ts";
 import { RUN_STATES } from "./convert-run.ts";
 import { formatPageToken, parsePageToken } from "./page-token.ts";
-import { momentFrom } from "./time-field.ts";
+import { epochMsFrom } from "./time-field.ts";
 
 const PAGE_SIZE_DEFAULT = 50;
 
@@ -87,8 +87,8 @@ export function filterFrom(filter: FilterMessage | undefined): RunFilter {
     workflow: filter?.workflow || null,
     parent: filter?.parentRunId || null,
     labels: { ...filter?.labels },
-    createdAfter: momentFrom(filter?.createdAfter, "filter.created_after"),
-    createdBefore: momentFrom(filter?.createdBefore, "filter.created_before"),
+    createdAfter: epochMsFrom(filter?.createdAfter, "filter.created_after"),
+    createdBefore: epochMsFrom(filter?.createdBefore, "filter.created_before"),
   };
 }
 

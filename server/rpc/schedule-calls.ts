@@ -19,7 +19,7 @@ import type { CallContext } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import { requestDigest } from "./request-digest.ts";
-import { momentFrom } from "./time-field.ts";
+import { epochMsFrom } from "./time-field.ts";
 
 export interface ScheduleCallDeps {
   readonly scheduler: Pick<Scheduler, "schedule" | "scheduleBatch">;
@@ -87,7 +87,7 @@ function scheduleFrom(
     priority: request.priority === 0 ? PRIORITY_DEFAULT : request.priority,
     labels: { ...request.labels },
     notify: notifyFrom(request.notify),
-    startAt: momentFrom(request.startTime, "start_time"),
+    startAt: epochMsFrom(request.startTime, "start_time"),
     concurrency: concurrencyFrom(request.concurrency),
     digest: requestDigest(request),
     ...(trace ? { trace } : {}),

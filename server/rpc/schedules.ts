@@ -16,11 +16,11 @@ import type { SchedulerService } from "@drover/proto/drover/v1/scheduler_service
 import type { Calendar, Overlap } from "../core/calendar.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type {
-  FireRecord,
+  OccurrenceRecord,
   ScheduleRecord,
   ScheduleSpec,
-  FireCause as StoreCause,
-  FireOutcome as StoreOutcome,
+  OccurrenceCause as StoreCause,
+  OccurrenceOutcome as StoreOutcome,
 } from "../store/schedules.ts";
 import type { EngineStore, Namespace, Store } from "../store/store.ts";
 import { concurrencyFrom, concurrencyMessage } from "./convert-concurrency.ts";
@@ -31,7 +31,7 @@ import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
 import { payloadField, payloadFrom } from "./payload.ts";
 import { pageOf } from "./run-list.ts";
-import { momentFrom, timeField } from "./time-field.ts";
+import { epochMsFrom, timeField } from "./time-field.ts";
 
 export interface ScheduleDeps {
   readonly scheduler: Scheduler;
@@ -137,8 +137,8 @@ async function backfill(
   of: { readonly namespace: Namespace; readonly name: string },
   { startTime, endTime, concurrency, dryRun }: BackfillScheduleRequest,
 ) {
-  const from = momentFrom(startTime, "start_time") ?? 0;
-  const until = momentFrom(endTime, "end_time") ?? 0;
+  const from = epochMsFrom(startTime, "start_time") ?? 0;
+  const until = epochMsFrom(endTime, "end_time") ?? 0;
   if (until <= from) {
     const message = "must be after start_time: the range is empty";
     throw refusal("INVALID_REQUEST", [{ path: "end_time", message }]);
@@ -279,7 +279,7 @@ const OUTCOMES: Readonly<Record<StoreOutcome, FireOutcome>> = Object.freeze({
   refused: FireOutcome.REFUSED,
 });
 
-function fireMessage(fire: FireRecord, text: string): MessageInitShape<typeof FireSchema> {
+function fireMessage(fire: OccurrenceRecord, text: string): MessageInitShape<typeof FireSchema> {
   const { at, firedAt, cause, outcome, runId, runState, message, missed } = fire;
   const isOfCalendar = cause !== "trigger";
   return {

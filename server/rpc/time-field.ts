@@ -1,9 +1,9 @@
 // Optional moments of messages: nothing where there is none.
 import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { refusal } from "./errors.ts";
 
-export function timeField<Name extends string>(name: Name, at: Moment | null) {
+export function timeField<Name extends string>(name: Name, at: EpochMs | null) {
   type Field = { readonly [key in Name]?: ReturnType<typeof timestampFromMs> };
   return (at === null ? {} : { [name]: timestampFromMs(at) }) as Field;
 }
@@ -13,7 +13,7 @@ const SECONDS_MIN = -62_135_596_800n;
 const SECONDS_MAX = 253_402_300_799n;
 
 /** `path`: of the field, for whoever has sent what is no moment. */
-export function momentFrom(timestamp: Timestamp | undefined, path: string): number | null {
+export function epochMsFrom(timestamp: Timestamp | undefined, path: string): number | null {
   if (timestamp === undefined) return null;
   if (timestamp.seconds >= SECONDS_MIN && timestamp.seconds <= SECONDS_MAX)
     return timestampMs(timestamp);

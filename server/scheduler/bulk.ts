@@ -2,7 +2,7 @@
 // after runs have left the filter: the count is evaluated once, and the moment of the count stays the
 // bound of what belongs to the action. What is done to each run is idempotent by itself.
 import type { Random } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import { newRunId } from "./run-id.ts";
@@ -12,7 +12,7 @@ import { BULK_RUNS_MAX, type BulkRequest } from "./scheduler.ts";
 export async function openBulk(
   { store, random }: { readonly store: EngineStore; readonly random: Random },
   { namespace, requestId, digest, looked, expected, refusal }: BulkRequest,
-): Promise<{ readonly until: Moment; readonly repeated: boolean }> {
+): Promise<{ readonly until: EpochMs; readonly repeated: boolean }> {
   // An id that no run has: it keeps the moment, which is after all that was counted.
   const runId = newRunId(looked.now + 1, random);
   const key = `\u0001bulk ${requestId}`;
@@ -50,6 +50,6 @@ function evaluator(count: number, expected: number | null): void {
 }
 
 /** A run id begins with 48 bits of milliseconds. */
-function momentOf(runId: string): Moment {
+function momentOf(runId: string): EpochMs {
   return Number.parseInt(runId.replaceAll("-", "").slice(0, 12), 16);
 }

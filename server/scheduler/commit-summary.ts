@@ -1,6 +1,6 @@
 // What a batch has changed, published after its commit: lanes with ready tasks, runs that have
 // changed, the next due time.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { isEnded, movingSide } from "../core/model.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 import type { SilentSession } from "../store/operators.ts";
@@ -23,11 +23,11 @@ export interface CommitSummary {
   /** Sessions that lost a lease without a report: they may have fallen silent. */
   readonly silent: readonly SilentSession[];
   /** The earliest due time that was set. */
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
   /** What the batch has written, for the metrics. */
   readonly worked: Worked;
   /** The batch's time. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   readonly batch: BatchTiming;
 }
 
@@ -53,7 +53,7 @@ export function commitSummary(
   filled: readonly number[],
   ended: Ended,
   drained: ReadonlySet<number>,
-  now: Moment,
+  now: EpochMs,
   batch: BatchTiming,
 ): CommitSummary {
   const { records } = worked;

@@ -1,7 +1,7 @@
 // Slots of concurrency keys within a batch: the keys are locked, the rules say who gets one
 // (core/permits.ts), and what has changed is written with the passes that caused it.
 
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Message } from "../core/message.ts";
 import { isEnded, type Run } from "../core/model.ts";
 import {
@@ -119,7 +119,7 @@ function moved(
   book: PermitBudget,
   run: KeyedRun,
   { does }: SlotMove,
-  now: Moment,
+  now: EpochMs,
 ): PassRecord["effects"] {
   if (does === "leave") return book.leave(run).map((runId) => sent(runId, { kind: "slot" }));
   const { answer, cancelled } = book.join(run, now);

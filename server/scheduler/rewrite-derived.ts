@@ -1,6 +1,6 @@
 // Rewrites derived rows of runs from their pages, in a transaction that the epoch of the acting
 // supervisor fences, and records an intervention of each run in the same transaction.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { emptyView } from "../core/model.ts";
 import type { RewrittenRun } from "../store/consistency.ts";
 import type { PassRecord } from "../store/pass-record.ts";
@@ -65,7 +65,7 @@ function recordOf(
   head: RunHead,
   saw: readonly string[],
   actor: SupervisorActor,
-  now: Moment,
+  now: EpochMs,
 ): PassRecord {
   const view = emptyView(head.run);
   return {

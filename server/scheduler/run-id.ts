@@ -2,10 +2,10 @@
 // makes them, so their order is the order of creation and everything of a run can be ranged by its
 // day.
 import type { Random } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { uuidText } from "../uuid.ts";
 
-export function newRunId(now: Moment, random: Random): string {
+export function newRunId(now: EpochMs, random: Random): string {
   const bytes = Buffer.alloc(16);
   bytes.writeUIntBE(Math.floor(now), 0, 6);
   bytes.set(random.bytes(10), 6);

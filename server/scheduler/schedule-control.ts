@@ -2,20 +2,20 @@
 // Each word is one transaction under the lock of the schedule, so it never crosses a firing.
 //
 //   a moment fires once: what a backfill is asked for again, it has done already
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import {
-  type MissedMoments,
-  type Moments,
-  type PlacedMoment,
+  type MissedTimes,
+  type CalendarTimes,
+  type PlacedTime,
   passOver,
   placed,
-  type ScheduledMoment,
+  type NominalTime,
 } from "../core/calendar.ts";
 import { DroverError } from "../errors.ts";
 import { specText } from "../store/definition-text.ts";
 import { partitionOf } from "../store/partition.ts";
 import {
-  type Fire,
+  type Occurrence,
   markSeries,
   type ScheduleRecord,
   type ScheduleSpec,
@@ -25,8 +25,8 @@ import type { Namespace, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { randomUuid } from "../uuid.ts";
 import { commitAndPublish } from "./advance.ts";
-import { beginFires, concurrencyOf, type FireOptions, templateOf, type Wanted } from "./fire.ts";
-import { calendarProblem, momentsOf, momentText } from "./moments.ts";
+import { beginOccurrences, concurrencyOf, type OccurrenceOptions, templateOf, type Wanted } from "./occurrences.ts";
+import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 
 const LOCK_WAIT_MS = 1_000;
@@ -41,16 +41,16 @@ export interface ScheduleName {
 
 export interface BackfillRequest extends ScheduleName {
   /** Moments from this instant on. */
-  readonly from: Moment;
+  readonly from: EpochMs;
   /** None of them is this one or later. */
-  readonly until: Moment;
+  readonly until: EpochMs;
   /** So many runs of the backfill are under way at a time. */
   readonly concurrency: number;
   readonly dryRun: boolean;
 }
 
-export interface BackfillMoment {
-  readonly at: Moment;
+export interface BackfillTime {
+  readonly at: EpochMs;
   readonly text: string;
   /** The run that it has; null: none, in a dry run or as the message says. */
   readonly runId: string | null;
@@ -61,9 +61,9 @@ export interface BackfillMoment {
 
 export interface Backfilled {
   /** Of this page. */
-  readonly moments: readonly BackfillMoment[];
+  readonly moments: readonly BackfillTime[];
   /** Where the next page begins; null: this was the last. */
-  readonly next: Moment | null;
+  readonly next: EpochMs | null;
   /** Moments from `from` on, counted up to 10,001. */
   readonly count: number;
 }
@@ -88,17 +88,17 @@ export interface ScheduleControl {
   /** Begins the runs of moments that have passed and have none. */
   backfillSchedule(request: BackfillRequest): Promise<Backfilled>;
   /** The moments to come, the next one first. */
-  momentsToCome(record: ScheduleRecord, most: number): readonly ScheduledMoment[];
+  momentsToCome(record: ScheduleRecord, most: number): readonly NominalTime[];
   /** How people and runs name a moment. */
   momentText(spec: ScheduleSpec, moment: number): string;
 }
 
-export function createScheduleControl(options: FireOptions): ScheduleControl {
+export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
   const { store, random } = options;
 
   async function change(
     of: ScheduleName,
-    work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedMoment | null>,
+    work: (tx: Tx, record: ScheduleRecord) => Promise<PlacedTime | null>,
   ): Promise<void> {
     const { id } = await find(options, of);
     const next = await store.transact({ name: "change-schedule", ...WAITS }, async (tx) =>
@@ -155,7 +155,7 @@ export function createScheduleControl(options: FireOptions): ScheduleControl {
       change(of, async (tx, record) => {
         const { id, spec } = record;
         if (!record.pause) return null;
-        const moments = momentsOf(spec.calendar);
+        const moments = calendarTimesOf(spec.calendar);
         const left = record.next && passOver(moments, record.next, tx.now);
         const next = left?.next ? placedBy(id, spec, left.next) : null;
         if (left?.missed) await markPaused(tx, record, left.missed);
@@ -170,15 +170,15 @@ export function createScheduleControl(options: FireOptions): ScheduleControl {
     backfillSchedule: (request: BackfillRequest) => backfill(options, request),
 
     momentsToCome({ spec, next }: ScheduleRecord, most: number) {
-      const moments = momentsOf(spec.calendar);
-      const found: ScheduledMoment[] = [];
-      for (let one: ScheduledMoment | null = next; one && found.length < most; ) {
+      const moments = calendarTimesOf(spec.calendar);
+      const found: NominalTime[] = [];
+      for (let one: NominalTime | null = next; one && found.length < most; ) {
         found.push(one);
         one = moments.after(one.moment);
       }
       return found;
     },
-    momentText: ({ calendar }: ScheduleSpec, moment: number) => momentText(calendar, moment),
+    momentText: ({ calendar }: ScheduleSpec, moment: number) => nominalTimeText(calendar, moment),
   } satisfies ScheduleControl);
 }
 
@@ -230,7 +230,7 @@ function same(known: ScheduleRecord, spec: ScheduleSpec): false {
   );
 }
 
-function refuseCalendar({ calendar }: ScheduleSpec, now: Moment): void {
+function refuseCalendar({ calendar }: ScheduleSpec, now: EpochMs): void {
   const problem = calendarProblem(calendar, now);
   if (!problem) return;
   const path = `spec.cron.${problem.field}`;
@@ -253,27 +253,27 @@ async function refuseWorkflow(
   throw new DroverError(reason, message, { metadata, fields });
 }
 
-function firstOf(id: string, spec: ScheduleSpec, now: Moment): PlacedMoment | null {
-  const first = momentsOf(spec.calendar).firstAfter(now);
+function firstOf(id: string, spec: ScheduleSpec, now: EpochMs): PlacedTime | null {
+  const first = calendarTimesOf(spec.calendar).firstAfter(now);
   return first && placedBy(id, spec, first);
 }
 
 function placedBy(
   seed: string,
   { calendar, jitterMs }: ScheduleSpec,
-  moment: ScheduledMoment,
-): PlacedMoment {
-  return placed({ moments: momentsOf(calendar), jitterMs, seed }, moment);
+  moment: NominalTime,
+): PlacedTime {
+  return placed({ moments: calendarTimesOf(calendar), jitterMs, seed }, moment);
 }
 
 async function markPaused(
   tx: Tx,
   record: ScheduleRecord,
-  { first, count, until }: MissedMoments,
+  { first, count, until }: MissedTimes,
 ): Promise<void> {
   const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
   const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
-  const mark: Fire = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
+  const mark: Occurrence = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
   await tx.writeFires([mark]);
 }
 
@@ -294,12 +294,12 @@ async function trigger(
       const wanted: Wanted = {
         ...{ record, template, at: tx.now, cause: "trigger", actor: null },
         key: { scheduleId: id, series: TRIGGER_SERIES, moment },
-        text: momentText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
+        text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
         // Not a name that a caller could give to a run: those have no control characters.
         reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
       };
-      const begun = await beginFires(options, tx, [wanted]);
+      const begun = await beginOccurrences(options, tx, [wanted]);
       const [run, error] = [begun.runs[0], begun.errors[0]];
       if (error) throw error;
       if (begun.fires.length > 0) await tx.writeFires(begun.fires);
@@ -324,12 +324,12 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   const { id: scheduleId, name, series, spec } = record;
   const template = await templateOf(createFinder(options), record);
   // It may take a while, and no lock is held meanwhile.
-  const { page, next, count } = momentsBetween(momentsOf(spec.calendar), from, until);
+  const { page, next, count } = momentsBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
     ({ moment, at }): Wanted => ({
       ...{ record, template, at, cause: "backfill", actor: null, reserved: null },
       key: { scheduleId, series, moment },
-      text: momentText(spec.calendar, moment),
+      text: nominalTimeText(spec.calendar, moment),
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
@@ -338,9 +338,9 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
     refuseFuture(until, tx.now);
     if (dryRun)
       return { ...NOTHING_WRITTEN, records: [], begun: [], moments: await seen(tx, wanted) };
-    const { fires, runs, errors, ...worked } = await beginFires(options, tx, wanted);
+    const { fires, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
     if (fires.length > 0) await tx.writeFires(fires);
-    const moments = wanted.map(({ at, text }, place): BackfillMoment => {
+    const moments = wanted.map(({ at, text }, place): BackfillTime => {
       const run = runs[place];
       const message = errors[place]?.message ?? "";
       return { at, text, runId: run?.runId ?? null, created: run?.created ?? false, message };
@@ -351,7 +351,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
 }
 
 /** What a backfill would find. */
-async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly BackfillMoment[]> {
+async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly BackfillTime[]> {
   const fires = await tx.loadFires(wanted.map(({ key }) => key));
   const runOf = new Map(fires.map(({ moment, runId }) => [moment, runId]));
   return wanted.map(({ key, at, text }) => {
@@ -359,7 +359,7 @@ async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly Backfil
   });
 }
 
-function refuseFuture(until: Moment, now: Moment): void {
+function refuseFuture(until: EpochMs, now: EpochMs): void {
   if (until <= now) return;
   const message = "lies in the future: those moments fire by themselves";
   throw new DroverError("INVALID_REQUEST", `end_time ${message}`, {
@@ -367,9 +367,9 @@ function refuseFuture(until: Moment, now: Moment): void {
   });
 }
 
-function momentsBetween(moments: Moments, from: Moment, until: Moment) {
-  const page: ScheduledMoment[] = [];
-  let [next, count]: [Moment | null, number] = [null, 0];
+function momentsBetween(moments: CalendarTimes, from: EpochMs, until: EpochMs) {
+  const page: NominalTime[] = [];
+  let [next, count]: [EpochMs | null, number] = [null, 0];
   let one = moments.firstAfter(from - 1);
   while (one && one.at < until && count <= BACKFILL_COUNTED_MAX) {
     if (page.length < BACKFILL_PAGE) page.push(one);

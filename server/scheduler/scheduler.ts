@@ -1,7 +1,7 @@
 // The Scheduler: accepts work and is the only one that decides what happens next.
 // This is what `rpc` sees of it; the parts are register.ts, schedule.ts, advance.ts and watch.ts.
 
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Answer, RunEvent } from "../core/event.ts";
 import type { QueueLimits } from "../core/limits.ts";
@@ -38,7 +38,7 @@ export interface ScheduleRequest {
   /** The hook that is told of the run's end; null: only those that hear of every end. */
   readonly notify: Notify | null;
   /** The run begins then; null, or a moment that has passed: at once. */
-  readonly startAt: Moment | null;
+  readonly startAt: EpochMs | null;
   /** null: it has no concurrency key. */
   readonly concurrency: Concurrency | null;
   /**
@@ -81,7 +81,7 @@ export interface BulkRequest {
   readonly requestId: string;
   /** SHA-256, hex, of the request as sent. */
   readonly digest: string;
-  readonly looked: { readonly count: number; readonly now: Moment };
+  readonly looked: { readonly count: number; readonly now: EpochMs };
   /** null: any. */
   readonly expected: number | null;
   /** Why it may not begin. One that was filed before goes on all the same. */
@@ -129,7 +129,7 @@ export interface Scheduler extends ScheduleControl {
    * Files an action on many runs, once its count is what was expected. Runs created at `until` or
    * later are none of it, whichever call this is.
    */
-  openBulk(request: BulkRequest): Promise<{ readonly until: Moment; readonly repeated: boolean }>;
+  openBulk(request: BulkRequest): Promise<{ readonly until: EpochMs; readonly repeated: boolean }>;
   /** Brings an event to a run: a callback, a signal, a person's command or answer. */
   command(run: RunRef, event: RunCommand): Promise<Answer>;
   /** How long the steps of a definition take, by its steps; null in `slowAfterMs`: too few. */

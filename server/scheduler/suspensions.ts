@@ -1,7 +1,7 @@
 // How long circuits of a step's lanes have been open since it was first ready: its `total` stands
 // still meanwhile. Of a step that has fallen back, also those of the lanes before.
 
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { isFinal, type Step, type View } from "../core/model.ts";
 import { planStep } from "../core/pass.ts";
 import { plannedOf } from "../core/strategy.ts";
@@ -9,7 +9,7 @@ import { hasExpression, type LanedPlan } from "../store/plans.ts";
 
 export interface Suspensions {
   /** How long nothing of the lane went through since then, in milliseconds. */
-  suspendedMs(lane: number, since: Moment): number;
+  suspendedMs(lane: number, since: EpochMs): number;
   /** false: of no lane, so nobody needs to ask. */
   hasSuspended(): boolean;
   /** Where tasks of a definition stand that are sent to this lane, if a pin says another. */

@@ -1,7 +1,7 @@
 // How long attempts take: seen here when they end well, told to the store once a minute, and asked
 // back for the definitions that are in use. Nothing waits for it: what is not known yet calls no
 // attempt slow.
-import { itemOf, numberOf, placeOf } from "../core/place.ts";
+import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import { type SlowLimits, type TypicalDuration, typicalDurationOf } from "../core/typical-duration.ts";
 import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
 import type { PassRecord } from "../store/pass-record.ts";
@@ -118,5 +118,5 @@ export function createTypicalDurations(options: {
 
 /** All items of a map are at the place of the first. */
 function shared(step: number): number {
-  return itemOf(step) === 0 ? step : placeOf(numberOf(step), 1);
+  return itemOf(step) === 0 ? step : stepKeyOf(numberOf(step), 1);
 }

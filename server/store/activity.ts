@@ -4,7 +4,7 @@
 // Promise: runs are counted by the transaction that accepts or ends them, so a count is there as
 // surely as the run or its end. An ended run never opens again; a retry of it is a run of its own,
 // and so is a child. Counts outlive the runs: they are kept for `runCountsMs`.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
 import type { EndKind, RunState } from "../core/model.ts";
 
@@ -25,7 +25,7 @@ export interface OpenRuns {
 
 export interface RunCount {
   /** When the minute of the database's clock began. */
-  readonly minute: Moment;
+  readonly minute: EpochMs;
   /** ACCEPTED, or the state in which runs ended. */
   readonly event: "ACCEPTED" | EndKind;
   readonly runs: number;
@@ -41,17 +41,17 @@ export interface Activity {
   /** `namespaceId` null: of all namespaces. */
   openRuns(namespaceId: number | null): Promise<OpenRuns>;
   /** Exact, of the minutes that began at `since` or later, the oldest first. */
-  runCounts(namespaceId: number, since: Moment): Promise<readonly RunCount[]>;
+  runCounts(namespaceId: number, since: EpochMs): Promise<readonly RunCount[]>;
   /** Exact too; those with most ends other than COMPLETED first. */
   unsuccessfulWorkflows(
     namespaceId: number,
-    since: Moment,
+    since: EpochMs,
     limit: number,
   ): Promise<readonly WorkflowEnds[]>;
   /** By rule, those that acted at `since` or later, up to `INTERVENTIONS_COUNTED_MAX` of each. */
-  countInterventions(namespaceId: number, since: Moment): Promise<ReadonlyMap<Rule, number>>;
+  countInterventions(namespaceId: number, since: EpochMs): Promise<ReadonlyMap<Rule, number>>;
 }
 
-export function minuteOf(at: Moment): Moment {
+export function minuteOf(at: EpochMs): EpochMs {
   return Math.floor(at / MINUTE_MS) * MINUTE_MS;
 }

@@ -1,6 +1,6 @@
 // Circuits and cordons: what may not be handed out for now, and what that is evaluated by. Which way a
 // circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
 import type { Actor } from "./pass-record.ts";
 import type { Pinned } from "./pins.ts";
@@ -22,7 +22,7 @@ export interface CircuitOverride {
 export interface Circuit extends CircuitRef {
   readonly state: CircuitState;
   /** null: the rules decide. */
-  readonly override: (CircuitOverride & { readonly at: Moment }) | null;
+  readonly override: (CircuitOverride & { readonly at: EpochMs }) | null;
   /** Another one with each change. */
   readonly version: number;
   /** What the rules saw when they last moved it, in words; empty: they have not. */
@@ -61,7 +61,7 @@ export interface Cordon {
   readonly name: string;
   readonly by: string;
   readonly why: string;
-  readonly at: Moment;
+  readonly at: EpochMs;
 }
 
 export type CordonKind = "agent" | "version";
@@ -69,7 +69,7 @@ export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
 
 /** Whether anything has changed of what a look would show. */
 export interface CircuitSign {
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** Another one after any change that has been committed. */
   readonly mark: string;
   /** As in a look. */
@@ -78,7 +78,7 @@ export interface CircuitSign {
 
 /** All that a server has to know to hand out nothing that it should not. */
 export interface CircuitSnapshot {
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** Those that are not plainly closed. */
   readonly circuits: readonly Circuit[];
   /** Of lanes, the latest 1,000 that ended in the last day or have not ended. */
@@ -92,9 +92,9 @@ export interface CircuitSnapshot {
 /** What the owner of a lane judges it by. */
 export interface LaneEvidence {
   readonly lane: number;
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** Since the window began, or the circuit of the lane or of the agent last changed. */
-  readonly tallies: readonly (Tally & { readonly lastAt: Moment })[];
+  readonly tallies: readonly (Tally & { readonly lastAt: EpochMs })[];
   /** Also closed ones. */
   readonly circuits: readonly (Circuit & {
     /** How the task that tried has ended; null: it is out, or none is. */
@@ -104,7 +104,7 @@ export interface LaneEvidence {
 
 export interface ProbeEnd {
   readonly end: EndKind;
-  readonly at: Moment;
+  readonly at: EpochMs;
   readonly runId: RunId;
   readonly step: number;
   readonly fence: number;
@@ -117,7 +117,7 @@ export interface CircuitChange extends CircuitRef {
   readonly saw: string;
   readonly did: string;
   /** When the last end came that it was decided by. */
-  readonly dueAt: Moment;
+  readonly dueAt: EpochMs;
   /** A task that it was decided by: where the intervention is kept. Step -1: the run as a whole. */
   readonly about: { readonly runId: RunId; readonly step: number; readonly fence: number } | null;
 }

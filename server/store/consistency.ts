@@ -1,6 +1,6 @@
 // Derived rows and the pages that they are computed from: `ready`, `lease` and a page's `wake_at`.
 // A write changes both in one transaction, so only a defect can make them differ.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { LeaseCancel } from "../core/model.ts";
 import { derivedRows } from "../core/page/derived-rows.ts";
 import type { Page } from "../core/page/page.ts";
@@ -49,14 +49,14 @@ export interface StoredDerived {
   /** Of a lease; null: of a ready row. */
   readonly secret: string | null;
   /** Of a ready row: it may not run past this time; null: no bound, or a lease. */
-  readonly until: Moment | null;
+  readonly until: EpochMs | null;
   /** Of a lease: whether its agent has to stop. */
   readonly cancel: LeaseCancel["kind"];
 }
 
 export interface StoredPage {
   readonly page: Page;
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
 }
 
 /**

@@ -1,5 +1,5 @@
 // Timers of runs that have come, and leases whose session is silent for longer than they allow.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { WaitingFor } from "../core/model.ts";
 import type { RunId, RunRef } from "./run-head.ts";
 import type { ScheduleRef } from "./schedules.ts";
@@ -12,7 +12,7 @@ export interface DueRow extends RunRef {
   readonly step: number;
   /** Of the task; of an escalation its number. */
   readonly fence: number;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
   /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
   readonly polled: boolean;
   /** Of ready rows: where they wait. */
@@ -23,7 +23,7 @@ export interface DueRow extends RunRef {
 
 /** A schedule whose next moment has come. */
 export interface DueSchedule extends ScheduleRef {
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
 }
 
 /**
@@ -48,7 +48,7 @@ export function dueRefOf({ kind, runId, step, fence }: DueRow): DueRef {
 /** Where a look begins and ends: what has long been dead may be in its way. */
 export interface DueRange {
   /** What has come before this moment is left out; null: nothing is. */
-  readonly since: Moment | null;
+  readonly since: EpochMs | null;
   /** What comes later than so long from now is not told as the next; null: whatever comes is. */
   readonly aheadMs: number | null;
   /** Rows that rest after a failure: they take the place of no other. Left out: none does. */
@@ -57,28 +57,28 @@ export interface DueRange {
    * By partition: since when somebody could have heard the sessions that hold its leases; those of
    * others are not looked at. Left out: none is.
    */
-  readonly heardSince?: ReadonlyMap<number, Moment>;
+  readonly heardSince?: ReadonlyMap<number, EpochMs>;
 }
 
 export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null });
 
 export interface DueScan {
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** Where something can be done now. */
   readonly outside: readonly Outside[];
   readonly due: readonly DueRow[];
   readonly schedules: readonly DueSchedule[];
   /** The earliest moment still to come in these partitions. */
-  readonly nextAt: Moment | null;
+  readonly nextAt: EpochMs | null;
   /** Nothing was left out that is due before it. */
-  readonly foundTo: Moment;
+  readonly foundTo: EpochMs;
 }
 
 export interface Scanned extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
   /** There may be more that is due. */
   readonly isMore: boolean;
   /** The earliest moment that was still to come. */
-  readonly nextAt: Moment | null;
+  readonly nextAt: EpochMs | null;
 }
 
 export function dueScan({ isMore, ...looked }: Scanned): DueScan {

@@ -1,7 +1,7 @@
 // Questions that a pass asks, closes and answers, as rows. What one pass asks and closes is one
 // insert; of those that were there before, answers come first, so that the close which follows
 // from an answer leaves it alone.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import type { AnswerKind, EscalationReason } from "../core/history.ts";
 
@@ -25,8 +25,8 @@ export interface EscalationInsert {
   readonly reason: EscalationReason;
   readonly code: string;
   readonly message: string;
-  readonly wakeAt: Moment;
-  readonly deadlineAt: Moment | null;
+  readonly wakeAt: EpochMs;
+  readonly deadlineAt: EpochMs | null;
   /** A later effect of the same pass has closed it; null: it stands open. */
   readonly closing: Closing | null;
 }

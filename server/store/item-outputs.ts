@@ -1,7 +1,7 @@
 // The outputs of a map's items, gathered once, when it ends. Both stores find the rows; what they
 // come to is said here.
 import type { ItemOutputs } from "../core/items.ts";
-import { itemOf } from "../core/place.ts";
+import { itemOf } from "../core/step-key.ts";
 
 /** All of them together, in bytes: as much as a payload may have unless it is told otherwise. */
 export const OUTPUTS_BYTES_MAX = 256 * 1024;

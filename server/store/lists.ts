@@ -1,7 +1,7 @@
 // What people and their tools list: page by page, of one namespace. Plain reads of a bounded cost,
 // no locks.
 
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { RunState } from "../core/model.ts";
 import type { CircuitPage, CircuitRecord, Cordon } from "./circuits.ts";
 import type { NamespaceSettings } from "./namespaces.ts";
@@ -19,8 +19,8 @@ export interface RunFilter {
   readonly states: readonly RunState["kind"][];
   readonly workflow: string | null;
   readonly labels: Readonly<Record<string, string>>;
-  readonly createdAfter: Moment | null;
-  readonly createdBefore: Moment | null;
+  readonly createdAfter: EpochMs | null;
+  readonly createdBefore: EpochMs | null;
 }
 
 export interface RunPage {
@@ -49,14 +49,14 @@ export interface WorkflowRecord {
   readonly name: string;
   readonly defaultVersion: number;
   readonly latestVersion: number;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
 }
 
 /** A version, and how many open runs have its content; counted up to `OPEN_RUNS_MAX`. */
 export interface VersionRecord {
   readonly name: string;
   readonly version: number;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   readonly openRuns: number;
 }
 
@@ -67,7 +67,7 @@ export interface NamespaceRecord extends NamespaceSettings {
   readonly name: string;
   /** Name of its region. */
   readonly region: string;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
 }
 
 export interface RegionRecord {
@@ -92,7 +92,7 @@ export interface Lists {
     namespaceId: number,
     filter: RunFilter,
     most: number,
-  ): Promise<{ readonly count: number; readonly now: Moment }>;
+  ): Promise<{ readonly count: number; readonly now: EpochMs }>;
   /**
    * What the oldest `runs` that pass the filter are runs of: the first `definitions` by name and
    * version.

@@ -1,7 +1,7 @@
 // What operators look at: agents, queues in full, partitions, supervisors, interventions, and what
 // needs a person. Plain reads of a bounded cost: none looks through history.
 
-import type { Moment, TaskKind } from "../core/attempt.ts";
+import type { EpochMs, TaskKind } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
 import type { Activity, OpenRuns } from "./activity.ts";
 import type { HandOverWhy } from "./partition-session.ts";
@@ -43,7 +43,7 @@ export type SilentSession =
   | {
       readonly kind: "lost";
       readonly session: string;
-      readonly at: Moment;
+      readonly at: EpochMs;
       readonly heartbeatMs: number;
     }
   | { readonly kind: "gone"; readonly session: string; readonly agoMs: number };
@@ -57,14 +57,14 @@ export interface AgentRecord {
   readonly poll: AgentPoll | null;
   /** The address of the server that it called last. */
   readonly server: string;
-  readonly firstSeenAt: Moment;
+  readonly firstSeenAt: EpochMs;
   /** The last call of any kind, up to 20 s late. */
-  readonly seenAt: Moment;
+  readonly seenAt: EpochMs;
   /** null: it has not held a task yet. */
-  readonly lastHeartbeatAt: Moment | null;
+  readonly lastHeartbeatAt: EpochMs | null;
   /** It has fallen silent, and does not count as polling until it calls; null: it has not. */
-  readonly silentSince: Moment | null;
-  readonly succeededAt: Moment | null;
+  readonly silentSince: EpochMs | null;
+  readonly succeededAt: EpochMs | null;
   /** Tasks in its hands, counted up to `HELD_MAX`. */
   readonly held: number;
 }
@@ -89,12 +89,12 @@ export interface HeldTask {
   readonly task: string;
   readonly fence: number;
   readonly attempt: number;
-  readonly since: Moment;
-  readonly attemptBy: Moment;
+  readonly since: EpochMs;
+  readonly attemptBy: EpochMs;
   /** As the agent said it; null: it has said nothing. */
   readonly progress: string | null;
   /** When the progress last became another one; the grant, until then. */
-  readonly progressAt: Moment;
+  readonly progressAt: EpochMs;
   /** The agent is told to stop. */
   readonly cancelling: boolean;
 }
@@ -103,9 +103,9 @@ export interface HeldTask {
 export interface QueueActivity {
   readonly name: string;
   /** Since when the task waits that has waited longest; null: none waits. */
-  readonly oldestAt: Moment | null;
+  readonly oldestAt: EpochMs | null;
   /** When an agent was last seen to wait for its tasks, up to 20 s late; null: not lately. */
-  readonly polledAt: Moment | null;
+  readonly polledAt: EpochMs | null;
   /** Sessions that have called in the last minute, and asked for its tasks with their last poll. */
   readonly agents: number;
 }
@@ -131,7 +131,7 @@ export interface PartitionOwner {
   readonly node: string;
   /** null: the node has been silent for so long that it is forgotten. */
   readonly address: string | null;
-  readonly lastSeenAt: Moment | null;
+  readonly lastSeenAt: EpochMs | null;
 }
 
 export interface PartitionRecord {
@@ -143,13 +143,13 @@ export interface PartitionRecord {
   /** How often it has changed hands. */
   readonly epoch: number;
   /** null: nobody has had it yet. */
-  readonly takenAt: Moment | null;
+  readonly takenAt: EpochMs | null;
   /** Who took it last; null: it was given back, or nobody has had it. */
   readonly owner: PartitionOwner | null;
   /** Its owner has been seen in the last 3 seconds. */
   readonly watched: boolean;
   /** The oldest moment that has come and was not acted upon; null: none. */
-  readonly overdueAt: Moment | null;
+  readonly overdueAt: EpochMs | null;
 }
 
 export interface PartitionPage {
@@ -167,9 +167,9 @@ export interface HandOverRecord {
   readonly address: string | null;
   /** Why it was free to be taken. */
   readonly why: HandOverWhy;
-  readonly takenAt: Moment;
+  readonly takenAt: EpochMs;
   /** When it was given back, or the next one took it; null: nobody has taken it since. */
-  readonly leftAt: Moment | null;
+  readonly leftAt: EpochMs | null;
 }
 
 /** Newest first; of one moment by partition. */
@@ -183,8 +183,8 @@ export interface HandOverPage {
 export interface SupervisorRecord {
   readonly node: string;
   readonly address: string;
-  readonly startedAt: Moment;
-  readonly lastSeenAt: Moment;
+  readonly startedAt: EpochMs;
+  readonly lastSeenAt: EpochMs;
   /** Seen in the last 3 seconds. */
   readonly alive: boolean;
   readonly partitions: number;
@@ -204,16 +204,16 @@ export interface InterventionPage {
   readonly rules: readonly Rule[] | null;
   readonly runId: RunId | null;
   /** Acted then or later. */
-  readonly from: Moment | null;
+  readonly from: EpochMs | null;
   /** Acted before. */
-  readonly until: Moment | null;
+  readonly until: EpochMs | null;
   readonly after: InterventionPlace | null;
   readonly limit: number;
 }
 
 /** Where an intervention stands in the order. */
 export interface InterventionPlace {
-  readonly actedAt: Moment;
+  readonly actedAt: EpochMs;
   readonly runId: RunId;
   /** null: about the run as a whole. */
   readonly step: number | null;
@@ -225,7 +225,7 @@ export interface InterventionPlace {
 export interface MigrationRecord {
   readonly number: number;
   readonly name: string;
-  readonly appliedAt: Moment;
+  readonly appliedAt: EpochMs;
 }
 
 export interface ClusterRecord extends OpenRuns {
@@ -286,7 +286,7 @@ export interface Operators extends Activity {
   /** By number, and the moment of the look. */
   partitions(
     page: PartitionPage,
-  ): Promise<{ readonly now: Moment; readonly partitions: readonly PartitionRecord[] }>;
+  ): Promise<{ readonly now: EpochMs; readonly partitions: readonly PartitionRecord[] }>;
   /** Who had which partition from when to when: of each partition the last `HAND_OVERS_KEPT`. */
   handOvers(page: HandOverPage): Promise<readonly HandOverRecord[]>;
   /** Those that were seen in the last minute, the longest there first: up to `SUPERVISORS_MAX`. */
@@ -296,7 +296,7 @@ export interface Operators extends Activity {
     page: InterventionPage,
   ): Promise<readonly ListedIntervention[]>;
   /** The database's time. */
-  now(): Promise<Moment>;
+  now(): Promise<EpochMs>;
   /** `namespaceId`: the one whose open runs are counted; null: all. */
   cluster(namespaceId: number | null): Promise<ClusterRecord>;
   attention(namespaceId: number): Promise<Attention>;

@@ -6,7 +6,7 @@
 //   `settle` says how a try went; a delivery ends as delivered or given up
 //
 // At least once: a try whose answer is lost is made again, under the same id.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { EscalationReason } from "../core/history.ts";
 import type { Reason, RunState } from "../core/model.ts";
 import type { RunId } from "./run-head.ts";
@@ -47,8 +47,8 @@ export interface HookRecord {
   readonly events: readonly OutboxKind[];
   /** SHA-256 of the secret, hex. */
   readonly secretDigest: string;
-  readonly createdAt: Moment;
-  readonly changedAt: Moment;
+  readonly createdAt: EpochMs;
+  readonly changedAt: EpochMs;
 }
 
 export type DeliveryState = "pending" | "delivered" | "given-up";
@@ -69,11 +69,11 @@ export interface DeliveryRecord {
   readonly tries: number;
   /** Why the last try failed; null: none did. */
   readonly error: string | null;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   /** null: it is pending. */
-  readonly endedAt: Moment | null;
+  readonly endedAt: EpochMs | null;
   /** null: it has ended. */
-  readonly nextTryAt: Moment | null;
+  readonly nextTryAt: EpochMs | null;
 }
 
 /** What is told of a run. */
@@ -85,12 +85,12 @@ export interface OutboxRun {
   readonly version: number;
   readonly key: string | null;
   readonly labels: Readonly<Record<string, string>>;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   /** How it ended; null: it had not when the delivery was looked up. */
   readonly end: {
     readonly state: RunState["kind"];
     readonly reason: Reason;
-    readonly at: Moment;
+    readonly at: EpochMs;
   } | null;
 }
 
@@ -100,14 +100,14 @@ export interface OutboxEscalation {
   readonly reason: EscalationReason;
   readonly code: string;
   readonly message: string;
-  readonly openedAt: Moment;
+  readonly openedAt: EpochMs;
   readonly closedBy: string | null;
 }
 
 /** A delivery that is to be tried now, with all that it says. */
 export interface DueDelivery extends DeliveryRecord {
   /** The time of the look. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** The hook as it is now; null: it was deleted. */
   readonly target: { readonly url: string; readonly secret: string } | null;
   readonly run: OutboxRun;

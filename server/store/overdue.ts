@@ -1,6 +1,6 @@
 // How far the watching of partitions is behind, seen from outside: what nobody has acted on
 // although its moment has long come, and partitions that no live node owns.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 
 /**
  * What a moment is of. Webhooks are not among them: a target that is slow keeps those behind it
@@ -22,10 +22,10 @@ export type OverdueOf = (typeof OVERDUE_OF)[number];
 export const OVERDUE_ROWS_MAX = 10;
 
 export interface Overdue {
-  readonly now: Moment;
+  readonly now: EpochMs;
   readonly rows: Readonly<Record<OverdueOf, number>>;
   /** The earliest moment that nobody has acted on; null: nothing is overdue. */
-  readonly oldestAt: Moment | null;
+  readonly oldestAt: EpochMs | null;
   /** Regions in use with partitions of the question whose owner was not seen for 3 seconds. */
   readonly unowned: readonly UnownedRegion[];
 }

@@ -1,5 +1,5 @@
 // Who owns which partition: sessions that elect the owners, and how one takes over from another.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 
 export interface NodeInfo {
   readonly node: string;
@@ -69,8 +69,8 @@ export interface PartitionSession {
   onLanes(listener: (lanes: readonly number[]) => void): void;
   announceLanes(lanes: readonly number[]): Promise<void>;
   /** Hears of moments that others have set, nearer than the next look of their owner. */
-  onMoments(listener: (moment: Moment) => void): void;
-  announceMoment(moment: Moment): Promise<void>;
+  onMoments(listener: (moment: EpochMs) => void): void;
+  announceMoment(moment: EpochMs): Promise<void>;
   /** Calls back once when the session is lost. */
   onLost(listener: (cause: Error) => void): void;
   leave(): Promise<void>;

@@ -4,7 +4,7 @@
 // queue has ever named in a pin. The statement that makes a row ready puts it into the lane of its
 // class, so that a claim knows nothing of pins, and a poll asks for the lanes of its version beside
 // those of class 0.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { WorkflowRef } from "./queues.ts";
 import type { LaneKey } from "./store.ts";
 
@@ -17,7 +17,7 @@ export interface PinRef extends WorkflowRef {
 export interface Pin extends PinRef {
   /** Agents of this version alone get them. */
   readonly agentVersion: string;
-  readonly at: Moment;
+  readonly at: EpochMs;
 }
 
 /** A pin as rows are evaluated by it. */

@@ -5,7 +5,7 @@
 import type { TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Evaluator } from "../core/evaluator.ts";
-import { itemOf, numberOf, placeOf } from "../core/place.ts";
+import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan.ts";
 import type { LaneOf } from "./pass-record.ts";
 import type { EngineStore } from "./store.ts";
@@ -101,7 +101,7 @@ export function tasksOf(plan: Plan): readonly PlacedTask[] {
 
 /** Those of its first item stand for all; what has a queue of its own for each item is not here. */
 function tasksOfMap(no: number, { gate, item }: Extract<PlanWork, { kind: "map" }>): PlacedTask[] {
-  const place = placeOf(no, 1);
+  const place = stepKeyOf(no, 1);
   const { work, verify, compensate } = item;
   const ofItem: PlacedTask[] = [
     ...(work.kind === "task" ? work.strategies : []).map((task, planned) => ({

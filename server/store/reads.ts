@@ -1,7 +1,7 @@
 // One run with all of its history, as people, their tools and the engine read it. Plain reads, no
 // locks. Lists of runs are in lists.ts.
 
-import type { AttemptKind, Moment, Outcome } from "../core/attempt.ts";
+import type { AttemptKind, EpochMs, Outcome } from "../core/attempt.ts";
 import type { Liveness } from "../core/explanation.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
 import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
@@ -25,11 +25,11 @@ export interface RunRecord {
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly input: Payload | null;
-  readonly createdAt: Moment;
-  readonly endedAt: Moment | null;
-  readonly deadlineAt: Moment | null;
+  readonly createdAt: EpochMs;
+  readonly endedAt: EpochMs | null;
+  readonly deadlineAt: EpochMs | null;
   /** When a PENDING run begins; null: it waits for a slot of its concurrency key. */
-  readonly startAt: Moment | null;
+  readonly startAt: EpochMs | null;
   readonly concurrency: Concurrency | null;
   /** Failures that it continued after. */
   readonly warnings: number;
@@ -60,8 +60,8 @@ export interface AttemptRecord {
   readonly n: number;
   readonly attempt: number;
   readonly agentId: string | null;
-  readonly startedAt: Moment;
-  readonly endedAt: Moment;
+  readonly startedAt: EpochMs;
+  readonly endedAt: EpochMs;
   readonly outcome: Outcome;
   /** As its lease had it at the end, see convert-progress.ts; null: it told none. */
   readonly progress: string | null;
@@ -75,8 +75,8 @@ export interface InterventionRecord {
   readonly n: number;
   readonly saw: string;
   readonly did: string;
-  readonly dueAt: Moment;
-  readonly actedAt: Moment;
+  readonly dueAt: EpochMs;
+  readonly actedAt: EpochMs;
   /**
    * Who acted: the node that owned the partition, and its epoch; null where an agent's word did it.
    */
@@ -92,13 +92,13 @@ export interface EscalationRecord {
   /** The error code that led to it; empty: none did. */
   readonly code: string;
   readonly message: string;
-  readonly openedAt: Moment;
-  readonly closedAt: Moment | null;
+  readonly openedAt: EpochMs;
+  readonly closedAt: EpochMs | null;
   readonly closedBy: string | null;
   /** When nobody's answer is one, too; null: it waits for ever. */
-  readonly deadlineAt: Moment | null;
+  readonly deadlineAt: EpochMs | null;
   /** Who looks after it; it binds nobody who answers. */
-  readonly claim: { readonly by: string; readonly at: Moment } | null;
+  readonly claim: { readonly by: string; readonly at: EpochMs } | null;
   /** What a person answered; null: nobody has, or it was closed otherwise. */
   readonly answer: {
     readonly answer: AnswerKind;
@@ -113,7 +113,7 @@ export interface SignalRecord {
   readonly id: string;
   readonly name: string;
   readonly payload: Payload | null;
-  readonly at: Moment;
+  readonly at: EpochMs;
   /** The step that took it; null: nobody has yet. */
   readonly takenBy: number | null;
 }
@@ -125,7 +125,7 @@ export interface DecisionRecord {
   readonly approved: boolean;
   readonly comment: string;
   readonly form: Payload | null;
-  readonly at: Moment;
+  readonly at: EpochMs;
 }
 
 /** A run with everything about it, in one consistent look. */
@@ -165,7 +165,7 @@ export interface ChangedInput {
 /** What agents have let hear of themselves about a run. */
 export interface RunLiveness extends Liveness {
   /** The database's time of the look. */
-  readonly now: Moment;
+  readonly now: EpochMs;
 }
 
 export interface DetailWanted {

@@ -1,5 +1,5 @@
 // Ready tasks as a claim locks them, and to whom it hands them out.
-import type { Moment, TaskKind } from "../core/attempt.ts";
+import type { EpochMs, TaskKind } from "../core/attempt.ts";
 import type { LimitedLane } from "./queues.ts";
 import type { RunRef } from "./run-head.ts";
 
@@ -11,9 +11,9 @@ export interface ReadyRow extends RunRef {
   readonly task: TaskKind;
   readonly fence: number;
   readonly attempt: number;
-  readonly readyAt: Moment;
-  readonly until: Moment | null;
-  readonly avoid: { readonly session: string; readonly until: Moment } | null;
+  readonly readyAt: EpochMs;
+  readonly until: EpochMs | null;
+  readonly avoid: { readonly session: string; readonly until: EpochMs } | null;
   readonly attemptMs: number;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
@@ -38,6 +38,6 @@ export interface Grant {
 }
 
 export interface Granted extends Grant {
-  readonly grantedAt: Moment;
-  readonly attemptBy: Moment;
+  readonly grantedAt: EpochMs;
+  readonly attemptBy: EpochMs;
 }

@@ -1,5 +1,5 @@
 // What people read of a run's state, from the head of its first page.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { RunState } from "../core/model.ts";
 import type { HeadOfRun } from "../core/page/head-codec.ts";
 import type { RunRecord } from "./reads.ts";
@@ -26,7 +26,7 @@ export function stateOfRecord({ run, endedAt, cancelNote }: HeadOfRun): StateOfR
   };
 }
 
-function deadlineOf(state: RunState): Moment | null {
+function deadlineOf(state: RunState): EpochMs | null {
   if (state.kind === "PENDING") return state.on === "slot" ? state.until : null;
   return state.kind === "RUNNING" ? state.deadline : null;
 }

@@ -4,8 +4,8 @@
 //   in one transaction. A moment has one fire, and so at most one run: its key is (schedule,
 //   series, moment).
 
-import type { Moment } from "../core/attempt.ts";
-import type { Calendar, Overlap, PlacedMoment } from "../core/calendar.ts";
+import type { EpochMs } from "../core/attempt.ts";
+import type { Calendar, Overlap, PlacedTime } from "../core/calendar.ts";
 import type { RunState } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/permits.ts";
@@ -48,26 +48,26 @@ export interface ScheduleRecord extends ScheduleRef {
   readonly revision: number;
   readonly spec: ScheduleSpec;
   /** null: none comes any more. While it is paused, the one that was next then. */
-  readonly next: PlacedMoment | null;
+  readonly next: PlacedTime | null;
   readonly pause: Pause | null;
-  readonly createdAt: Moment;
-  readonly changedAt: Moment;
+  readonly createdAt: EpochMs;
+  readonly changedAt: EpochMs;
 }
 
 export interface NewSchedule extends ScheduleRef {
   readonly namespaceId: number;
   readonly name: string;
   readonly spec: ScheduleSpec;
-  readonly next: PlacedMoment | null;
+  readonly next: PlacedTime | null;
   /** null: it is not paused. */
   readonly pauseReason: string | null;
 }
 
 /** Whose word it was: the calendar's, or a person's. A code is a place: lists grow at their end. */
-export const FIRE_CAUSES = Object.freeze(["calendar", "backfill", "trigger"] as const);
-export type FireCause = (typeof FIRE_CAUSES)[number];
+export const OCCURRENCE_CAUSES = Object.freeze(["calendar", "backfill", "trigger"] as const);
+export type OccurrenceCause = (typeof OCCURRENCE_CAUSES)[number];
 
-export const FIRE_OUTCOMES = Object.freeze([
+export const OCCURRENCE_OUTCOMES = Object.freeze([
   /** It has a run. */
   "started",
   /** The run before was under way, by its overlap policy. */
@@ -79,7 +79,7 @@ export const FIRE_OUTCOMES = Object.freeze([
   /** The run could not begin: the message says why. */
   "refused",
 ] as const);
-export type FireOutcome = (typeof FIRE_OUTCOMES)[number];
+export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
 /** Series of what a person has asked for: no moment of a calendar. */
 export const TRIGGER_SERIES = 0;
@@ -89,28 +89,28 @@ export function markSeries({ series }: Pick<ScheduleRecord, "series">): number {
   return -series;
 }
 
-export interface FireKey {
+export interface OccurrenceKey {
   readonly scheduleId: ScheduleId;
   readonly series: number;
   readonly moment: number;
 }
 
-export interface Fire extends FireKey {
-  readonly at: Moment;
-  readonly cause: FireCause;
-  readonly outcome: FireOutcome;
+export interface Occurrence extends OccurrenceKey {
+  readonly at: EpochMs;
+  readonly cause: OccurrenceCause;
+  readonly outcome: OccurrenceOutcome;
   /** null: it has none. */
   readonly runId: RunId | null;
   /** Why it has no run; empty: the outcome says all. */
   readonly message: string;
   /** Of a mark: this moment and those behind it, before `until`, got no run when they came. */
-  readonly missed: { readonly count: number; readonly until: Moment } | null;
+  readonly missed: { readonly count: number; readonly until: EpochMs } | null;
   /** Of the supervisor that acted; null: a person's call did. */
   readonly actor: { readonly node: string; readonly epoch: number } | null;
 }
 
-export interface FireRecord extends Fire {
-  readonly firedAt: Moment;
+export interface OccurrenceRecord extends Occurrence {
+  readonly firedAt: EpochMs;
   readonly runState: RunState["kind"] | null;
 }
 
@@ -126,7 +126,7 @@ export interface Schedules {
   /** Those of them that there are. */
   byId(ids: readonly ScheduleId[]): Promise<readonly ScheduleRecord[]>;
   /** The last fires of each of these, up to `limit`, the newest moment first. */
-  lastFires(ids: readonly ScheduleId[], limit: number): Promise<readonly FireRecord[]>;
+  lastFires(ids: readonly ScheduleId[], limit: number): Promise<readonly OccurrenceRecord[]>;
   /** false: there is none. Its runs go on; its moments are forgotten. */
   delete(namespaceId: number, name: string): Promise<boolean>;
 }
@@ -136,13 +136,13 @@ export interface ScheduleChange {
   readonly id: ScheduleId;
   readonly spec: ScheduleSpec;
   readonly series: number;
-  readonly next: PlacedMoment | null;
+  readonly next: PlacedTime | null;
   readonly pause: Pause | null;
 }
 
 export interface ScheduleMove {
   readonly id: ScheduleId;
-  readonly next: PlacedMoment | null;
+  readonly next: PlacedTime | null;
 }
 
 /** The part of a transaction that is about schedules. */
@@ -155,9 +155,9 @@ export interface ScheduleTx {
   /** false: the namespace has one of this name. */
   insertSchedule(schedule: NewSchedule): Promise<boolean>;
   /** Of locked schedules: the fires of these moments that there are. */
-  loadFires(keys: readonly FireKey[]): Promise<readonly Fire[]>;
+  loadFires(keys: readonly OccurrenceKey[]): Promise<readonly Occurrence[]>;
   /** Of locked schedules. A fire that has no run gives way to the new one. */
-  writeFires(fires: readonly Fire[]): Promise<void>;
+  writeFires(fires: readonly Occurrence[]): Promise<void>;
   /** Of locked schedules, whose calendar has gone on. */
   moveSchedules(moves: readonly ScheduleMove[]): Promise<void>;
   /** Of a locked schedule. */

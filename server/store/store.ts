@@ -11,7 +11,7 @@
 //
 // Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
 
-import type { EndedAttempt, Moment } from "../core/attempt.ts";
+import type { EndedAttempt, EpochMs } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { StepsToLoad } from "../core/event.ts";
 import type { Facts } from "../core/facts.ts";
@@ -81,7 +81,7 @@ export interface Namespace {
 export interface WorkflowVersion {
   readonly definitionId: number;
   readonly version: number;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
 }
 
 export interface LaneKey {
@@ -91,7 +91,7 @@ export interface LaneKey {
 }
 
 export interface NewRun extends RunHead {
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
   readonly key: string | null;
   readonly workflow: string;
   /** 0: an inline definition. */
@@ -100,7 +100,7 @@ export interface NewRun extends RunHead {
   readonly input: Payload | null;
   /** The hook that is told of its end, whatever it wants to hear otherwise; null: none. */
   readonly notify: Notify | null;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   /** null: it was scheduled by itself. */
   readonly rerunOf: RerunOf | null;
   /** As `run.parent`, for people; null: it is no child. */
@@ -165,7 +165,7 @@ export interface FactsWanted {
 
 export interface Tx extends ScheduleTx, ConsistencyTx {
   /** The transaction's time. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   /**
    * Locks the writer row of a supervisor for this batch. Gives what its node owns of `taken`, in
    * these epochs; nothing, where a take-over has deleted the row.
@@ -180,7 +180,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   /** Steps of locked runs; the pages that they are in are locked, too. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
   /** Last heartbeats of sessions, as they are now: a heartbeat that comes waits for this transaction. */
-  lastHeartbeats(sessions: readonly string[]): Promise<ReadonlyMap<string, Moment>>;
+  lastHeartbeats(sessions: readonly string[]): Promise<ReadonlyMap<string, EpochMs>>;
   /** Tasks that ended: those of a step and fence, of every kind. */
   loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;
   /** What expressions see: the run's own facts, and those of the named steps that are final. */
@@ -367,7 +367,7 @@ export interface EngineStore extends HeartbeatStore, Consistency {
    */
   dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueScan>;
   /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */
-  overdue(partitions: readonly number[], byMs: number, since?: Moment | null): Promise<Overdue>;
+  overdue(partitions: readonly number[], byMs: number, since?: EpochMs | null): Promise<Overdue>;
   /** What the owner of a run's partition did now, where no pass can be made; else it is nothing. */
   recordIntervention(run: RunRef, intervention: Intervention, actor: Actor): Promise<void>;
   /** Hears, before it is asked anything more, that the database has another incarnation. */

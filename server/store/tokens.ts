@@ -1,7 +1,7 @@
 // API tokens: who may call a server that asks for them. Of the secret there is only its digest.
 //
 //   living → over (revoked, or its time has passed) → forgotten a year later
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 
 /** What a token lets its holder do; the table of all calls is the edge's. */
 export type Role = (typeof ROLE_NAMES)[number];
@@ -31,11 +31,11 @@ export interface NewToken {
 export interface TokenRecord extends Omit<NewToken, "digest" | "validMs" | "namespaceId"> {
   /** null: every namespace. */
   readonly namespace: string | null;
-  readonly madeAt: Moment;
+  readonly madeAt: EpochMs;
   /** null: never, as of the others. */
-  readonly expiresAt: Moment | null;
-  readonly usedAt: Moment | null;
-  readonly revokedAt: Moment | null;
+  readonly expiresAt: EpochMs | null;
+  readonly usedAt: EpochMs | null;
+  readonly revokedAt: EpochMs | null;
   readonly revokedBy: string | null;
 }
 

@@ -1,5 +1,5 @@
 // The trace that a run is part of, and what a trace tells of its run.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { RunId } from "./run-head.ts";
 
 /** As W3C Trace Context writes it, stored with the run when it begins and never changed. */
@@ -21,7 +21,7 @@ export interface TracedRun {
   readonly workflow: string;
   /** 0: an inline definition. */
   readonly version: number;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   /** null: nobody traces it. */
   readonly trace: TraceContext | null;
   /** The run whose step began it; null: none has. */

@@ -3,7 +3,7 @@
 //   the transaction that ends a run writes a row for each trigger that waits for its workflow
 //   `ended` finds such rows; the run that each sets off has a key of its own, so it is one
 //   `settle` takes the row away, with the reason where nothing could be set off
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { EndKind, Reason } from "../core/model.ts";
 import type { TriggerDefinition } from "../core/trigger.ts";
 import type { RunId } from "./run-head.ts";
@@ -25,8 +25,8 @@ export interface TriggerRecord {
   readonly definition: TriggerDefinition;
   /** SHA-256 of the secret, hex; null: it has none. */
   readonly secretDigest: string | null;
-  readonly createdAt: Moment;
-  readonly changedAt: Moment;
+  readonly createdAt: EpochMs;
+  readonly changedAt: EpochMs;
 }
 
 /** With what its callers are known by. */
@@ -47,8 +47,8 @@ export interface Refused {
 }
 
 export interface RefusalRecord extends Omit<Refused, "namespaceId"> {
-  readonly firstAt: Moment;
-  readonly lastAt: Moment;
+  readonly firstAt: EpochMs;
+  readonly lastAt: EpochMs;
 }
 
 /** By whose end a run was begun, and how many triggers stand behind it. */

@@ -6,7 +6,7 @@
 //   on  : its first round reads page after page, since most of these rows have not been tried yet;
 //         each later one reads so many rows a second, and begins a minute after the last at least
 //   on  ─ a round in which less than half as many rows fail as can rest ─→ off
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { DueScan } from "../store/due.ts";
 
 /** Rows of a page. */
@@ -21,7 +21,7 @@ const LATE_MS_MAX = 1_000;
 export interface Page {
   readonly partition: number;
   /** null: from its earliest row on. */
-  readonly since: Moment | null;
+  readonly since: EpochMs | null;
   readonly limit: number;
 }
 
@@ -37,7 +37,7 @@ export interface Backlog {
   next(nowMs: number, partitions: readonly number[], resting: number): Page | null;
   read(page: Page, found: PageFound, nowMs: number): void;
   /** Where the timer scan goes on while this is on. */
-  scanFrom(found: PageFound, isMore: boolean): Moment;
+  scanFrom(found: PageFound, isMore: boolean): EpochMs;
   /** When it wants to read; null: it is off. */
   nextAtMs(): number | null;
 }
@@ -47,7 +47,7 @@ interface Round {
   readonly beganAtMs: number;
   /** All before it are done. */
   partition: number;
-  since: Moment | null;
+  since: EpochMs | null;
   failures: number;
   nextAtMs: number;
 }
@@ -108,8 +108,8 @@ function rowsOf({ due, schedules }: PageFound): number {
  * Of more rows of one moment than can rest, those that fail would be found for ever: it moves on,
  * and the walk finds the others, partition by partition.
  */
-function createPlace(rowsMax: number): { after(found: PageFound): Moment } {
-  let place: Moment | null = null;
+function createPlace(rowsMax: number): { after(found: PageFound): EpochMs } {
+  let place: EpochMs | null = null;
   let rowsThere = 0;
   return {
     after(found) {

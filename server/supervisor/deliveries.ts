@@ -9,7 +9,7 @@
 // told, and by the owner's look for what is due.
 import type { Logger } from "pino";
 import type { Clock, Random } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { createLoop } from "../loop.ts";
 import type { DueDelivery, Outbox, Tried } from "../store/outbox.ts";
 import type { Plans } from "../store/plans.ts";
@@ -32,7 +32,7 @@ export interface Webhook {
   readonly id: string;
   readonly url: string;
   readonly secret: string;
-  readonly at: Moment;
+  readonly at: EpochMs;
   readonly body: string;
 }
 

@@ -4,7 +4,7 @@
 //   { id, kind, namespace, count, run: {...}, escalation?: {...}, end?: {...} }
 //
 // `count`: how many of one cause it tells of; run and escalation are the first of them.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import type { DueDelivery } from "../store/outbox.ts";
@@ -34,6 +34,6 @@ export function bodyOf(delivery: DueDelivery, plan: Plan): string {
   });
 }
 
-function timeOf(at: Moment): string {
+function timeOf(at: EpochMs): string {
   return new Date(at).toISOString();
 }

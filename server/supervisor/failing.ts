@@ -2,7 +2,7 @@
 // the pass that would record one cannot be made.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { SupervisorActor } from "../scheduler/advance.ts";
 import type { EngineStore, RunRef } from "../store/store.ts";
 import type { Rest } from "./resting.ts";
@@ -10,7 +10,7 @@ import type { Rest } from "./resting.ts";
 /** A due row of a run, whose event failed. */
 export interface Failed {
   readonly run: RunRef;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
   readonly actor: SupervisorActor;
   readonly error: unknown;
 }

@@ -9,7 +9,7 @@
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { partitionsOf, regionOf } from "../store/partition.ts";
 import type { PartitionScan, PartitionSession } from "../store/partition-session.ts";
@@ -51,7 +51,7 @@ export interface Ownership {
   unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
   /** The earliest moment that was set, to those who may own its partition, if it is near. */
-  announceMoment(set: { readonly wakeAt: Moment | null; readonly now: Moment }): void;
+  announceMoment(set: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }): void;
 }
 
 export interface OwnershipOptions {
@@ -69,7 +69,7 @@ export interface OwnershipOptions {
   readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
   readonly onLanes: (lanes: readonly number[]) => void;
-  readonly onMoment: (moment: Moment) => void;
+  readonly onMoment: (moment: EpochMs) => void;
   /** Resolves when no event of ours about a partition is under way. */
   readonly quiet: () => Promise<void>;
 }
@@ -86,7 +86,7 @@ interface Membership {
   peers: boolean;
   answeredSentAt: number;
   /** The earliest that is still to be announced, while another announcement is under way. */
-  moment: { under: boolean; next: Moment | null };
+  moment: { under: boolean; next: EpochMs | null };
 }
 
 export function createOwnership(options: OwnershipOptions): Ownership {
@@ -206,9 +206,9 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   }
 
   /** One at a time: what is set meanwhile is told by one more, with the earliest. */
-  async function sendMoment(of: Membership, first: Moment): Promise<void> {
+  async function sendMoment(of: Membership, first: EpochMs): Promise<void> {
     of.moment.under = true;
-    for (let moment: Moment | null = first; moment !== null && member === of; ) {
+    for (let moment: EpochMs | null = first; moment !== null && member === of; ) {
       await of.session.announceMoment(moment).catch((error: unknown) => {
         log.warn({ event: "moment.not-announced", err: String(error) });
       });
@@ -289,7 +289,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         log.warn({ event: "lanes.not-announced", err: String(error) });
       });
     },
-    announceMoment({ wakeAt, now }: { readonly wakeAt: Moment | null; readonly now: Moment }) {
+    announceMoment({ wakeAt, now }: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }) {
       // One that is further away is seen by the next look of its owner.
       if (!member?.peers || wakeAt === null || wakeAt - now >= lookEveryMs) return;
       const { moment: waiting } = member;

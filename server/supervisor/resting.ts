@@ -3,7 +3,7 @@
 //
 // So many are kept in memory. Where more fail, it is crowded (backlog.ts): each rests as long as
 // any, and the row that failed longest ago is left out for the one that has failed now.
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
 const REST_MS_MIN = 1_000;
@@ -11,7 +11,7 @@ export const REST_MS_MAX = 5 * 60_000;
 
 interface Entry {
   readonly ref: DueRef;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
   readonly failures: number;
   readonly untilMs: number;
   /** Its rest has ended, and the scan has been told to find it again. */
@@ -31,13 +31,13 @@ export interface Resting {
    * How long it rests now. `isCrowded`: it was crowded before. null: it rests already, since
    * another row of its place (of another fence) failed while this one was under way: one failure.
    */
-  failed(ref: DueRef, wakeAt: Moment, nowMs: number, isCrowded: boolean): Rest | null;
+  failed(ref: DueRef, wakeAt: EpochMs, nowMs: number, isCrowded: boolean): Rest | null;
   succeeded(ref: DueRef): void;
   rests(ref: DueRef, nowMs: number): boolean;
   /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
-  refs(nowMs: number, since: Moment | null): readonly DueRef[];
+  refs(nowMs: number, since: EpochMs | null): readonly DueRef[];
   /** The earliest `wakeAt` of rows whose rest has ended since the last call; null: of none. */
-  backSince(nowMs: number): Moment | null;
+  backSince(nowMs: number): EpochMs | null;
   count(nowMs: number): number;
 }
 
@@ -48,7 +48,7 @@ export function createResting(rowsMax: number): Resting {
   const keyOf = ({ kind, id, place }: DueRef): string => `${kind}/${id}/${place}`;
 
   return Object.freeze({
-    failed(ref: DueRef, wakeAt: Moment, nowMs: number, wasCrowded: boolean) {
+    failed(ref: DueRef, wakeAt: EpochMs, nowMs: number, wasCrowded: boolean) {
       const key = keyOf(ref);
       const known = entries.get(key);
       if (known && known.untilMs > nowMs) {
@@ -70,13 +70,13 @@ export function createResting(rowsMax: number): Resting {
       entries.delete(keyOf(ref));
     },
     rests: (ref: DueRef, nowMs: number) => (entries.get(keyOf(ref))?.untilMs ?? nowMs) > nowMs,
-    refs(nowMs: number, since: Moment | null) {
+    refs(nowMs: number, since: EpochMs | null) {
       return [...entries.values()].flatMap(({ ref, wakeAt, untilMs }) =>
         untilMs > nowMs && (since === null || wakeAt >= since) ? [ref] : [],
       );
     },
     backSince(nowMs: number) {
-      let earliest: Moment | null = null;
+      let earliest: EpochMs | null = null;
       for (const [key, entry] of entries) {
         // It was not found again: what it was about has ended, or another server owns it.
         if (entry.untilMs + REST_MS_MAX < nowMs) entries.delete(key);

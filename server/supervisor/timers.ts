@@ -1,5 +1,5 @@
 // Looks for what did *not* happen: timers of our partitions that have come, and sessions that are
-// silent. It judges nothing: each becomes an event, the rules decide (core/on-moment.ts), and the
+// silent. It judges nothing: each becomes an event, the rules decide (core/on-timer.ts), and the
 // one door writes the intervention.
 //
 // It sleeps until the earliest moment that its last look saw or that was announced since, for
@@ -16,7 +16,7 @@
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
@@ -44,7 +44,7 @@ export interface TimerScan {
   /** One look with all that follows from it; how many rows were due. */
   scanOnce(): Promise<number>;
   /** A moment was set; the look comes no later. */
-  announce(moment: Moment): void;
+  announce(moment: EpochMs): void;
   /** Partitions begin to be watched anew. */
   taken(partitions: readonly number[]): void;
   /** Resolves when no event of ours is under way. */
@@ -80,13 +80,13 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   const { clock, log } = options;
   const { lookEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
   const { restingMax = RESTING_MAX } = options;
-  const watchingSince = new Map<number, Moment>();
+  const watchingSince = new Map<number, EpochMs>();
   const fresh = new Set<number>();
-  let last: { readonly lookedAtMs: number; readonly now: Moment } | null = null;
+  let last: { readonly lookedAtMs: number; readonly now: EpochMs } | null = null;
   /** Nothing due is left before it; null: nobody knows. */
-  let since: Moment | null = null;
+  let since: EpochMs | null = null;
   /** The earliest of the moments that were announced after the last look had begun. */
-  let announced: Moment = Number.POSITIVE_INFINITY;
+  let announced: EpochMs = Number.POSITIVE_INFINITY;
   let wholeAtMs = Number.NEGATIVE_INFINITY;
   /** The last whole look came to more than a statement may take. */
   let isTooMuch = false;
@@ -210,7 +210,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   /** The row's event goes through the one door. */
-  function submit(row: DueRow, since: Moment, actor: SupervisorActor): void {
+  function submit(row: DueRow, since: EpochMs, actor: SupervisorActor): void {
     const { kind, runId, step, fence } = row;
     const key = `${kind}/${runId}/${step}/${fence}`;
     const about = { runId, kind };
@@ -247,7 +247,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       announced = Math.min(announced, wakeAt);
   }
 
-  function rested(ref: DueRef, wakeAt: Moment): Rest | null {
+  function rested(ref: DueRef, wakeAt: EpochMs): Rest | null {
     const nowMs = clock.monotonicMs();
     const rest = resting.failed(ref, wakeAt, nowMs, backlog.isOn());
     if (rest?.isCrowded && !backlog.isOn()) {
@@ -335,7 +335,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       await quiet();
       return due;
     },
-    announce(moment: Moment) {
+    announce(moment: EpochMs) {
       announced = Math.min(announced, moment);
       if (last) wake(last.lookedAtMs + (moment - last.now) + 1);
     },
@@ -354,12 +354,12 @@ interface Due {
   readonly ref: DueRef;
   /** null: it is a schedule. */
   readonly run: RunRef | null;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
   readonly about: Readonly<Record<string, string>>;
 }
 
 /** What it has found may still be there when the next look begins. */
-function settledUntil({ now, due, schedules }: DueLook): Moment {
+function settledUntil({ now, due, schedules }: DueLook): EpochMs {
   return [...due, ...schedules].reduce(
     (least, { wakeAt }) => Math.min(least, wakeAt),
     now - COMMIT_MS_MAX,
@@ -367,7 +367,7 @@ function settledUntil({ now, due, schedules }: DueLook): Moment {
 }
 
 /** What a due row is to the rules of its run. */
-export function eventOf(row: DueRow, watchingSince: Moment): RunEvent {
+export function eventOf(row: DueRow, watchingSince: EpochMs): RunEvent {
   const { step, fence } = row;
   switch (row.kind) {
     case "lease":

@@ -1,11 +1,11 @@
 // What a pass says of its run's trace: the spans that it has ended, made of the record that was
 // written and of what stands with the run. Nothing is remembered from one pass to the next, so it
 // does not matter which server writes which.
-import type { Attempt, Moment } from "../core/attempt.ts";
+import type { Attempt, EpochMs } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import type { Intervention } from "../core/history.ts";
 import { isEnded, type RunState, type Waiting } from "../core/model.ts";
-import { itemOf, numberOf } from "../core/place.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import type { Plan } from "../core/plan.ts";
 import { plannedOf } from "../core/strategy.ts";
 import { childRunId } from "../store/child-run.ts";
@@ -31,7 +31,7 @@ export interface SeenPass extends Traced {
   /** The run began with this pass. */
   readonly begun: boolean;
   /** When the pass was written. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** Those of the run, where the pass has closed one or ended the run. */
   readonly escalations: readonly EscalationRecord[];
   /** The spans that the run came from: of the step that began it, of the run that it does again. */
@@ -66,7 +66,7 @@ export function asksForEscalations(seen: Pick<SeenPass, "record" | "begun">): bo
 export function queueSpan(
   traced: Traced,
   ready: ReadyRow,
-  grantedAt: Moment,
+  grantedAt: EpochMs,
   agentId: string,
 ): SpanData {
   const { step, fence, attempt, task, readyAt } = ready;
@@ -256,7 +256,7 @@ function isUntold({ on }: Waiting): boolean {
 }
 
 /** As far as its row says it; null: it does not. */
-function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): Moment | null {
+function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): EpochMs | null {
   const step = plan.steps[numberOf(place)];
   const work = step?.work.kind === "map" && itemOf(place) > 0 ? step.work.item.work : step?.work;
   if (!step || !work) return null;
@@ -307,7 +307,7 @@ function escalationsOver(seen: SeenPass): readonly SpanData[] {
     );
 }
 
-function root(seen: SeenPass, now: Moment): SpanData {
+function root(seen: SeenPass, now: EpochMs): SpanData {
   const { run, trace, record, origins } = seen;
   const { state } = record.after.run;
   if (!isEnded(state)) throw new Error(`run ${run.runId} is ${state.kind}, and has no root span`);

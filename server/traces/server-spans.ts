@@ -1,7 +1,7 @@
 // The spans of a server's own work. A transaction moves runs of several traces at once, so it is a
 // trace of its own, with a link to each.
 import { createHash } from "node:crypto";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 import type { Trace } from "../store/trace.ts";
 import { SERVER_SPANS, type SpanData, type SpanLink } from "../telemetry/spans.ts";
 
@@ -12,7 +12,7 @@ export interface Committed {
   /** The kind of batch: advance, schedule, claim, fire … */
   readonly name: string;
   /** The time of the transaction, by the database's clock. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** How long it took, until the commit was known. */
   readonly ms: number;
   /** Runs or tasks that it moved. */

@@ -1,6 +1,6 @@
 // A span of a run, with the ids and the attributes that follow from what it is about.
-import type { Attempt, Moment } from "../core/attempt.ts";
-import { itemOf, numberOf } from "../core/place.ts";
+import type { Attempt, EpochMs } from "../core/attempt.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
 import type { ReadyRow } from "../store/store.ts";
@@ -38,8 +38,8 @@ export function spanOf<Name extends SpanName>(
     ...named
   }: Named & {
     readonly after: string;
-    readonly startMs: Moment;
-    readonly endMs: Moment;
+    readonly startMs: EpochMs;
+    readonly endMs: EpochMs;
     readonly attributes: AttributesOf<Name>;
     readonly error?: string | null;
     readonly links?: readonly SpanLink[];

@@ -5,9 +5,9 @@
 // v1 is HMAC-SHA256, keyed by the hook's secret, over `<t>.<body>`. A receiver compares it in
 // constant time and refuses a `t` that is more than some minutes away.
 import { createHmac } from "node:crypto";
-import type { Moment } from "../core/attempt.ts";
+import type { EpochMs } from "../core/attempt.ts";
 
-export function signatureOf(secret: string, at: Moment, body: string): string {
+export function signatureOf(secret: string, at: EpochMs, body: string): string {
   const t = Math.floor(at / 1_000);
   const v1 = createHmac("sha256", secret).update(`${t}.${body}`).digest("hex");
   return `t=${t},v1=${v1}`;

@@ -1,6 +1,6 @@
 /** Due rows: what has a moment that has come, in the partitions that are asked about. */
 import { describe, expect, test } from "vitest";
-import type { Moment } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/attempt.ts";
 import type { Step, WaitingFor } from "../../server/core/model.ts";
 import { type DueRef, dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
 import type { EngineStore, Granted } from "../../server/store/store.ts";
@@ -41,7 +41,7 @@ async function beatOf(store: EngineStore, run: Scheduled, { ready, secret, sessi
   await store.heartbeat([{ ...agent, reports: [report] }]);
 }
 
-function waiting(no: number, on: WaitingFor, wakeAt: Moment): Step {
+function waiting(no: number, on: WaitingFor, wakeAt: EpochMs): Step {
   return blankStep(no, { forward: { kind: "WAITING", on, wakeAt } });
 }
 
@@ -93,7 +93,7 @@ export function describeDue(opened: Opened): void {
 
   describe("silent sessions", () => {
     const SILENT_AT_ONCE = { timeouts: { heartbeatMs: 0 } };
-    const since = (partition: number, at: Moment) => ({
+    const since = (partition: number, at: EpochMs) => ({
       ...WHOLE_RANGE,
       heardSince: new Map([[partition, at]]),
     });

@@ -8,7 +8,7 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { Moment, Outcome } from "../../server/core/attempt.ts";
+import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
 import {
   type Decision,
   decide,
@@ -197,7 +197,7 @@ export function newRun(
   plan: Plan,
   placed: Pick<NewRun, "runId" | "partition" | "namespaceId" | "definitionId">,
   options: ScheduleOptions,
-  at: Moment,
+  at: EpochMs,
 ): Omit<NewRun, "run" | "wakeAt"> {
   return {
     ...placed,

@@ -3,7 +3,7 @@
  * the store promises about rows holds for any change, not only for those that the rules make.
  */
 
-import type { Attempt, Counted, Moment, Outcome } from "../../server/core/attempt.ts";
+import type { Attempt, Counted, EpochMs, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import type { Ready, Run, Step } from "../../server/core/model.ts";
@@ -24,7 +24,7 @@ import {
   viewOf,
 } from "./fixture.ts";
 
-export const DEADLINE: Moment = 4_000_000_000_000;
+export const DEADLINE: EpochMs = 4_000_000_000_000;
 
 /** A step that nothing has happened to. */
 export function blankStep(no: number, more: Partial<Step> = {}): Step {

@@ -23,7 +23,7 @@ import {
 } from "../../server/core/model.ts";
 import { plannedNow } from "../../server/core/page/apply-pass.ts";
 import { attemptNumber } from "../../server/core/page/attempts.ts";
-import { itemOf } from "../../server/core/place.ts";
+import { itemOf } from "../../server/core/step-key.ts";
 import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import { PLAIN } from "../../server/dispatch/handed-task.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";

@@ -1,7 +1,7 @@
 /** One run, as people and the engine read it: by its id or its key, and whole. */
 import { expect, test } from "vitest";
 import type { RunState } from "../../server/core/model.ts";
-import { itemOf, numberOf, placeOf } from "../../server/core/place.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../server/core/step-key.ts";
 import type { ItemPage, RunRecord } from "../../server/store/reads.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {
@@ -116,15 +116,15 @@ export function describeReads(opened: Opened): void {
 
   test("items of a map come in their order, behind one of them, in these states alone", async () => {
     const { store } = opened();
-    const next = placeOf(1, 2);
+    const next = stepKeyOf(1, 2);
     const backoff = { kind: "BACKOFF", task: "perform", cause: "retry" } as const;
     const later = { ...backoff, wakeAt: DEADLINE };
     const run = await beginAs(store, [
       blankStep(0, { forward: { kind: "MAPPING" } }),
-      blankStep(placeOf(0, 1), { forward: { kind: "FAILED" } }),
-      blankStep(placeOf(0, 2), { forward: { kind: "SUCCEEDED" } }),
-      blankStep(placeOf(0, 3), { forward: { kind: "FAILED" } }),
-      blankStep(placeOf(0, 4), { forward: later }),
+      blankStep(stepKeyOf(0, 1), { forward: { kind: "FAILED" } }),
+      blankStep(stepKeyOf(0, 2), { forward: { kind: "SUCCEEDED" } }),
+      blankStep(stepKeyOf(0, 3), { forward: { kind: "FAILED" } }),
+      blankStep(stepKeyOf(0, 4), { forward: later }),
       blankStep(next, { forward: { kind: "FAILED" } }),
     ]);
     const items = async (more: Partial<ItemPage>) => {

@@ -1,7 +1,7 @@
 /** Schedules: rows by name, locked before anything happens to them, and one fire for a moment. */
 import { expect, test } from "vitest";
 import type {
-  Fire,
+  Occurrence,
   NewSchedule,
   ScheduleRecord,
   ScheduleSpec,
@@ -34,11 +34,11 @@ export function describeSchedules(opened: Opened): void {
     return found;
   }
 
-  const fireOf = ({ id, series }: ScheduleRecord, more: Partial<Fire> = {}): Fire => ({
+  const fireOf = ({ id, series }: ScheduleRecord, more: Partial<Occurrence> = {}): Occurrence => ({
     ...{ scheduleId: id, series, moment: NEXT.moment, at: NEXT.at, cause: "calendar" },
     ...{ outcome: "overlapped", runId: null, message: "", missed: null, actor: null, ...more },
   });
-  const write = (record: ScheduleRecord, ...fires: Fire[]) =>
+  const write = (record: ScheduleRecord, ...fires: Occurrence[]) =>
     store().transact({ name: "fire" }, async (tx) => {
       await tx.lockSchedules([record.id], true);
       await tx.writeFires(fires);
@@ -148,7 +148,7 @@ export function describeSchedules(opened: Opened): void {
     const namespaceId = await newNamespace(store());
     const [a, b] = [await make({ namespaceId, name: "a" }), await make({ namespaceId, name: "b" })];
     const { ref } = await schedule(store(), workflow({ a: {} }), { namespaceId });
-    const at = (of: ScheduleRecord, ms: number, more: Partial<Fire> = {}) =>
+    const at = (of: ScheduleRecord, ms: number, more: Partial<Occurrence> = {}) =>
       fireOf(of, { moment: ms, at: ms, ...more });
     const { runId } = ref;
     await write(a, at(a, 1), at(a, 3, { outcome: "started", runId }), at(a, 2));

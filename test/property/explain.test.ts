@@ -12,7 +12,7 @@ import { explain } from "../../server/core/explain.ts";
 import type { Action, Explanation, StepWait } from "../../server/core/explanation.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import { isEnded, movingSide } from "../../server/core/model.ts";
-import { itemOf } from "../../server/core/place.ts";
+import { itemOf } from "../../server/core/step-key.ts";
 import { createWorld, type World } from "../support/core-world.ts";
 import { EXPLAINED, pairOf } from "../support/explained-states.ts";
 import { nextTimeOf, seenOf } from "../support/seen-run.ts";

@@ -6,12 +6,12 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   type Calendar,
-  dueMoments,
-  type PlacedMoment,
+  dueTimes,
+  type PlacedTime,
   placed,
-  type ScheduledMoment,
+  type NominalTime,
 } from "../../server/core/calendar.ts";
-import { momentsOf } from "../../server/scheduler/moments.ts";
+import { calendarTimesOf } from "../../server/scheduler/calendar-times.ts";
 
 const HOUR = 3_600_000;
 
@@ -35,19 +35,19 @@ const asked = fc.record({
 });
 type Asked = typeof asked extends fc.Arbitrary<infer Of> ? Of : never;
 
-function firstOf({ calendar, from }: Asked): ScheduledMoment {
-  const first = momentsOf(calendar).firstAfter(from);
+function firstOf({ calendar, from }: Asked): NominalTime {
+  const first = calendarTimesOf(calendar).firstAfter(from);
   if (!first) throw new Error("each of these calendars has a moment to come");
   return first;
 }
 
-function placedIn({ calendar, jitterMs, seed }: Asked, moment: ScheduledMoment): PlacedMoment {
-  return placed({ moments: momentsOf(calendar), jitterMs, seed }, moment);
+function placedIn({ calendar, jitterMs, seed }: Asked, moment: NominalTime): PlacedTime {
+  return placed({ moments: calendarTimesOf(calendar), jitterMs, seed }, moment);
 }
 
 /** How far away from its moment it may be woken. */
-function roomOf({ calendar, jitterMs }: Asked, { moment, at }: ScheduledMoment): number {
-  const following = momentsOf(calendar).after(moment);
+function roomOf({ calendar, jitterMs }: Asked, { moment, at }: NominalTime): number {
+  const following = calendarTimesOf(calendar).after(moment);
   return Math.min(jitterMs, following ? following.at - at : jitterMs);
 }
 
@@ -73,12 +73,12 @@ describe("a moment with jitter", () => {
         const one = placedIn(of, first);
         expect(placedIn(of, first)).toEqual(one);
         const { calendar, jitterMs, seed } = of;
-        const question = { moments: momentsOf(calendar), catchUpMs: HOUR, jitterMs, seed };
-        const before = dueMoments({ ...question, next: first, now: one.wakeAt - 1 });
+        const question = { moments: calendarTimesOf(calendar), catchUpMs: HOUR, jitterMs, seed };
+        const before = dueTimes({ ...question, next: first, now: one.wakeAt - 1 });
         expect(before).toEqual({ missed: null, fires: [], next: one });
-        const { fires, next } = dueMoments({ ...question, next: first, now: one.wakeAt });
+        const { fires, next } = dueTimes({ ...question, next: first, now: one.wakeAt });
         expect(fires).toEqual([first]);
-        const following = momentsOf(calendar).after(first.moment);
+        const following = calendarTimesOf(calendar).after(first.moment);
         expect(next).toEqual(following && placedIn(of, following));
       }),
     );

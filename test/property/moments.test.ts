@@ -4,8 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Calendar, Moments, ScheduledMoment } from "../../server/core/calendar.ts";
-import { calendarProblem, momentsOf, momentText } from "../../server/scheduler/moments.ts";
+import type { Calendar, CalendarTimes, NominalTime } from "../../server/core/calendar.ts";
+import { calendarProblem, calendarTimesOf, nominalTimeText } from "../../server/scheduler/calendar-times.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -83,8 +83,8 @@ function countedByHand(fields: Fields, timeZone: string, from: number, until: nu
   return [...found];
 }
 
-function between(moments: Moments, from: number, until: number): readonly ScheduledMoment[] {
-  const found: ScheduledMoment[] = [];
+function between(moments: CalendarTimes, from: number, until: number): readonly NominalTime[] {
+  const found: NominalTime[] = [];
   let one = moments.firstAfter(from);
   while (one && one.at <= until) {
     found.push(one);
@@ -104,7 +104,7 @@ describe("the moments of a cron expression", () => {
       fc.property(around, ({ change: [timeZone, at], fields, before }) => {
         const from = Date.parse(at) - before * MINUTE;
         const until = Date.parse(at) + 30 * HOUR;
-        const moments = momentsOf({ kind: "cron", cron: cronOf(fields), timeZone });
+        const moments = calendarTimesOf({ kind: "cron", cron: cronOf(fields), timeZone });
         const found = between(moments, from, until);
         expect(found.map((one) => one.at)).toEqual(countedByHand(fields, timeZone, from, until));
         // In order, and none twice.
@@ -116,7 +116,7 @@ describe("the moments of a cron expression", () => {
   });
 
   const at = (cron: string, timeZone: string, from: string, until: string) =>
-    between(momentsOf({ kind: "cron", cron, timeZone }), Date.parse(from), Date.parse(until)).map(
+    between(calendarTimesOf({ kind: "cron", cron, timeZone }), Date.parse(from), Date.parse(until)).map(
       (one) => [new Date(one.at).toISOString(), new Date(one.moment).toISOString().slice(0, 16)],
     );
 
@@ -149,7 +149,7 @@ describe("the moments of a cron expression", () => {
   });
 
   test("are found from any instant, also from within a repeated hour", () => {
-    const moments = momentsOf({ kind: "cron", cron: "0,30 * * * *", timeZone: "Europe/Berlin" });
+    const moments = calendarTimesOf({ kind: "cron", cron: "0,30 * * * *", timeZone: "Europe/Berlin" });
     const second = Date.parse("2026-10-25T01:10:00Z");
     expect(moments.firstAfter(second)?.at).toBe(Date.parse("2026-10-25T02:00:00Z"));
   });
@@ -170,7 +170,7 @@ describe("the moments of an interval", () => {
     fc.assert(
       fc.property(asked, ({ everyMs, share, from }) => {
         const offsetMs = Math.floor(everyMs * share);
-        const moments = momentsOf({ kind: "interval", everyMs, offsetMs });
+        const moments = calendarTimesOf({ kind: "interval", everyMs, offsetMs });
         const first = moments.firstAfter(from);
         if (!first) throw new Error("an interval never ends");
         expect(first.at).toBeGreaterThan(from);
@@ -221,10 +221,10 @@ describe("a calendar", () => {
 
   test("names its moments for people", () => {
     const moment = Date.parse("2026-03-29T02:30:00Z");
-    expect(momentText(cron("30 2 * * *", "Europe/Berlin"), moment)).toBe(
+    expect(nominalTimeText(cron("30 2 * * *", "Europe/Berlin"), moment)).toBe(
       "2026-03-29T02:30:00[Europe/Berlin]",
     );
     const interval: Calendar = { kind: "interval", everyMs: 10_000, offsetMs: 0 };
-    expect(momentText(interval, moment)).toBe("2026-03-29T02:30:00Z");
+    expect(nominalTimeText(interval, moment)).toBe("2026-03-29T02:30:00Z");
   });
 });

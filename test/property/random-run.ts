@@ -12,7 +12,7 @@ import type {
 } from "../../server/core/definition.ts";
 import type { Evaluator } from "../../server/core/evaluator.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import { itemOf, numberOf } from "../../server/core/place.ts";
+import { itemOf, numberOf } from "../../server/core/step-key.ts";
 import { plainEvaluator } from "../support/plain-evaluator.ts";
 
 export const STEPS_MAX = 12;

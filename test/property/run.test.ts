@@ -6,7 +6,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Definition } from "../../server/core/definition.ts";
-import { numberOf } from "../../server/core/place.ts";
+import { numberOf } from "../../server/core/step-key.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
 import { reaches } from "../../server/core/saga.ts";
 import { everyEdge } from "../support/core-laws.ts";

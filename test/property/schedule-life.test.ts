@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { evaluatorOf } from "../../server/expressions/evaluator.ts";
-import { createFire } from "../../server/scheduler/fire.ts";
-import { momentsOf } from "../../server/scheduler/moments.ts";
+import { createOccurrences } from "../../server/scheduler/occurrences.ts";
+import { calendarTimesOf } from "../../server/scheduler/calendar-times.ts";
 import { createScheduleControl } from "../../server/scheduler/schedule-control.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
@@ -100,7 +100,7 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   );
   const { partition } = found;
   let owner: { readonly by: number; readonly epoch: number } | null = null;
-  const [fire, die] = [createFire(optionsOf(store)).fire, createFire(optionsOf(dying)).fire];
+  const [fire, die] = [createOccurrences(optionsOf(store)).fire, createOccurrences(optionsOf(dying)).fire];
 
   const next = async () => (await store.schedules.find(namespace.id, NAME))?.next ?? null;
 
@@ -162,7 +162,7 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
       const seen = new Set(found.map(({ at }) => at));
       const marks = found.flatMap(({ at, missed }) => (missed ? [{ at, ...missed }] : []));
       const end = (await next())?.at ?? START;
-      const moments = momentsOf(calendar);
+      const moments = calendarTimesOf(calendar);
       let one = moments.firstAfter(START);
       while (one && one.at < end) {
         const { at } = one;

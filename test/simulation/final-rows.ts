@@ -11,7 +11,7 @@ import {
   type Step,
   type View,
 } from "../../server/core/model.ts";
-import { ITEMS_MAX } from "../../server/core/place.ts";
+import { ITEMS_MAX } from "../../server/core/step-key.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import { keyOfEnd } from "../../server/core/trigger.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";

@@ -1,9 +1,9 @@
 // The rows of the store at the end of a history, as its reads give them, and what is kept of them.
-import type { Moment, Outcome } from "../../server/core/attempt.ts";
+import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { EndKind, Reason, RunState, Step } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/permits.ts";
-import { SCHEDULE_LABEL } from "../../server/scheduler/fire.ts";
+import { SCHEDULE_LABEL } from "../../server/scheduler/occurrences.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {
   AttemptRecord,
@@ -15,10 +15,10 @@ import type {
   RunDetail,
   SignalRecord,
 } from "../../server/store/reads.ts";
-import type { Fire, ScheduleRecord, ScheduleSpec } from "../../server/store/schedules.ts";
+import type { Occurrence, ScheduleRecord, ScheduleSpec } from "../../server/store/schedules.ts";
 
 export interface FinalRows {
-  readonly at: Moment;
+  readonly at: EpochMs;
   /** Whether everything was healed and given the time to end: liveness is demanded then. */
   readonly drained: boolean;
   readonly definitions: readonly { readonly id: number; readonly definition: Definition }[];
@@ -65,13 +65,13 @@ export interface FinalSchedule {
   readonly name: string;
   readonly partition: number;
   readonly spec: Pick<ScheduleSpec, "calendar" | "overlap" | "catchUpMs" | "jitterMs">;
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
   /** null: it was deleted. */
   readonly stands: Pick<ScheduleRecord, "next" | "pause"> | null;
 }
 
-export interface FinalFire extends Omit<Fire, "message"> {
-  readonly firedAt: Moment;
+export interface FinalFire extends Omit<Occurrence, "message"> {
+  readonly firedAt: EpochMs;
 }
 
 /** A trigger that waits for runs of a workflow to end in some states. */
@@ -111,10 +111,10 @@ export interface FinalRun {
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
   readonly version: number;
-  readonly createdAt: Moment;
-  readonly endedAt: Moment | null;
+  readonly createdAt: EpochMs;
+  readonly endedAt: EpochMs | null;
   /** The run's own timer (deadline, end of settling); null: it has none. */
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
   /** As their pages say; steps that are in none are left out. */
   readonly steps: readonly Step[];
   readonly attempts: readonly FinalAttempt[];
@@ -171,7 +171,7 @@ export function finalRun(
   beside: {
     readonly namespace: string;
     readonly partition: number;
-    readonly wakeAt: Moment | null;
+    readonly wakeAt: EpochMs | null;
   },
 ): FinalRun {
   const { run } = detail;

@@ -1,11 +1,11 @@
 // What people say about more than one run, in the words of the history.
-import type { Moment } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/attempt.ts";
 
 /** What a person says about a schedule. */
 export type ScheduleWord = { readonly schedule: string } & (
   | { readonly did: "create" | "pause" | "resume" | "delete" }
   | { readonly did: "run"; readonly requestId: string }
-  | { readonly did: "backfill"; readonly from: Moment; readonly until: Moment }
+  | { readonly did: "backfill"; readonly from: EpochMs; readonly until: EpochMs }
 );
 
 /** What people may hold back beside single runs: by a pause, a cordon, a circuit that they open. */

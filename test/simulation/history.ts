@@ -10,7 +10,7 @@
 // Moments are milliseconds by the database's clock, which may jump (a fault of the kind `clock`);
 // everything is plain JSON, without bytes.
 
-import type { Moment, TaskKind } from "../../server/core/attempt.ts";
+import type { EpochMs, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import type { RunState } from "../../server/core/model.ts";
@@ -42,7 +42,7 @@ export interface Watcher {
 }
 
 interface Happened {
-  readonly at: Moment;
+  readonly at: EpochMs;
   /** Who wrote the record: a client, an agent process, a server, the remote service. */
   readonly process: string;
 }
@@ -109,7 +109,7 @@ export interface ScheduleAsk {
   /** The registered version that was named; version 0: the default one. null: inline. */
   readonly workflow: { readonly name: string; readonly version: number } | null;
   /** When it is to begin; null: at once. */
-  readonly startAt: Moment | null;
+  readonly startAt: EpochMs | null;
   readonly concurrency: Concurrency | null;
   /** The hook that is told of its end; null: none is named. */
   readonly notify: string | null;

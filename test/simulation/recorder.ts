@@ -1,5 +1,5 @@
 // Writes the history down while it happens, in the form of history.ts.
-import type { Moment } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/attempt.ts";
 import type {
   Answer,
   CircuitRecord,
@@ -22,7 +22,7 @@ export interface Recorder {
   circuit(process: string, circuit: Omit<CircuitRecord, "at" | "process" | "kind">): void;
 }
 
-export function createRecorder(now: () => Moment): Recorder {
+export function createRecorder(now: () => EpochMs): Recorder {
   const records: HistoryRecord[] = [];
   let calls = 0;
   return Object.freeze({

@@ -1,18 +1,18 @@
 // Sees what the store commits, for what the history and the counts of the state table need and no
 // caller is told: passes, grants, reserved keys, cancels that were heard, owners.
 
-import type { Moment, TaskKind } from "../../server/core/attempt.ts";
+import type { EpochMs, TaskKind } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
 
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { CircuitChange } from "../../server/store/circuits.ts";
-import { fireKey } from "../../server/store/memory/schedules.ts";
+import { occurrenceKey } from "../../server/store/memory/schedules.ts";
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type { PassRecord } from "../../server/store/pass-record.ts";
-import type { Fire, NewSchedule } from "../../server/store/schedules.ts";
+import type { Occurrence, NewSchedule } from "../../server/store/schedules.ts";
 import type {
   BeatAnswer,
   Grant,
@@ -46,7 +46,7 @@ export interface StoreWitness {
 }
 
 export interface MadeSchedule extends NewSchedule {
-  readonly createdAt: Moment;
+  readonly createdAt: EpochMs;
 }
 
 export interface SeenTransaction {
@@ -106,7 +106,7 @@ export function createStoreWitness(
           if (isNew) made.push({ ...schedule, createdAt: tx.now });
           return isNew;
         },
-        writeFires: async (written: readonly Fire[]) => {
+        writeFires: async (written: readonly Occurrence[]) => {
           await tx.writeFires(written);
           fired.push(...written.map(({ message: _, ...fire }) => ({ ...fire, firedAt: tx.now })));
         },
@@ -173,7 +173,7 @@ export function createStoreWitness(
       const isGone = (table: string, key: string): boolean => gone.has(`${table} ${key}`);
       for (const key of [...keys.keys()]) if (isGone("idempotency", key)) keys.delete(key);
       keep(schedules, ({ id }) => !isGone("schedule", id));
-      keep(fires, (fire) => !isGone("fire", fireKey(fire)));
+      keep(fires, (fire) => !isGone("fire", occurrenceKey(fire)));
     },
     circuit(process: string, { lane, agentId, state }: CircuitChange) {
       recorder.circuit(process, { lane, agentId, state: state.kind });

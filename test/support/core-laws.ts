@@ -7,7 +7,7 @@
  * in the past.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { Moment } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/attempt.ts";
 import { type Decision, decide, type PassItem, type Rules } from "../../server/core/decide.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import {
@@ -38,7 +38,7 @@ export type EdgeTaken = string;
 export interface PassToCheck {
   readonly rules: Rules;
   readonly before: View;
-  readonly now: Moment;
+  readonly now: EpochMs;
   readonly items: readonly PassItem[];
   /** The digest of the last report that was accepted, by token; the pass adds its own. */
   readonly accepted: Map<string, string>;
@@ -231,7 +231,7 @@ function show(value: unknown): string {
  * Looks begin where nothing was left, so a moment that is set in the past may be found a minute
  * late, by the look at everything.
  */
-function checkMoment(effect: Effect, now: Moment): void {
+function checkMoment(effect: Effect, now: EpochMs): void {
   const set = effect.kind === "made-ready" ? effect.ready : effect;
   if ("wakeAt" in set && set.wakeAt < now)
     throw new Error(`${effect.kind} sets a moment ${now - set.wakeAt} ms in the past`);

@@ -3,7 +3,7 @@
  * a ready row into a lease, a beat hears a cancel, an ended attempt is found again by its token.
  */
 
-import type { EndedAttempt, Moment, TaskKind } from "../../server/core/attempt.ts";
+import type { EndedAttempt, EpochMs, TaskKind } from "../../server/core/attempt.ts";
 import type { Decision, Rules } from "../../server/core/decide.ts";
 import type { Effect } from "../../server/core/effect.ts";
 import type { Answer, RunEvent } from "../../server/core/event.ts";
@@ -11,7 +11,7 @@ import { evolve, leaseWakeAt, runWakeAt, untouchedStep } from "../../server/core
 import type { Message } from "../../server/core/message.ts";
 import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
-import { itemOf, numberOf } from "../../server/core/place.ts";
+import { itemOf, numberOf } from "../../server/core/step-key.ts";
 import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
 import type { TypicalDuration } from "../../server/core/typical-duration.ts";
@@ -26,7 +26,7 @@ export interface Held {
   readonly attempt: number;
   readonly secret: string;
   readonly session: string;
-  readonly grantedAt: Moment;
+  readonly grantedAt: EpochMs;
 }
 
 export interface MomentFacts {
@@ -35,7 +35,7 @@ export interface MomentFacts {
   readonly asked?: boolean;
   /** Agents of this version alone get it. */
   readonly agentVersion?: string;
-  readonly watchingSince?: Moment;
+  readonly watchingSince?: EpochMs;
   /** How long attempts of the step take. */
   readonly typical?: TypicalDuration;
 }
@@ -43,15 +43,15 @@ export interface MomentFacts {
 export interface State {
   readonly rules: Rules;
   readonly plan: Plan;
-  now: Moment;
+  now: EpochMs;
   view: View;
   /** Messages told so far. */
   messages: number;
   ended: EndedAttempt[];
-  readonly lastHeartbeats: Map<string, Moment>;
+  readonly lastHeartbeats: Map<string, EpochMs>;
   readonly accepted: Map<string, string>;
   readonly effects: Effect[];
-  readonly effectsAt: Moment[];
+  readonly effectsAt: EpochMs[];
   readonly edgesTaken: EdgeTaken[];
   readonly handedOut: Held[];
   readonly passes: PassPlayed[];
@@ -62,7 +62,7 @@ export interface PassPlayed {
   readonly before: View;
   readonly after: View;
   readonly effects: readonly Effect[];
-  readonly now: Moment;
+  readonly now: EpochMs;
 }
 
 export function stepIn(state: State, id: string | number): Step {
@@ -256,8 +256,8 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
   }
 }
 
-export function nextMoment(state: State): { at: Moment; step: number | null } | null {
-  const moments: { at: Moment; step: number | null }[] = [];
+export function nextMoment(state: State): { at: EpochMs; step: number | null } | null {
+  const moments: { at: EpochMs; step: number | null }[] = [];
   const runAt = runWakeAt(state.view.run);
   if (runAt !== null) moments.push({ at: runAt, step: null });
   for (const step of state.view.steps.values()) {

@@ -5,7 +5,7 @@
  * (core-laws.ts), so every test that moves a run here checks them too.
  */
 
-import type { Moment, Outcome } from "../../server/core/attempt.ts";
+import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
 import { type Begins, type Rules, start } from "../../server/core/decide.ts";
 import type {
   CompensateDefinition,
@@ -24,7 +24,7 @@ import type { Message } from "../../server/core/message.ts";
 import type { Run, Step, View } from "../../server/core/model.ts";
 import { movingSide } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import { itemOf } from "../../server/core/place.ts";
+import { itemOf } from "../../server/core/step-key.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
 import { assertView, type EdgeTaken } from "./core-laws.ts";
 import {
@@ -45,7 +45,7 @@ import { plainEvaluator } from "./plain-evaluator.ts";
 
 export type ReportedOutcome = Reported;
 
-export const START: Moment = 1_000_000;
+export const START: EpochMs = 1_000_000;
 /** A draw that leaves a backoff as it is, whatever its jitter. */
 export const MIDDLE = 0.5;
 
@@ -156,12 +156,12 @@ export interface World {
   readonly plan: Plan;
   readonly effects: readonly Effect[];
   /** When each of them happened. */
-  readonly effectsAt: readonly Moment[];
+  readonly effectsAt: readonly EpochMs[];
   readonly edgesTaken: readonly EdgeTaken[];
   /** Every task that was ever handed out, in order. */
   readonly handedOut: readonly Held[];
   readonly passes: readonly PassPlayed[];
-  now(): Moment;
+  now(): EpochMs;
   run(): Run;
   /** What expressions would see now. */
   facts(): Facts | null;
@@ -204,7 +204,7 @@ export interface World {
   /** Escalations as their rows say, by number. */
   escalations(): readonly OpenEscalation[];
   /** The earliest moment of the run and of its steps, and whose it is; null if there is none. */
-  nextMoment(): { readonly at: Moment; readonly step: number | null } | null;
+  nextMoment(): { readonly at: EpochMs; readonly step: number | null } | null;
   /** Waits for the earliest moment, and lets it fire. */
   fireNext(facts?: MomentFacts): void;
   interventions(rule: Rule): readonly Intervention[];

@@ -1,7 +1,7 @@
 // Pages for tests that write them by SQL, as the codec writes them.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { Moment } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/attempt.ts";
 import {
   type Forward,
   isMoving,
@@ -23,10 +23,10 @@ import {
   type TaskTerms,
   untriedStep,
 } from "../../server/core/page/page.ts";
-import { itemOf } from "../../server/core/place.ts";
+import { itemOf } from "../../server/core/step-key.ts";
 import { runStates } from "../../server/store/postgres/codes.ts";
 
-export const NOW: Moment = Date.parse("2026-01-02T03:04:05.678Z");
+export const NOW: EpochMs = Date.parse("2026-01-02T03:04:05.678Z");
 
 export function runWith(of: Partial<Run> = {}): Run {
   return {
@@ -248,7 +248,7 @@ export interface PageEdit {
 export async function moveGrant(
   db: Asker,
   runId: string,
-  { step, to }: { readonly step: number; readonly to: Moment },
+  { step, to }: { readonly step: number; readonly to: EpochMs },
 ): Promise<void> {
   const moved = <Side extends Forward | Undo>(side: Side): Side =>
     side.kind === "LEASED" ? { ...side, grantedAt: to } : side;
@@ -282,7 +282,7 @@ export async function moveRunMoment(db: Asker, runId: string): Promise<void> {
 export async function moveTimers(
   db: Asker,
   runId: string,
-  { step, to = Date.now() - 1_000 }: { readonly step?: number; readonly to?: Moment } = {},
+  { step, to = Date.now() - 1_000 }: { readonly step?: number; readonly to?: EpochMs } = {},
 ): Promise<void> {
   const moved = <Side extends Forward | Undo>(side: Side): Side =>
     isMoving(side) && side.kind !== "HELD" ? { ...side, wakeAt: to } : side;

@@ -12,7 +12,7 @@ import type {
   UnknownKeys,
 } from "../../server/core/page/page.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import { placeOf } from "../../server/core/place.ts";
+import { stepKeyOf } from "../../server/core/step-key.ts";
 import {
   COUNT,
   ends,
@@ -179,7 +179,7 @@ export const pages: fc.Arbitrary<Page> = fc.oneof(
       fc.tuple(...places.map(pageStepsAt)).map((steps) => page(0, head, steps)),
     ),
   fc.tuple(pageStepsAt(40), pageStepsAt(33)).map((steps) => page(1, null, steps)),
-  pageStepsAt(placeOf(3, 7)).map((step) => page(placeOf(3, 7), null, [step])),
+  pageStepsAt(stepKeyOf(3, 7)).map((step) => page(stepKeyOf(3, 7), null, [step])),
 );
 
 function page(no: number, head: PageHead | null, steps: readonly PageStep[]): Page {

@@ -1,6 +1,6 @@
 /** What of a run's steps a test loads. */
 import type { StepsToLoad } from "../../server/core/event.ts";
-import { placeOf } from "../../server/core/place.ts";
+import { stepKeyOf } from "../../server/core/step-key.ts";
 import type { Plan } from "../../server/core/plan.ts";
 
 /** More than the maps of the tests have. */
@@ -13,7 +13,7 @@ export const WHOLE_RUN: StepsToLoad = { whole: true, places: [], undoing: [] };
 export function everyRow({ steps }: Plan): StepsToLoad {
   const maps = steps.filter(({ work }) => work.kind === "map");
   const items = Array.from({ length: ITEMS }, (_, index) => index + 1);
-  const places = maps.flatMap(({ no }) => items.map((item) => placeOf(no, item)));
+  const places = maps.flatMap(({ no }) => items.map((item) => stepKeyOf(no, item)));
   return { whole: true, places, undoing: [] };
 }
 

@@ -1,6 +1,6 @@
 /** A run of core-world.ts as a store shows it to whoever asks why it is not moving. */
 
-import type { Moment } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/attempt.ts";
 import type { SeenAttempt, SeenEscalation, SeenRun, Liveness } from "../../server/core/explanation.ts";
 import { isEnded, type Step } from "../../server/core/model.ts";
 import { START, type World } from "./core-world.ts";
@@ -35,7 +35,7 @@ export function seenOf(world: World, liveness: Liveness = NO_SIGNS): SeenRun {
  * When something happens to a side of a step by itself; null: it does not. A lease has times of its
  * own, and its session, of which no heartbeat is known, may fall silent before they come.
  */
-export function nextTimeOf(state: Step["forward"] | Step["undo"]): Moment | null {
+export function nextTimeOf(state: Step["forward"] | Step["undo"]): EpochMs | null {
   if (!("wakeAt" in state)) return null;
   if (state.kind !== "LEASED" || state.cancel.kind === "heard") return state.wakeAt;
   return Math.min(state.grantedAt + state.heartbeatMs, state.wakeAt);
@@ -47,7 +47,7 @@ function rowsOf(world: World) {
   const escalations = new Map<number, SeenEscalation>();
   const closed = new Map(world.escalations().map(({ n, closedBy }) => [n, closedBy !== null]));
   world.effects.forEach((effect, place) => {
-    const at: Moment = world.effectsAt[place] ?? START;
+    const at: EpochMs = world.effectsAt[place] ?? START;
     switch (effect.kind) {
       case "task-ended":
       case "attempt-settled":

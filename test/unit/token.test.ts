@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { placeOf } from "../../server/core/place.ts";
+import { stepKeyOf } from "../../server/core/step-key.ts";
 import {
   formatCallbackToken,
   formatTaskToken,
@@ -81,7 +81,7 @@ describe("a task token", () => {
     expect(parseTaskToken(ofVersion1)).toEqual({
       namespace: "default",
       runId: "01890000-0000-7000-8000-000000000000",
-      step: placeOf(7, 3),
+      step: stepKeyOf(7, 3),
       task: "compensate",
       fence: 2,
       secret: "000102030405060708090a0b0c0d0e0f",

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Definition } from "../../server/core/definition.ts";
 import { definitionProblems } from "../../server/core/definition-check.ts";
 import type { Facts } from "../../server/core/facts.ts";
-import { placeOf } from "../../server/core/place.ts";
+import { stepKeyOf } from "../../server/core/step-key.ts";
 import { planOf } from "../../server/core/plan.ts";
 import { plannedTask, planStepAt } from "../../server/core/plan-at.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
@@ -65,7 +65,7 @@ test("each item has its own input and its own queue", () => {
   const judge = evaluatorOf(definition);
   const plan = planOf(definition);
   expect(judge.itemCount(1, FACTS)).toEqual({ kind: "value", value: 3 });
-  const second = placeOf(1, 2);
+  const second = stepKeyOf(1, 2);
   expect(judge.input(second, 0, FACTS)).toEqual({
     kind: "value",
     value: json({ host: "b2", version: 7 }),
@@ -90,7 +90,7 @@ test("an item without an input gets itself", () => {
   const judge = evaluatorOf(
     parsed("workflow: w\nsteps:\n  - id: m\n    map: { over: input.xs, task: t }\n"),
   );
-  expect(judge.input(placeOf(0, 2), 0, factsOf({ xs: ["p", "q"] }, null))).toEqual({
+  expect(judge.input(stepKeyOf(0, 2), 0, factsOf({ xs: ["p", "q"] }, null))).toEqual({
     kind: "value",
     value: json("q"),
   });
@@ -102,7 +102,7 @@ test("a number is as many items, from 0", () => {
   );
   const facts = factsOf(null, null);
   expect(judge.itemCount(0, facts)).toEqual({ kind: "value", value: 3 });
-  expect(judge.input(placeOf(0, 3), 0, facts)).toEqual({ kind: "value", value: json(2) });
+  expect(judge.input(stepKeyOf(0, 3), 0, facts)).toEqual({ kind: "value", value: json(2) });
 });
 
 describe("what cannot be gone over asks a person, with a sentence", () => {
@@ -122,7 +122,7 @@ describe("what cannot be gone over asks a person, with a sentence", () => {
   test("a queue that comes to no name", () => {
     const judge = evaluatorOf(parsed(rollOut));
     const facts = factsOf({}, { hosts: [{ name: "no name" }] });
-    expect(judge.queueProblem(placeOf(1, 1), facts)).toBe(
+    expect(judge.queueProblem(stepKeyOf(1, 1), facts)).toBe(
       'it is "deploy-no name", which is no name of a queue',
     );
   });

@@ -1,5 +1,5 @@
 // Attempts within the line of a step (codec.ts), or alone in the attempt log.
-import type { AttemptKind, Counted, FailureClass, Moment } from "../attempt.ts";
+import type { AttemptKind, Counted, FailureClass, EpochMs } from "../attempt.ts";
 import { decodeHex, encodeHex } from "./hex-text.ts";
 import type { PageAttempt, StoredOutcome } from "./page.ts";
 import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.ts";
@@ -60,7 +60,7 @@ const KEYS = new Set<string>([
 ] satisfies (keyof RawAttempt)[]);
 
 /** `since`: what its times are counted from. */
-export function encodeAttempt(of: PageAttempt, since: Moment = 0): string {
+export function encodeAttempt(of: PageAttempt, since: EpochMs = 0): string {
   const { kind, fence, n, attempt, agentId, session, secret, startedAt, endedAt } = of;
   const { outcome, digest, counted, progress, details } = of;
   let text = `"e":${endedAt - since}`;
@@ -83,7 +83,7 @@ export function encodeAttempt(of: PageAttempt, since: Moment = 0): string {
   return `{${text}}`;
 }
 
-export function decodeAttempt(raw: RawAttempt, since: Moment = 0): PageAttempt {
+export function decodeAttempt(raw: RawAttempt, since: EpochMs = 0): PageAttempt {
   const { f: fence = 1 } = raw;
   return {
     kind: raw.k ?? "perform",

@@ -5,7 +5,7 @@
 //   ready     a task that may run and that no agent has: found by its lane
 //   lease     a task that an agent has: found by its session, and by its lane
 //   wakeAt    the earliest of its timers: found by the supervisor
-import type { Moment } from "../attempt.ts";
+import type { EpochMs } from "../attempt.ts";
 import { runWakeAt } from "../evolve.ts";
 import { isEnded, type Lease, movingSide, type Ready, type WaitingFor } from "../model.ts";
 import type { Page, PageStep, TaskTerms } from "./page.ts";
@@ -26,7 +26,7 @@ export interface DerivedRows {
   readonly ready: readonly DerivedReady[];
   readonly leases: readonly DerivedLease[];
   /** null: nothing of the page happens by itself. */
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
 }
 
 export function derivedRows(page: Page): DerivedRows {
@@ -124,7 +124,7 @@ export interface PageTimer {
   readonly step: number;
   /** Of the task; 0: it is of none. */
   readonly fence: number;
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
   /** Of a ready task: where it waits. */
   readonly lane: number | null;
 }
@@ -156,8 +156,8 @@ export function timersOf(page: Page): readonly PageTimer[] {
 }
 
 /** The earliest timer; null: it has none. */
-export function wakeAtOf(page: Page): Moment | null {
-  let earliest: Moment | null = null;
+export function wakeAtOf(page: Page): EpochMs | null {
+  let earliest: EpochMs | null = null;
   for (const { wakeAt } of timersOf(page))
     if (earliest === null || wakeAt < earliest) earliest = wakeAt;
   return earliest;
@@ -169,7 +169,7 @@ export function wakeAtOf(page: Page): Moment | null {
  * makes the write of a page cheaper. Once it has come it is raised, by the next write or by the
  * supervisor's scan: a scan begins where the one before has left nothing.
  */
-export function storedWakeAt(stored: Moment | null, page: Page, now: Moment): Moment | null {
+export function storedWakeAt(stored: EpochMs | null, page: Page, now: EpochMs): EpochMs | null {
   const wakeAt = wakeAtOf(page);
   if (wakeAt === null || stored === null || stored <= now) return wakeAt;
   return Math.min(stored, wakeAt);

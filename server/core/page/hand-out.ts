@@ -1,6 +1,6 @@
 // What an agent does to the page of its task besides reporting: it gets the task, and it sends
 // heartbeats.
-import type { Moment } from "../attempt.ts";
+import type { EpochMs } from "../attempt.ts";
 import { type Lease, movingSide, type Ready, type Step } from "../model.ts";
 import type { Payload } from "../payload.ts";
 import { nextSlowCheck } from "../typical-duration.ts";
@@ -17,7 +17,7 @@ export interface HandOut {
 }
 
 /** The task is handed out: what was READY is LEASED. */
-export function handOut(was: PageStep, to: HandOut, now: Moment): PageStep {
+export function handOut(was: PageStep, to: HandOut, now: EpochMs): PageStep {
   const moving = movingSide(was.step);
   if (moving?.state.kind !== "READY" || was.terms === null)
     throw new Error(`step ${was.step.no} is handed out and is not READY`);
@@ -31,13 +31,13 @@ export function handOut(was: PageStep, to: HandOut, now: Moment): PageStep {
 /** When an attempt that begins now must have ended. */
 export function attemptEndsAt(
   { attemptMs }: Pick<TaskTerms, "attemptMs">,
-  until: Moment | null,
-  now: Moment,
-): Moment {
+  until: EpochMs | null,
+  now: EpochMs,
+): EpochMs {
   return Math.min(now + attemptMs, until ?? Number.POSITIVE_INFINITY);
 }
 
-function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: Moment): Lease {
+function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: EpochMs): Lease {
   const { task, fence, attempt } = ready;
   const { heartbeatMs, cancelMs, stallMs, slowAfterMs } = terms;
   const attemptBy = attemptEndsAt(terms, ready.until, now);
@@ -85,7 +85,7 @@ export function hearHeartbeat(
   was: PageStep,
   session: string,
   heard: HeartbeatOfTask,
-  now: Moment,
+  now: EpochMs,
 ): HeardTask | null {
   const moving = movingSide(was.step);
   const lease = moving?.state;
@@ -128,7 +128,7 @@ function isStored(stored: StoredPayload | null, said: Payload): boolean {
   );
 }
 
-function heardCancel(lease: Lease, now: Moment): Lease {
+function heardCancel(lease: Lease, now: EpochMs): Lease {
   if (lease.cancel.kind !== "asked") return lease;
   const by = now + lease.cancelMs;
   return { ...lease, cancel: { kind: "heard", cause: lease.cancel.cause, by }, wakeAt: by };

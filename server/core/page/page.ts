@@ -4,10 +4,10 @@
 //
 // A page contains all that the engine knows of its steps, with their last attempts. Whatever must
 // be found from another side is a derived row, computed from the page alone (derived-rows.ts).
-import type { Attempt, Counted, Moment } from "../attempt.ts";
+import type { Attempt, Counted, EpochMs } from "../attempt.ts";
 import { isEnded, type Run, type Step } from "../model.ts";
 import type { Payload } from "../payload.ts";
-import { itemOf } from "../place.ts";
+import { itemOf } from "../step-key.ts";
 
 /** Steps of one page; items have one each. */
 export const STEPS_PER_PAGE = 32;
@@ -27,7 +27,7 @@ export interface PageHead {
   readonly priority: number;
   readonly run: Run;
   /** null: the run is open. */
-  readonly endedAt: Moment | null;
+  readonly endedAt: EpochMs | null;
   /** What whoever cancelled it said. */
   readonly cancelNote: string | null;
   /** It has other pages than this one. */
@@ -105,7 +105,7 @@ export function emptyPage(no: number): Page {
 /** Of a run that begins; one may end in its first pass. */
 export function firstPage(
   of: Pick<PageHead, "namespaceId" | "definitionId" | "priority" | "run">,
-  now: Moment,
+  now: EpochMs,
 ): Page {
   const { namespaceId, definitionId, priority, run } = of;
   const endedAt = isEnded(run.state) ? now : null;

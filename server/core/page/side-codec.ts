@@ -1,5 +1,5 @@
 // The forward state and the undo of a step within its line (codec.ts).
-import type { Moment, TaskKind } from "../attempt.ts";
+import type { EpochMs, TaskKind } from "../attempt.ts";
 import type {
   BackoffCause,
   Forward,
@@ -18,7 +18,7 @@ import type { TaskTerms } from "./page.ts";
 /** What the line says of the step besides: sides leave out what follows from it. */
 export interface SideOf extends Pick<Step, "fence" | "attempt"> {
   /** What its times are counted from. */
-  readonly since: Moment;
+  readonly since: EpochMs;
   readonly terms: Pick<TaskTerms, "attemptMs" | "heartbeatMs" | "cancelMs" | "stallMs"> | null;
 }
 

@@ -1,5 +1,5 @@
 // Which agents ask for the tasks of a queue, by what the servers have seen of them.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { cordonKey } from "./circuit-tables.ts";
 import type { AgentRow } from "./process-tables.ts";
 import type { Tables } from "./tables.ts";
@@ -16,14 +16,14 @@ interface Asked {
 }
 
 /** Sessions that were seen in the last minute, have not fallen silent, and asked for it last. */
-export function agentsAsking(tables: Tables, now: Moment, of: Asked): readonly AgentRow[] {
+export function agentsAsking(tables: Tables, now: EpochMs, of: Asked): readonly AgentRow[] {
   return allAsking(tables, of).filter(
     ({ silentSince, seenAt }) => silentSince === null && seenAt > now - AGENT_SHOWN_MS,
   );
 }
 
 /** All agents that polled the lane have fallen silent, as the view silent_lane has it. */
-export function isSilent(tables: Tables, now: Moment, of: Asked, polledMs: number): boolean {
+export function isSilent(tables: Tables, now: EpochMs, of: Asked, polledMs: number): boolean {
   const asking = allAsking(tables, of);
   const since = now - Math.max(polledMs, AGENT_SHOWN_MS);
   return (

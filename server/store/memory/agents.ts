@@ -1,19 +1,19 @@
 // What servers tell of agents, as the statements of agents.sql do.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { AgentSeen, SilentSession } from "../operators.ts";
 import type { AgentRow } from "./process-tables.ts";
 import type { Tables } from "./tables.ts";
 
 export function markPolled(
   tables: Tables,
-  seenAt: Moment,
+  seenAt: EpochMs,
   node: string,
   lanes: readonly number[],
 ): void {
   for (const lane of lanes) tables.lanePoller.put({ lane, node, seenAt });
 }
 
-export function markAgents(tables: Tables, now: Moment, seen: readonly AgentSeen[]): void {
+export function markAgents(tables: Tables, now: EpochMs, seen: readonly AgentSeen[]): void {
   for (const one of seen) {
     const { session, namespaceId, agentId, agentVersion } = one;
     const before = tables.agent.get(session);
@@ -30,7 +30,7 @@ export function markAgents(tables: Tables, now: Moment, seen: readonly AgentSeen
   }
 }
 
-export function markSilent(tables: Tables, now: Moment, silent: readonly SilentSession[]): void {
+export function markSilent(tables: Tables, now: EpochMs, silent: readonly SilentSession[]): void {
   for (const one of silent) {
     const row = tables.agent.get(one.session);
     if (!row || row.silentSince !== null) continue;

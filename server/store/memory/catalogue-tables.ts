@@ -1,5 +1,5 @@
 // The tables of the catalogue: regions, namespaces, definitions, workflows, lanes.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Definition } from "../../core/definition.ts";
 import type { WorkflowRecord } from "../lists.ts";
 import type { NamespaceSettings } from "../namespaces.ts";
@@ -21,14 +21,14 @@ export interface DefinitionRow {
   /** Its text: equal for equal definitions. */
   readonly content: string;
   readonly definition: Definition;
-  readonly unusedSince: Moment | null;
+  readonly unusedSince: EpochMs | null;
 }
 
 export interface WorkflowRow extends Pick<WorkflowRecord, "name" | "defaultVersion"> {
   readonly namespaceId: number;
   /** Definitions by version, the first of which is 1. */
   readonly definitions: readonly number[];
-  readonly createdAts: readonly Moment[];
+  readonly createdAts: readonly EpochMs[];
 }
 
 export interface LaneRow extends LaneKey {

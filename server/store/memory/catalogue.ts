@@ -3,7 +3,7 @@
 // Each call is a transaction of its own that ends at once, also beside one that is open: plans are
 // made, and lanes with them, while the passes of their runs are. What the open one writes is not
 // here, so neither sees half of the other.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { definitionText } from "../definition-text.ts";
 import { type NamespaceSettings, namespaceDeleted } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";
@@ -53,7 +53,7 @@ export interface Catalogue {
 
 interface World {
   readonly tables: CatalogueTables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly beside: Transactions["beside"];
 }
 
@@ -64,7 +64,7 @@ type Part<Call extends keyof CatalogueCalls, More extends keyof Catalogue> = Pic
 
 export function createCatalogue(
   tables: CatalogueTables,
-  now: () => Moment,
+  now: () => EpochMs,
   { beside }: Pick<Transactions, "beside">,
 ): Catalogue {
   const world = { tables, now, beside };

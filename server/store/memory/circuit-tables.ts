@@ -1,12 +1,12 @@
 // The tables of circuits and cordons.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Outage, Tally } from "../../core/circuit.ts";
 import type { Circuit, CircuitRef, Cordon, CordonRef, Probe } from "../circuits.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
 export interface CircuitRow extends Circuit {
-  readonly changedAt: Moment;
+  readonly changedAt: EpochMs;
   readonly probe: Pick<Probe, "runId" | "step" | "fence" | "secret"> | null;
 }
 
@@ -17,8 +17,8 @@ export interface OutageRow extends Outage {
 export interface EndRow extends Tally {
   readonly lane: number;
   /** The begin of its slot. */
-  readonly at: Moment;
-  readonly lastAt: Moment;
+  readonly at: EpochMs;
+  readonly lastAt: EpochMs;
 }
 
 export interface CircuitTables {
@@ -37,7 +37,7 @@ export function cordonKey({ namespaceId, kind, name }: CordonRef): string {
   return `${namespaceId}/${kind}/${name}`;
 }
 
-export function endKey({ lane, agentId, at }: CircuitRef & { readonly at: Moment }): string {
+export function endKey({ lane, agentId, at }: CircuitRef & { readonly at: EpochMs }): string {
   return `${lane}/${agentId}/${at}`;
 }
 

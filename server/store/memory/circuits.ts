@@ -1,5 +1,5 @@
 // Circuits and cordons, as the .sql statements of the same names keep them.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/circuit.ts";
 import type { LaneCircuit } from "../../core/explanation.ts";
 import { taskOf } from "../../core/page/attempts.ts";
@@ -32,7 +32,7 @@ const OUTAGES_REPORTED_MAX = 1_000;
 
 export interface CircuitWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   /** Every lane, by its id less one. */
   readonly lanes: () => readonly LaneRow[];
 }
@@ -74,7 +74,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
 }
 
 /** The mark is a new one each time: what is looked up costs nothing here. */
-export function circuitSign(tables: Tables, now: Moment, windowMs: number): CircuitSign {
+export function circuitSign(tables: Tables, now: EpochMs, windowMs: number): CircuitSign {
   const bad = tables.circuitEnd.all().filter((end) => end.bad > 0 && end.at > now - windowMs);
   return { now, mark: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
 }
@@ -140,7 +140,7 @@ export function inheritSaid(world: CircuitWorld, base: number, lane: number): vo
     if (override) sayOne(world, { lane, agentId }, override);
 }
 
-function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedOutcomes): void {
+function countOne(tables: Tables, now: EpochMs, { agoMs, ...ends }: CountedOutcomes): void {
   const lastAt = now - agoMs;
   const at = Math.floor(lastAt / SLOT_MS) * SLOT_MS;
   const known = tables.circuitEnd.get(endKey({ ...ends, at }));
@@ -155,7 +155,7 @@ function countOne(tables: Tables, now: Moment, { agoMs, ...ends }: CountedOutcom
 
 function evidenceOf(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   lane: number,
   windowMs: number,
 ): LaneEvidence | null {
@@ -167,7 +167,7 @@ function evidenceOf(
     .filter(({ at, agentId }) => at >= Math.max(now - windowMs, changedAt(""), changedAt(agentId)));
   if (rows.length === 0 && counted.length === 0) return null;
   const tallies = [...Map.groupBy(counted, ({ agentId }) => agentId)]
-    .map(([agentId, of]): Tally & { readonly lastAt: Moment } => ({
+    .map(([agentId, of]): Tally & { readonly lastAt: EpochMs } => ({
       agentId,
       good: of.reduce((sum, one) => sum + one.good, 0),
       bad: of.reduce((sum, one) => sum + one.bad, 0),
@@ -179,7 +179,7 @@ function evidenceOf(
   return { lane, now, tallies, circuits };
 }
 
-function probeEndOf(tables: Tables, now: Moment, { probe }: CircuitRow): ProbeEnd | null {
+function probeEndOf(tables: Tables, now: EpochMs, { probe }: CircuitRow): ProbeEnd | null {
   if (!probe) return null;
   const { runId, step, fence, secret } = probe;
   if (tables.lease.get(stepKey(runId, step))?.secret === secret) return null;
@@ -247,7 +247,7 @@ function circuitShown({ state, override, saw }: Circuit): LaneCircuit {
 
 /** Within the claim that hands them out. */
 export function probesOf(
-  { tables, now }: { readonly tables: Tables; readonly now: Moment },
+  { tables, now }: { readonly tables: Tables; readonly now: EpochMs },
   enter: () => void,
 ): Pick<Tx, "takeProbes"> {
   return {

@@ -1,5 +1,5 @@
 // Heartbeats: the session has sent, and pages keep what was said of its tasks.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { hearHeartbeat } from "../../core/page/hand-out.ts";
 import { pageNoOf } from "../../core/page/page.ts";
 import type {
@@ -33,7 +33,7 @@ export function storeHeartbeats(
 }
 
 /** False: the session belongs to another namespace, and nothing is stored. */
-function storeSession(tables: Tables, now: Moment, heartbeat: SessionHeartbeat): boolean {
+function storeSession(tables: Tables, now: EpochMs, heartbeat: SessionHeartbeat): boolean {
   const { session, namespaceId, agentId, agentVersion } = heartbeat;
   const stored = tables.agentSession.get(session);
   if (stored && stored.namespaceId !== namespaceId) return false;

@@ -1,5 +1,5 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Retention } from "../retention.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { forgetSchedules } from "./schedules.ts";
@@ -8,7 +8,7 @@ import { forgetTriggered } from "./triggers.ts";
 
 const DAY_MS = 24 * 3_600_000;
 
-export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: Retention): boolean {
+export function forgetOld(tables: Tables, now: EpochMs, rowsMax: number, kept: Retention): boolean {
   const { sessionMs, pollerMs, triggeredMs, circuitEndsMs } = kept;
   const isFree = ({ session }: { readonly session: string }) =>
     tables.lease.where("session", session).length === 0;
@@ -37,7 +37,7 @@ export function forgetOld(tables: Tables, now: Moment, rowsMax: number, kept: Re
   return schedules || bounded.some(({ length }) => length >= rowsMax);
 }
 
-function forgetCircuits(tables: Tables, now: Moment, endsKeptMs: number): void {
+function forgetCircuits(tables: Tables, now: EpochMs, endsKeptMs: number): void {
   for (const row of tables.circuitEnd.all())
     if (row.at < now - endsKeptMs) tables.circuitEnd.removeRow(row);
   for (const row of tables.circuit.all()) {

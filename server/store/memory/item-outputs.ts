@@ -1,6 +1,6 @@
 // What the items of maps have come to, for a pass that ends them.
 import type { ItemOutputs } from "../../core/items.ts";
-import { itemOf, numberOf } from "../../core/place.ts";
+import { itemOf, numberOf } from "../../core/step-key.ts";
 import { type ItemOutput, itemOutputs } from "../item-outputs.ts";
 import type { MapRef, RunId } from "../store.ts";
 import { outputOf } from "./facts.ts";

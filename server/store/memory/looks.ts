@@ -1,5 +1,5 @@
 // What processes ask without locks: leases that never arrived, what is ready, and what is due.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { isEnded } from "../../core/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
@@ -15,7 +15,7 @@ import { circuitSign } from "./circuits.ts";
 import { workflowKey } from "./queue-tables.ts";
 import { mayBeTaken, seeWatermarks } from "./ready-rows.ts";
 import { type RegionWorld, unwatchedOf } from "./regions.ts";
-import { scheduleMoments } from "./schedules.ts";
+import { scheduleTimers } from "./schedules.ts";
 import { pageOf, pageStepOf, stepKey, stepsOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
@@ -51,7 +51,7 @@ export function undelivered(tables: Tables, lost: readonly LostPolls[]): readonl
 
 export function pollQuery(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   { lanes, runs, watermarks, circuitsMs = null }: PollQuery,
   world: { readonly pauseOf: PauseOf; readonly transactions: Transactions },
 ): PollQueryResult {
@@ -86,19 +86,19 @@ export interface DueAsked extends DueRange {
 
 export function dueRows(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   { partitions, limit, since, aheadMs, without = [], heardSince = NEVER_HEARD }: DueAsked,
   held: LaneHold,
 ): DueLook {
   const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
   const rests = ({ kind, id, place }: DueRef): boolean =>
     resting.size > 0 && resting.has(`${kind}/${id}/${place}`);
-  const isSoon = ({ wakeAt }: { readonly wakeAt: Moment }): boolean =>
+  const isSoon = ({ wakeAt }: { readonly wakeAt: EpochMs }): boolean =>
     wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
-  const isLooked = (row: { readonly wakeAt: Moment }): boolean =>
+  const isLooked = (row: { readonly wakeAt: EpochMs }): boolean =>
     row.wakeAt >= (since ?? row.wakeAt) && isSoon(row);
   const moments = partitions.flatMap((partition) => [
-    ...momentsOf(tables, partition, now).filter(isLooked),
+    ...timersOfRun(tables, partition, now).filter(isLooked),
     ...silentLeases(tables, partition, heardSince.get(partition) ?? null).filter(isSoon),
   ]);
   const due = moments
@@ -107,7 +107,7 @@ export function dueRows(
     .sort((a, b) => a.wakeAt - b.wakeAt)
     .slice(0, limit);
   const schedules = partitions
-    .flatMap((partition) => scheduleMoments(tables, partition).filter(isLooked))
+    .flatMap((partition) => scheduleTimers(tables, partition).filter(isLooked))
     .sort((a, b) => a.wakeAt - b.wakeAt);
   const wakeUps = partitions.flatMap((partition) => wakeUpsOf(tables, partition).filter(isLooked));
   const toCome = [...moments, ...wakeUps, ...schedules].flatMap(({ wakeAt }) =>
@@ -131,7 +131,7 @@ export function dueRows(
 /** Users fill the inbox by SQL, so here it is always empty. */
 export function outsideOf(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   partitions: readonly number[],
 ): readonly Outside[] {
   const toSend = partitions.some(
@@ -150,7 +150,7 @@ export function outsideOf(
   ];
 }
 
-const NEVER_HEARD: ReadonlyMap<number, Moment> = new Map();
+const NEVER_HEARD: ReadonlyMap<number, EpochMs> = new Map();
 
 /**
  * When each session with leases in a partition has been silent for longer than they allow, counted
@@ -160,7 +160,7 @@ const NEVER_HEARD: ReadonlyMap<number, Moment> = new Map();
 export function silentLeases(
   tables: Tables,
   partition: number,
-  since: Moment | null,
+  since: EpochMs | null,
 ): readonly DueRow[] {
   if (since === null) return [];
   return tables.lease.where("partition", partition).flatMap((row): readonly DueRow[] => {
@@ -173,7 +173,7 @@ export function silentLeases(
 }
 
 /** Not those of pages that are to be looked at later than `until`. */
-export function momentsOf(tables: Tables, partition: number, until: Moment): readonly DueRow[] {
+export function timersOfRun(tables: Tables, partition: number, until: EpochMs): readonly DueRow[] {
   const ofPages = tables.page.where("waking", partition).flatMap(({ runId, page, wakeAt }) =>
     wakeAt !== null && wakeAt <= until
       ? timersOf(page).map(({ lane: _, ...timer }): DueRow => {
@@ -197,7 +197,7 @@ export function momentsOf(tables: Tables, partition: number, until: Moment): rea
 const UNTAKEN = { polled: false, lane: null, agentVersion: null };
 
 /** When pages are to be looked at, which may be too early. */
-function wakeUpsOf(tables: Tables, partition: number): readonly { readonly wakeAt: Moment }[] {
+function wakeUpsOf(tables: Tables, partition: number): readonly { readonly wakeAt: EpochMs }[] {
   return tables.page
     .where("waking", partition)
     .flatMap(({ wakeAt }) => (wakeAt === null ? [] : { wakeAt }));
@@ -206,7 +206,7 @@ function wakeUpsOf(tables: Tables, partition: number): readonly { readonly wakeA
 /** Of a ready task: whether somebody may take it, and who. */
 function withTakers(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   due: DueRow,
   { pauseOf, circuitOf, laneOf, polledMs }: LaneHold,
 ): readonly DueRow[] {
@@ -222,13 +222,13 @@ function withTakers(
   return [{ ...due, polled, lane, agentVersion }];
 }
 
-function isPolled(tables: Tables, since: Moment, lane: number): boolean {
+function isPolled(tables: Tables, since: EpochMs, lane: number): boolean {
   return tables.lanePoller.where("lane", lane).some((row) => row.seenAt > since);
 }
 
 export function runLiveness(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   runId: RunId,
   { pauseOf, laneOf, circuitOf, polledMs, regions }: LaneFacts,
 ): RunLiveness {

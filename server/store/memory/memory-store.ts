@@ -8,7 +8,7 @@
 //   circuits.ts        what rests, and cordons           rows.ts         what a simulation looks at
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
 import { RETENTION_DEFAULT } from "../retention.ts";
 import type { Reads } from "../reads.ts";
@@ -45,7 +45,7 @@ import { claimEscalation, recordIntervention } from "./write.ts";
 
 export interface MemoryStoreOptions {
   /** The database's time, in milliseconds. It may jump. */
-  now(): Moment;
+  now(): EpochMs;
   /** What the silence of sessions is measured by; left out: the database's time never jumps. */
   elapsedMs?(): number;
   /** What is left out is as STORE_TIMES. */
@@ -166,7 +166,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
 
 interface ReadWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly run: Transactions["run"];
   readonly liveness: LaneFacts;
 }

@@ -1,6 +1,6 @@
 // What namespaces may take, and runs that have been kept for long enough, in memory, as the .sql
 // statements of the same names do.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import {
   type ForgottenPage,
   type NamespaceSettings,
@@ -20,7 +20,7 @@ export const NOTHING_SET: NamespaceSettings = Object.freeze({
 
 export interface NamespaceWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly namespaceRows: () => readonly NamespaceRow[];
   /** Puts it in the place of what was set. */
   readonly set: (namespaceId: number, settings: Partial<NamespaceSettings>) => void;
@@ -65,7 +65,7 @@ function openRuns(tables: Tables, namespaceId: number): number {
 
 function forgetRuns(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   { namespaceId, keptMs, after, limit }: OldRuns,
 ): ForgottenPage {
   const page = tables.run
@@ -78,7 +78,7 @@ function forgetRuns(
   return { after: page.at(-1)?.runId ?? after, more: page.length === limit };
 }
 
-function endedBefore(tables: Tables, { runId }: RunRow, at: Moment): boolean {
+function endedBefore(tables: Tables, { runId }: RunRow, at: EpochMs): boolean {
   const { endedAt } = runStateOf(tables, runId);
   return endedAt !== null && endedAt <= at;
 }

@@ -1,5 +1,5 @@
 // Hooks, the outbox and its deliveries in memory, as the .sql statements of the same names do.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import {
   CAUSE_APART_MS,
@@ -18,7 +18,7 @@ import type { Transactions } from "./transactions.ts";
 
 export interface OutboxWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly namespaceName: (id: number) => string;
 }
 
@@ -129,7 +129,7 @@ function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void
   }
 }
 
-function isTold(tables: Tables, row: OutboxRow, now: Moment): boolean {
+function isTold(tables: Tables, row: OutboxRow, now: EpochMs): boolean {
   return tables.delivery
     .where("group", groupOf(row))
     .some((one) => one.createdAt > now - CAUSE_APART_MS);

@@ -1,30 +1,30 @@
 // How far the watching is behind, as the statement of the same name says it.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
 import { regionOf } from "../partition.ts";
 import type { DueRow } from "../store.ts";
-import { momentsOf, silentLeases } from "./looks.ts";
+import { timersOfRun, silentLeases } from "./looks.ts";
 import { isOwned, isUsed, type RegionWorld } from "./regions.ts";
-import { scheduleMoments } from "./schedules.ts";
+import { scheduleTimers } from "./schedules.ts";
 import type { Tables } from "./tables.ts";
 
 export function overdue(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   { partitions, byMs, since }: OverdueAsked,
   world: RegionWorld,
 ): Overdue {
   const rows = noneOverdue();
-  let oldestAt: Moment | null = null;
+  let oldestAt: EpochMs | null = null;
   for (const partition of partitions) {
-    const due = momentsOf(tables, partition, now - byMs);
+    const due = timersOfRun(tables, partition, now - byMs);
     const counted = noneOverdue();
-    const count = (of: OverdueOf, at: Moment): void => {
+    const count = (of: OverdueOf, at: EpochMs): void => {
       if (at >= now - byMs || (since !== null && at < since)) return;
       counted[of]++;
       oldestAt = Math.min(oldestAt ?? at, at);
     };
-    for (const { wakeAt } of scheduleMoments(tables, partition)) count("schedule", wakeAt);
+    for (const { wakeAt } of scheduleTimers(tables, partition)) count("schedule", wakeAt);
     for (const { nextAt } of tables.triggerEnd.where("partition", partition))
       count("run-end", nextAt);
     for (const { kind, wakeAt } of due) count(overdueOf(kind), wakeAt);
@@ -51,7 +51,7 @@ export function overdue(
 export interface OverdueAsked {
   readonly partitions: readonly number[];
   readonly byMs: number;
-  readonly since: Moment | null;
+  readonly since: EpochMs | null;
 }
 
 function overdueOf(kind: DueRow["kind"]): OverdueOf {

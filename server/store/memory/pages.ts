@@ -1,5 +1,5 @@
 // Pages are written with the difference that they make in the derived rows.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { AppliedPass, PayloadRow } from "../../core/page/apply-pass.ts";
 import { attemptNumber } from "../../core/page/attempts.ts";
 import {
@@ -19,7 +19,7 @@ import { pageKey, payloadKey, runStateOf, stepKey, type Tables } from "./tables.
 /** The transaction that writes. */
 export interface Writing {
   readonly tables: Tables;
-  readonly now: Moment;
+  readonly now: EpochMs;
   readonly transaction: number;
   /** The next number within it. */
   readonly nextNumber: () => number;

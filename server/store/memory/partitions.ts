@@ -6,7 +6,7 @@
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
 // that the batches of that process are refused, and bumps the epoch. Nothing here has a timer: that
 // a session is lost comes to light with the next call of any session.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type {
   LiveNode,
   NodeInfo,
@@ -35,7 +35,7 @@ interface Session {
   readonly locks: Set<number>;
   readonly info: LiveNode;
   readonly laneListeners: ((lanes: readonly number[]) => void)[];
-  readonly momentListeners: ((moment: Moment) => void)[];
+  readonly momentListeners: ((moment: EpochMs) => void)[];
   readonly lossListeners: ((cause: Error) => void)[];
 }
 
@@ -112,10 +112,10 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
       call(world, session);
       announce(world, session, lanes);
     },
-    onMoments: (listener: (moment: Moment) => void) => {
+    onMoments: (listener: (moment: EpochMs) => void) => {
       session.momentListeners.push(listener);
     },
-    announceMoment: async (moment: Moment) => {
+    announceMoment: async (moment: EpochMs) => {
       call(world, session);
       for (const other of othersOf(world, session))
         for (const listener of other.momentListeners) queueMicrotask(() => listener(moment));

@@ -1,5 +1,5 @@
 // The tables of the memory store about processes: agents and servers.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { AgentRecord } from "../operators.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
@@ -9,7 +9,7 @@ export interface AgentSessionRow {
   readonly namespaceId: number;
   readonly agentId: string;
   readonly agentVersion: string;
-  readonly lastHeartbeatAt: Moment;
+  readonly lastHeartbeatAt: EpochMs;
 }
 
 export interface AgentRow
@@ -18,13 +18,13 @@ export interface AgentRow
     "session" | "agentId" | "agentVersion" | "poll" | "seenAt" | "silentSince"
   > {
   readonly namespaceId: number;
-  readonly calledAt: Moment;
+  readonly calledAt: EpochMs;
 }
 
 export interface LanePollerRow {
   readonly lane: number;
   readonly node: string;
-  readonly seenAt: Moment;
+  readonly seenAt: EpochMs;
 }
 
 /** All slots of a process in one row: transactions are serial, and a take-over fences them all. */

@@ -1,5 +1,5 @@
 // Queues: what people say about them. As transactions are serial here, a pause waits for nobody.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
 import type {
   LanePause,
@@ -19,7 +19,7 @@ import type { Transactions } from "./transactions.ts";
 
 export interface QueueWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly lanes: () => readonly LaneRow[];
   /** Some run may have it: a definition of this name is known. */
   readonly isWorkflow: (of: WorkflowRef) => boolean;

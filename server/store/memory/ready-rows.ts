@@ -1,5 +1,5 @@
 // Ready rows as a claim walks them.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { movingSide } from "../../core/model.ts";
 import type { Watermark, SeenWatermarks } from "../watermarks.ts";
 import { pageStepOf, type ReadyRow, type Tables } from "./tables.ts";
@@ -10,7 +10,7 @@ export function byAge(a: ReadyRow, b: ReadyRow): number {
 }
 
 /** Its time is not over, and it stands behind the mark of its lane and priority. */
-export function mayBeTaken(row: ReadyRow, now: Moment, marks: readonly Watermark[]): boolean {
+export function mayBeTaken(row: ReadyRow, now: EpochMs, marks: readonly Watermark[]): boolean {
   const { until } = row;
   const mark = marks.find(({ lane, priority }) => lane === row.lane && priority === row.priority);
   return (until === null || until > now) && (!mark || BigInt(row.transaction) >= mark.from);

@@ -1,7 +1,7 @@
 // Regions: whether anything of one waits for its supervisor, and whether it has one.
 import type { Unwatched } from "../../core/explanation.ts";
 import { partitionsOf, regionOf } from "../partition.ts";
-import { scheduleMoments } from "./schedules.ts";
+import { scheduleTimers } from "./schedules.ts";
 import { openRunsOf, type Tables } from "./tables.ts";
 
 export interface RegionWorld {
@@ -19,7 +19,7 @@ export function isUsed({ tables }: Pick<RegionWorld, "tables">, region: number):
     tables.outbox.all().some(isHere) ||
     tables.delivery.all().some((row) => isHere(row) && row.nextTryAt !== null) ||
     tables.triggerEnd.all().some(isHere) ||
-    partitionsOf(region).some((partition) => scheduleMoments(tables, partition).length > 0)
+    partitionsOf(region).some((partition) => scheduleTimers(tables, partition).length > 0)
   );
 }
 

@@ -1,9 +1,9 @@
 // Schedules and their fires in memory, as the .sql statements of the same names do.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type {
-  Fire,
-  FireKey,
-  FireRecord,
+  Occurrence,
+  OccurrenceKey,
+  OccurrenceRecord,
   ScheduleRecord,
   Schedules,
   ScheduleTx,
@@ -15,16 +15,16 @@ import type { Journal, Transactions } from "./transactions.ts";
 
 export interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
   readonly namespaceId: number;
-  readonly deletedAt: Moment | null;
+  readonly deletedAt: EpochMs | null;
 }
 
-export interface FireRow extends Fire {
-  readonly firedAt: Moment;
+export interface OccurrenceRow extends Occurrence {
+  readonly firedAt: EpochMs;
 }
 
 export interface ScheduleTables {
   readonly schedule: Table<ScheduleRow, "namespace" | "partition">;
-  readonly fire: Table<FireRow, "schedule">;
+  readonly fire: Table<OccurrenceRow, "schedule">;
 }
 
 export function createTablesOfSchedules(journal: Journal): ScheduleTables {
@@ -34,21 +34,21 @@ export function createTablesOfSchedules(journal: Journal): ScheduleTables {
       key: (row) => row.id,
       indexes: { namespace: (row) => row.namespaceId, partition: (row) => row.partition },
     }),
-    fire: createTable<FireRow, "schedule">(journal, {
+    fire: createTable<OccurrenceRow, "schedule">(journal, {
       name: "fire",
-      key: fireKey,
+      key: occurrenceKey,
       indexes: { schedule: (row) => row.scheduleId },
     }),
   };
 }
 
-export function fireKey({ scheduleId, series, moment }: FireKey): string {
+export function occurrenceKey({ scheduleId, series, moment }: OccurrenceKey): string {
   return `${scheduleId}/${series}/${moment}`;
 }
 
 export interface ScheduleWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly namespaceOf: (id: number) => ScheduleRecord["namespace"];
 }
 
@@ -109,13 +109,13 @@ function recordOf(
   };
 }
 
-function fireRecordOf(tables: Tables, row: FireRow): FireRecord {
+function fireRecordOf(tables: Tables, row: OccurrenceRow): OccurrenceRecord {
   if (row.runId === null) return { ...row, runState: null };
   return { ...row, runState: pageOf(tables, row.runId, 0)?.head?.run.state.kind ?? null };
 }
 
 /** Those of a partition that have a moment to come. */
-export function scheduleMoments(tables: Tables, partition: number): readonly DueSchedule[] {
+export function scheduleTimers(tables: Tables, partition: number): readonly DueSchedule[] {
   return there(tables.schedule.where("partition", partition)).flatMap(({ id, next, pause }) =>
     next === null || pause !== null ? [] : [{ id, partition, wakeAt: next.wakeAt }],
   );
@@ -136,7 +136,7 @@ export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
 
 export interface ScheduleLocks {
   readonly world: Pick<ScheduleWorld, "tables" | "namespaceOf">;
-  readonly now: Moment;
+  readonly now: EpochMs;
   /** Throws where the call would break the order of locks. */
   readonly enter: (place: "schedules" | "writes and claims") => void;
 }
@@ -166,7 +166,7 @@ export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): Schedul
     loadFires: async (keys) =>
       keys.flatMap((key) => {
         expectLocked(key.scheduleId);
-        const row = tables.fire.get(fireKey(key));
+        const row = tables.fire.get(occurrenceKey(key));
         if (!row) return [];
         const { firedAt: _, ...fire } = row;
         return [fire];
@@ -175,8 +175,8 @@ export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): Schedul
       enter("writes and claims");
       for (const fire of fires) {
         expectLocked(fire.scheduleId);
-        const before = tables.fire.get(fireKey(fire));
-        if (before?.runId) throw new Error(`the moment ${fireKey(fire)} has a run already`);
+        const before = tables.fire.get(occurrenceKey(fire));
+        if (before?.runId) throw new Error(`the moment ${occurrenceKey(fire)} has a run already`);
         tables.fire.put({ ...fire, firedAt: now });
       }
     },

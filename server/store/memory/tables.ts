@@ -15,7 +15,7 @@
 //   duration              what was learned of steps
 //   region, namespace, definition, workflow, lane, version_class       what changes seldom
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
 import { isEnded, type LeaseCancel } from "../../core/model.ts";
 import type { LoggedAttempt, PayloadKey, PayloadRow } from "../../core/page/apply-pass.ts";
@@ -48,7 +48,7 @@ export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {}
 export interface PageRow extends RunRef {
   readonly page: Page;
   /** May come too early, never too late; null: nothing of the page happens by itself. */
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
 }
 
 /** What is of one step, in a partition that somebody watches. */
@@ -64,7 +64,7 @@ export interface ReadyRow extends StepRef {
   readonly transaction: number;
   readonly number: number;
   /** It may not run past this moment; null: no bound. */
-  readonly until: Moment | null;
+  readonly until: EpochMs | null;
 }
 
 export interface LeaseRow extends StepRef {
@@ -73,7 +73,7 @@ export interface LeaseRow extends StepRef {
   readonly fence: number;
   readonly secret: string;
   readonly pollSeq: number;
-  readonly grantedAt: Moment;
+  readonly grantedAt: EpochMs;
   readonly heartbeatMs: number;
   /** Whether its agent has to stop. */
   readonly cancel: LeaseCancel["kind"];
@@ -83,7 +83,7 @@ export type PayloadOfRun = PayloadRow & { readonly runId: RunId };
 export type AttemptOfLog = LoggedAttempt & { readonly runId: RunId };
 
 export interface EscalationRow extends EscalationRecord, RunRef {
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
   readonly namespaceId: number;
 }
 
@@ -106,11 +106,11 @@ export interface OverrideRow {
 export interface PermitRow extends Permit, ConcurrencyKey {}
 
 export interface MessageRow extends RunRef, StoredMessage {
-  readonly wakeAt: Moment;
+  readonly wakeAt: EpochMs;
 }
 
 export interface KeyRow extends Omit<KeyReservation, "keepMs"> {
-  readonly expiresAt: Moment;
+  readonly expiresAt: EpochMs;
 }
 
 export interface Tables

@@ -3,7 +3,7 @@
 // As transactions are serial nothing is ever locked by another. What the order of locks protects
 // from in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order
 // than one before, or of a transaction that is over, throws.
-import type { EndedAttempt, Moment } from "../../core/attempt.ts";
+import type { EndedAttempt, EpochMs } from "../../core/attempt.ts";
 import { isWanted } from "../../core/event.ts";
 import type { Step } from "../../core/model.ts";
 import { endedTasksOf } from "../page-reads.ts";
@@ -78,7 +78,7 @@ export interface OpenTransaction {
 
 export function openTransaction(
   world: TransactionWorld,
-  { now, transaction, name }: { now: Moment; transaction: number; name: string },
+  { now, transaction, name }: { now: EpochMs; transaction: number; name: string },
 ): OpenTransaction {
   const { tables } = world;
   let over = false;

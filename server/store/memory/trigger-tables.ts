@@ -1,5 +1,5 @@
 // The tables of triggers, of the ended runs that they wait for, and of what they have refused.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { RunId } from "../store.ts";
 import type { KnownTrigger, Refused, TriggeredBy } from "../triggers.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
@@ -15,7 +15,7 @@ export interface TriggerEndRow {
   readonly namespaceId: number;
   readonly trigger: string;
   readonly runId: RunId;
-  readonly nextAt: Moment;
+  readonly nextAt: EpochMs;
 }
 
 export interface TriggeredRow extends TriggeredBy {
@@ -23,8 +23,8 @@ export interface TriggeredRow extends TriggeredBy {
 }
 
 export interface RefusalRow extends Refused {
-  readonly firstAt: Moment;
-  readonly lastAt: Moment;
+  readonly firstAt: EpochMs;
+  readonly lastAt: EpochMs;
   /** Place in the order in which refusals were last told. */
   readonly no: number;
 }

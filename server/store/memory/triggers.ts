@@ -1,6 +1,6 @@
 // Triggers, what ended runs have set off, and what was refused, in memory, as the .sql statements
 // of the same names do.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { type End, isEnded } from "../../core/model.ts";
 import type { Namespace, NewRun, RunId } from "../store.ts";
 import {
@@ -18,7 +18,7 @@ import { refusalKey, type TriggerEndRow, type TriggeredRow, triggerKey } from ".
 
 export interface TriggerWorld {
   readonly tables: Tables;
-  readonly now: () => Moment;
+  readonly now: () => EpochMs;
   readonly namespaceOf: (id: number) => Namespace;
 }
 
@@ -109,7 +109,7 @@ function refuse({ tables, now }: TriggerWorld, refused: Refused): void {
 /** A row for each trigger that waits for the end of a run of this workflow. */
 export function setOff(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   { runId, namespaceId, partition, workflow }: RunRow,
   { kind }: End,
 ): void {
@@ -129,7 +129,7 @@ export function insertTriggered(tables: Tables, { runId, triggered }: NewRun): v
 /** Behind runs that ended by then, where no end of that time waits any more. */
 export function forgetTriggered(
   tables: Tables,
-  by: Moment,
+  by: EpochMs,
   rowsMax: number,
 ): readonly TriggeredRow[] {
   const waiting = tables.triggerEnd.all().map(({ partition, runId }) => ({

@@ -1,7 +1,7 @@
 // Writes a pass: the pages of its run with what is derived from them (pages.ts), and the rows that
 // its effects append. A row that a change expects and that is not there, or the other way round, is
 // a bug of ours: it throws, and the transaction leaves nothing.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Intervention } from "../../core/history.ts";
 import { isEnded } from "../../core/model.ts";
 import { applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
@@ -143,7 +143,7 @@ function writePeople({ tables, now }: Writing, changes: RowsOfEffects): void {
 /** Takes an open escalation, or (`release`) gives it back. */
 export function claimEscalation(
   tables: Tables,
-  now: Moment,
+  now: EpochMs,
   { runId, n, by, anyway }: EscalationClaim,
   release: boolean,
 ): { readonly by: string | null } | null {

@@ -1,5 +1,5 @@
 // What an overview counts (sql/activity.sql).
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Rule } from "../../core/history.ts";
 import { isEndKind } from "../../core/model.ts";
 import {
@@ -20,7 +20,7 @@ export function createActivity(query: Query): Activity {
   return {
     openRuns: (namespaceId) => openRuns(query, namespaceId),
     async runCounts(namespaceId, since) {
-      const rows = await query<{ minute: Moment; event: number; runs: number }>("run_counts", [
+      const rows = await query<{ minute: EpochMs; event: number; runs: number }>("run_counts", [
         namespaceId,
         since,
       ]);

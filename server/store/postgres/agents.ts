@@ -1,5 +1,5 @@
 // The agents that call, as servers tell of them and operators look at them.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { movingSide } from "../../core/model.ts";
 import {
   type AgentPage,
@@ -65,11 +65,11 @@ interface AgentRow {
   queues: readonly string[] | null;
   tasks: readonly string[] | null;
   server: string;
-  first_seen_at: Moment;
-  seen_at: Moment;
-  succeeded_at: Moment | null;
-  last_heartbeat_at: Moment | null;
-  silent_since: Moment | null;
+  first_seen_at: EpochMs;
+  seen_at: EpochMs;
+  succeeded_at: EpochMs | null;
+  last_heartbeat_at: EpochMs | null;
+  silent_since: EpochMs | null;
   held: number;
 }
 

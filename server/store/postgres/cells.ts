@@ -1,5 +1,5 @@
 // Pages of one transaction, as they are stored and as they are now.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { EncodedPage } from "../../core/page/codec.ts";
 import { type DerivedChanges, derivedChanges } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
@@ -9,7 +9,7 @@ import type { RunId, RunRef } from "../store.ts";
 export interface Cell extends RunRef {
   readonly no: number;
   /** As it is stored; null: it is not stored yet. */
-  stored: { readonly version: number; readonly encoded: EncodedPage; wakeAt: Moment | null } | null;
+  stored: { readonly version: number; readonly encoded: EncodedPage; wakeAt: EpochMs | null } | null;
   page: Page;
   /** What its page has changed of the derived rows, for the page that it was asked for. */
   derived: { readonly page: Page; readonly changes: DerivedChanges } | null;

@@ -1,5 +1,5 @@
 // Circuits and cordons on PostgreSQL.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { type CircuitState, CLOSED, endKindOf } from "../../core/circuit.ts";
 import { taskOf } from "../../core/page/attempts.ts";
 import type {
@@ -95,8 +95,8 @@ export function circuitLists(query: Query): Pick<Lists, "circuits" | "cordons"> 
 
 interface OutageRow {
   lane: number;
-  opened_at: Moment;
-  closed_at: Moment | null;
+  opened_at: EpochMs;
+  closed_at: EpochMs | null;
 }
 
 async function readAll(query: Query): Promise<Omit<CircuitSnapshot, "now" | "watched">> {
@@ -116,14 +116,14 @@ interface CircuitRow {
   agent_id: string;
   version: number;
   state: number;
-  since: Moment | null;
-  until: Moment | null;
+  since: EpochMs | null;
+  until: EpochMs | null;
   rests: number;
   saw: string;
   forced: number | null;
   forced_by: string | null;
   forced_why: string | null;
-  forced_at: Moment | null;
+  forced_at: EpochMs | null;
 }
 
 interface CordonRow {
@@ -132,7 +132,7 @@ interface CordonRow {
   name: string;
   cordoned_by: string;
   why: string;
-  cordoned_at: Moment;
+  cordoned_at: EpochMs;
 }
 
 function circuitOf(row: CircuitRow): Circuit {
@@ -189,13 +189,13 @@ interface TallyRow {
   agent_id: string;
   good: number;
   bad: number;
-  last_at: Moment;
+  last_at: EpochMs;
   one_run: RunId | null;
   other_run: RunId | null;
 }
 
 interface TriedRow extends CircuitRow {
-  now: Moment;
+  now: EpochMs;
   asked: number;
   probe_run: RunId | null;
   probe_step: number | null;

@@ -8,7 +8,7 @@ import type { ConcurrencyPolicy } from "../../core/permits.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";
-import { FIRE_CAUSES, FIRE_OUTCOMES, type FireCause, type FireOutcome } from "../schedules.ts";
+import { OCCURRENCE_CAUSES, OCCURRENCE_OUTCOMES, type OccurrenceCause, type OccurrenceOutcome } from "../schedules.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];
@@ -122,8 +122,8 @@ export const policies = codes<ConcurrencyPolicy>("concurrency policy", [
   "cancel-oldest",
   "queue-one",
 ]);
-export const fireCauses = codes<FireCause>("fire cause", FIRE_CAUSES);
-export const fireOutcomes = codes<FireOutcome>("fire outcome", FIRE_OUTCOMES);
+export const occurrenceCauses = codes<OccurrenceCause>("fire cause", OCCURRENCE_CAUSES);
+export const occurrenceOutcomes = codes<OccurrenceOutcome>("fire outcome", OCCURRENCE_OUTCOMES);
 export const circuitStates = codes<CircuitState["kind"]>("circuit state", [
   "closed",
   "open",

@@ -1,6 +1,6 @@
 // The check of derived rows in PostgreSQL. A scan reads without locks; what differs is compared
 // again under the lock of its run.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { LeaseCancel } from "../../core/model.ts";
 import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
@@ -23,7 +23,7 @@ interface DerivedRow {
   of: "ready" | "lease";
   step_no: number;
   secret: string | null;
-  until: Moment | null;
+  until: EpochMs | null;
   cancel: LeaseCancel["kind"];
 }
 

@@ -3,7 +3,7 @@
 // A page says when somebody must look at it at the latest; its timers say what is due. A page that
 // was looked at too early gets its next time here, many in one statement. Leases whose sessions are
 // silent are found by the sessions.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
 import { pageNoOf } from "../../core/page/page.ts";
@@ -105,7 +105,7 @@ interface DuePage {
   readonly runId: RunId;
   readonly partition: number;
   readonly version: number;
-  readonly storedAt: Moment;
+  readonly storedAt: EpochMs;
   readonly page: Page;
 }
 
@@ -119,7 +119,7 @@ function pageOf(row: DueColumns, cache: PageCache): DuePage {
 
 const UNTAKEN = { polled: false, lane: null, agentVersion: null };
 
-function dueTimers({ runId, partition, page }: DuePage, now: Moment): readonly DueRow[] {
+function dueTimers({ runId, partition, page }: DuePage, now: EpochMs): readonly DueRow[] {
   return timersOf(page).flatMap(({ kind, step, fence, wakeAt }: PageTimer): readonly DueRow[] =>
     wakeAt <= now ? [{ ...UNTAKEN, runId, partition, kind, step, fence, wakeAt }] : [],
   );
@@ -176,7 +176,7 @@ async function restingPages(
 
 interface PageColumns extends Pick<DueColumns, "run_id" | "partition" | "version" | "state"> {
   no: number;
-  wake_at: Moment | null;
+  wake_at: EpochMs | null;
 }
 
 /** Pages that came too early wait for their earliest timer. */
@@ -261,7 +261,7 @@ async function silentLeases(
 }
 
 /** Nothing is left out that is due before it; null: nothing is left out at all. */
-function foundToOf(due: readonly DueColumns[], limit: number): Moment | null {
+function foundToOf(due: readonly DueColumns[], limit: number): EpochMs | null {
   const counts = new Map<string, number>();
   // Earliest first: the first that comes to as many as are read of its kind and partition.
   const capped = due.find(({ kind, partition }) => {

@@ -1,5 +1,5 @@
 // Interventions as they are stored, and as they are read.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { InterventionRecord } from "../reads.ts";
 import { rules } from "./codes.ts";
 
@@ -10,8 +10,8 @@ export interface InterventionRow {
   n: number;
   saw: string;
   did: string;
-  due_at: Moment;
-  acted_at: Moment;
+  due_at: EpochMs;
+  acted_at: EpochMs;
   node: string | null;
   partition: number;
   epoch: number | null;

@@ -1,6 +1,6 @@
 // Timers of pages whose moment has passed. A page says when it is to be looked at, and that may be
 // too early; so the pages are read in that order until one is found in which something is late.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { decodePage } from "../../core/page/codec.ts";
 import { type PageTimer, timersOf } from "../../core/page/derived-rows.ts";
 import type { Query } from "./transaction.ts";
@@ -16,7 +16,7 @@ interface LateRow {
   no: number;
   wake_at: string;
   page: string;
-  late_at: Moment;
+  late_at: EpochMs;
 }
 
 type Place = Pick<LateRow, "partition"> & Partial<Pick<LateRow, "wake_at" | "run_id" | "no">>;
@@ -28,7 +28,7 @@ type Place = Pick<LateRow, "partition"> & Partial<Pick<LateRow, "wake_at" | "run
 export async function lateTimers(
   query: Query,
   partitions: readonly number[],
-  { byMs, since }: { readonly byMs: number; readonly since: Moment | null },
+  { byMs, since }: { readonly byMs: number; readonly since: EpochMs | null },
 ): Promise<ReadonlyMap<number, readonly PageTimer[]>> {
   const late = new Map<number, PageTimer[]>();
   let places: readonly Place[] = partitions.map((partition) => ({ partition }));
@@ -54,7 +54,7 @@ export async function lateTimers(
   return late;
 }
 
-function timersIn({ page, late_at: lateAt }: LateRow, since: Moment | null): readonly PageTimer[] {
+function timersIn({ page, late_at: lateAt }: LateRow, since: EpochMs | null): readonly PageTimer[] {
   return timersOf(decodePage(page).page).filter(
     ({ wakeAt }) => wakeAt < lateAt && wakeAt >= (since ?? wakeAt),
   );

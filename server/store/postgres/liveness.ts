@@ -1,6 +1,6 @@
 // Signs of life of a run's agents: one statement, no locks.
 
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause, LeaseLiveness } from "../../core/explanation.ts";
 import type { RunLiveness } from "../reads.ts";
 import type { RunId } from "../store.ts";
@@ -10,26 +10,26 @@ import { stepFinder } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
 interface SignRow {
-  now: Moment;
+  now: EpochMs;
   /** null: the row that is there for the time alone. */
   step_no: number | null;
   is_lease: boolean | null;
-  last_heartbeat_at: Moment | null;
+  last_heartbeat_at: EpochMs | null;
   /** Of a lease. */
   page: string | null;
-  polled_at: Moment | null;
+  polled_at: EpochMs | null;
   /** null: nothing is. */
   paused: LanePause["of"] | null;
-  paused_at: Moment | null;
+  paused_at: EpochMs | null;
   pause_reason: string | null;
   queue: string | null;
   /** null: its circuit lets all through. */
   circuit: number | null;
-  open_since: Moment | null;
-  open_until: Moment | null;
+  open_since: EpochMs | null;
+  open_until: EpochMs | null;
   saw: string | null;
   /** null: nobody has opened it by hand. */
-  forced_at: Moment | null;
+  forced_at: EpochMs | null;
   forced_by: string | null;
   forced_why: string | null;
   /** null: not all that ask are cordoned. */
@@ -51,7 +51,7 @@ export async function runLiveness(
   const rows = await query<SignRow>("run_signs", [runId, polledMs, ownerLostMs]);
   const stepIn = stepFinder();
   const leases = new Map<number, LeaseLiveness>();
-  const polls = new Map<number, Moment | null>();
+  const polls = new Map<number, EpochMs | null>();
   const silent = new Set<number>();
   const pauses = new Map<number, LanePause>();
   const circuits = new Map<number, LaneCircuit>();

@@ -1,5 +1,5 @@
 // Namespaces: their regions, what they may take, and their runs that go, on PostgreSQL.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Lists, NamespaceRecord, RegionRecord } from "../lists.ts";
 import {
   type ForgottenPage,
@@ -80,7 +80,7 @@ interface NamespaceRow extends LimitColumns {
   id: number;
   name: string;
   region: string;
-  created_at: Moment;
+  created_at: EpochMs;
   retention_ms: number | null;
 }
 

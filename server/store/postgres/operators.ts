@@ -1,6 +1,6 @@
 // What operators look at.
 import type pg from "pg";
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { OpenRuns } from "../activity.ts";
 import {
   ATTENTION_MAX,
@@ -69,8 +69,8 @@ export function createOperators(
 type Pools = Readonly<Record<string, Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">>>;
 
 interface LookRow {
-  oldest_at: Moment | null;
-  polled_at: Moment | null;
+  oldest_at: EpochMs | null;
+  polled_at: EpochMs | null;
   agents: number;
 }
 
@@ -104,17 +104,17 @@ async function queueTasks(
 }
 
 interface PartitionRow {
-  now: Moment;
+  now: EpochMs;
   partition: number;
   region: string;
   used: boolean;
   epoch: number;
-  taken_at: Moment | null;
+  taken_at: EpochMs | null;
   node: string | null;
   address: string | null;
-  last_seen_at: Moment | null;
+  last_seen_at: EpochMs | null;
   watched: boolean;
-  overdue_at: Moment | null;
+  overdue_at: EpochMs | null;
 }
 
 async function listPartitions(
@@ -147,8 +147,8 @@ interface HandOverRow {
   node: string;
   address: string | null;
   why: number;
-  taken_at: Moment;
-  left_at: Moment | null;
+  taken_at: EpochMs;
+  left_at: EpochMs | null;
 }
 
 async function listHandOvers(
@@ -169,8 +169,8 @@ function listNodes(
   return query<{
     id: string;
     address: string;
-    started_at: Moment;
-    last_seen_at: Moment;
+    started_at: EpochMs;
+    last_seen_at: EpochMs;
     alive: boolean;
     partitions: number;
   }>("list_nodes", [ownerLostMs, SUPERVISORS_MAX]).then((rows) =>
@@ -225,8 +225,8 @@ async function listInterventions(
   });
 }
 
-async function databaseNow(query: Query): Promise<{ now: Moment; version: string }> {
-  const [row] = await query<{ now: Moment; version: string }>("database_now", []);
+async function databaseNow(query: Query): Promise<{ now: EpochMs; version: string }> {
+  const [row] = await query<{ now: EpochMs; version: string }>("database_now", []);
   if (!row) throw new Error("the database did not say what time it is");
   return row;
 }
@@ -249,7 +249,7 @@ async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
 }
 
 async function cluster(query: Query): Promise<Omit<ClusterRecord, keyof OpenRuns>> {
-  const migrations = await query<{ number: number; name: string; applied_at: Moment }>(
+  const migrations = await query<{ number: number; name: string; applied_at: EpochMs }>(
     "applied_migrations",
     [],
   );
@@ -265,7 +265,7 @@ async function cluster(query: Query): Promise<Omit<ClusterRecord, keyof OpenRuns
 interface PausedRow {
   is_workflow: boolean;
   name: string;
-  paused_at: Moment;
+  paused_at: EpochMs;
   pause_reason: string | null;
 }
 

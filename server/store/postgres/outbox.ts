@@ -1,5 +1,5 @@
 // Hooks, the outbox and its deliveries on PostgreSQL.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
 import {
@@ -78,8 +78,8 @@ interface HookRow {
   url: string;
   events: number[];
   secret_digest: string;
-  created_at: Moment;
-  changed_at: Moment;
+  created_at: EpochMs;
+  changed_at: EpochMs;
 }
 
 function hookOf(row: HookRow): HookRecord {
@@ -104,9 +104,9 @@ interface DeliveryRow {
   state: number;
   tries: number;
   error: string | null;
-  created_at: Moment;
-  ended_at: Moment | null;
-  next_try_at: Moment | null;
+  created_at: EpochMs;
+  ended_at: EpochMs | null;
+  next_try_at: EpochMs | null;
 }
 
 function deliveryOf(row: DeliveryRow): DeliveryRecord {
@@ -128,7 +128,7 @@ function deliveryOf(row: DeliveryRow): DeliveryRecord {
 }
 
 interface DueRow extends DeliveryRow {
-  now: Moment;
+  now: EpochMs;
   hook_url: string | null;
   secret: string | null;
   namespace: string;
@@ -138,14 +138,14 @@ interface DueRow extends DeliveryRow {
   version: number;
   key: string | null;
   labels: unknown;
-  run_created_at: Moment;
+  run_created_at: EpochMs;
   /** The first line of the run's first page. */
   head: string;
   step_no: number | null;
   reason: number | null;
   code: string | null;
   message: string | null;
-  opened_at: Moment | null;
+  opened_at: EpochMs | null;
   closed_by: string | null;
 }
 

@@ -1,5 +1,5 @@
 // How far the watching is behind.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { TimerKind } from "../../core/page/derived-rows.ts";
 import {
   noneOverdue,
@@ -13,7 +13,7 @@ import type { Query } from "./transaction.ts";
 
 interface OverdueAsked {
   readonly byMs: number;
-  readonly since: Moment | null;
+  readonly since: EpochMs | null;
   readonly ownerLostMs: number;
 }
 
@@ -23,10 +23,10 @@ export async function overdue(
   { byMs, since, ownerLostMs }: OverdueAsked,
 ): Promise<Overdue> {
   const found = await query<{
-    now: Moment;
+    now: EpochMs;
     kind: OverdueOf;
     rows: number;
-    oldest_at: Moment | null;
+    oldest_at: EpochMs | null;
   }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, since]);
   const silent = await lateLeases(query, partitions, { byMs, since });
   const unowned = await query<UnownedRegion & Record<string, unknown>>("unowned_partitions", [
@@ -34,7 +34,7 @@ export async function overdue(
     ownerLostMs,
   ]);
   const rows = noneOverdue();
-  const oldest: Moment[] = [];
+  const oldest: EpochMs[] = [];
   for (const row of found) {
     rows[row.kind] = row.rows;
     if (row.oldest_at !== null) oldest.push(row.oldest_at);
@@ -59,7 +59,7 @@ export async function overdue(
 interface LateLeases {
   readonly partition: number;
   readonly rows: number;
-  readonly oldest_at: Moment;
+  readonly oldest_at: EpochMs;
 }
 
 /** Leases whose session has been silent for so much longer than they allow, by partition. */

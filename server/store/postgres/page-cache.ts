@@ -1,7 +1,7 @@
 // First pages that this process has read or written last, decoded: a page whose version is known is
 // neither sent nor decoded again, and a small batch is decided by it before the database has
 // answered. The version that the database has is the only thing that is trusted.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import { decodePage, type EncodedPage } from "../../core/page/codec.ts";
 import type { RunId } from "../store.ts";
@@ -25,7 +25,7 @@ export interface KnownPage {
   readonly version: number;
   readonly encoded: EncodedPage;
   /** As it is stored. */
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
 }
 
 export function createPageCache(bytesMax = BYTES_MAX): PageCache {

@@ -3,7 +3,7 @@
 // derived rows: a task that is made ready and handed out in one transaction never was a ready row.
 //
 //   locked → changed, by passes and hand-outs → written (flush), and perhaps changed again
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isWanted } from "../../core/event.ts";
 import { isEnded, movingSide, type Step } from "../../core/model.ts";
 import { type AppliedPass, applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
@@ -16,7 +16,7 @@ import {
   type PageStep,
   pageNoOf,
 } from "../../core/page/page.ts";
-import { placeOf } from "../../core/place.ts";
+import { stepKeyOf } from "../../core/step-key.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedRun } from "../run-head.ts";
 import type { NewRun, RunHead, RunId, RunRef, StepsWanted } from "../store.ts";
@@ -33,7 +33,7 @@ export interface PageRow {
   no: number;
   partition: number;
   version: number;
-  wake_at: Moment | null;
+  wake_at: EpochMs | null;
   state: string;
 }
 
@@ -67,7 +67,7 @@ export interface Pages {
     runId: RunId,
     step: number,
   ): { readonly of: PageStep; readonly head: PageHead | null } | null;
-  handOut(runId: RunId, step: number, to: HandOut, now: Moment): PageStep;
+  handOut(runId: RunId, step: number, to: HandOut, now: EpochMs): PageStep;
   /** Locks pages of which heartbeats say something new; those that somebody holds are left out. */
   lockPages(keys: readonly { runId: RunId; step: number }[]): Promise<void>;
   /** Of a page that is locked; null: it is not. */
@@ -227,7 +227,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     return undoing.flatMap(({ map, most }) => {
       const from = stepIn(runId, map)?.step.items?.undoFrom ?? 0;
       const least = Math.max(0, from - most);
-      return Array.from({ length: from - least }, (_, back) => placeOf(map, from - back));
+      return Array.from({ length: from - least }, (_, back) => stepKeyOf(map, from - back));
     });
   }
 

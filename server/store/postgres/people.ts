@@ -1,5 +1,5 @@
 // What the world has said to runs: signals, decisions of approvers, escalations.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../../core/history.ts";
 import type { ChangedInput, DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
 import type { EscalationClaim, RunId } from "../store.ts";
@@ -15,7 +15,7 @@ interface SignalRow {
   payload_type: string | null;
   payload_json: string | null;
   payload_data: Buffer | null;
-  at: Moment;
+  at: EpochMs;
   taken_by: number | null;
 }
 
@@ -56,7 +56,7 @@ interface DecisionRow {
   form_type: string | null;
   form_json: string | null;
   form_data: Buffer | null;
-  at: Moment;
+  at: EpochMs;
 }
 
 export async function decisionsOf(
@@ -95,8 +95,8 @@ export async function loadEscalations(
     step_no: number;
     reason: number;
     closed_by: string | null;
-    wake_at: Moment | null;
-    deadline_at: Moment | null;
+    wake_at: EpochMs | null;
+    deadline_at: EpochMs | null;
     claimed: boolean;
   }>(
     "load_escalations",
@@ -123,12 +123,12 @@ export interface EscalationRow {
   reason: number;
   code: string;
   message: string;
-  opened_at: Moment;
-  closed_at: Moment | null;
+  opened_at: EpochMs;
+  closed_at: EpochMs | null;
   closed_by: string | null;
-  deadline_at: Moment | null;
+  deadline_at: EpochMs | null;
   claimed_by: string | null;
-  claimed_at: Moment | null;
+  claimed_at: EpochMs | null;
   answer: number | null;
   answered_by: string | null;
   answered_why: string | null;

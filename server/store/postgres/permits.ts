@@ -1,5 +1,5 @@
 // Slots of concurrency keys as rows, under the locks of their keys.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { Concurrency, Permit, Permits } from "../../core/permits.ts";
 import type { ConcurrencyKey, KeyHolder, RunId, PermitChange, Tx } from "../store.ts";
 import { writeEach, writeRows } from "./batch.ts";
@@ -51,7 +51,7 @@ interface SlotRow {
   run_id: RunId;
   max_holders: number;
   priority: number;
-  since: Moment;
+  since: EpochMs;
   holds: boolean;
   leaving: boolean;
 }

@@ -2,7 +2,7 @@
 // then whoever makes rows ready without knowing of it ends, and the rows that are ready by then are
 // moved. Whoever dies in between leaves a note of it, and housekeeping finishes the move.
 import type { Clock } from "../../clock.ts";
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import { isWorkflow, lanesMade, type MoveRow, type Mover, moveNoted } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
@@ -42,7 +42,7 @@ interface PinRow {
   workflow: string;
   version: number;
   agent_version: string;
-  pinned_at: Moment;
+  pinned_at: EpochMs;
 }
 
 /** 0: of every version; null: there is no such workflow or version. */

@@ -1,5 +1,5 @@
 // What the poll tick asks. Numbers of transactions are text on the way: 64 bits.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
 import { rangesOf } from "../watermarks.ts";
 import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
@@ -15,7 +15,7 @@ interface PollQueryRow {
   readonly first: string | null;
   readonly oldest: string | null;
   readonly incarnation: string | null;
-  readonly now: Moment | null;
+  readonly now: EpochMs | null;
   readonly mark: string | null;
   readonly watched: number[] | null;
 }

@@ -4,7 +4,7 @@
 // then on it puts beside them itself. Its end brings them back. Both walk the open runs of this
 // workflow alone, in pages, and leave a note until they are done (ready-moves.ts).
 import type { Clock } from "../../clock.ts";
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { QueueLimits } from "../../core/limits.ts";
 import type { Lists } from "../lists.ts";
 import {
@@ -77,7 +77,7 @@ async function lanesOf(query: Query, { namespaceId, queue }: QueueRef): Promise<
 }
 
 interface PauseRow {
-  paused_at: Moment;
+  paused_at: EpochMs;
   pause_reason: string;
 }
 
@@ -104,7 +104,7 @@ interface QueueRow extends LimitsRow {
   name: string;
   ready: number;
   leased: number;
-  paused_at: Moment | null;
+  paused_at: EpochMs | null;
   pause_reason: string | null;
 }
 
@@ -126,7 +126,7 @@ interface LockedRow extends LimitsRow {
   namespace_id: number;
   name: string;
   tokens: number | null;
-  filled_at: Moment | null;
+  filled_at: EpochMs | null;
 }
 
 /** The count is a statement of its own: it sees what the lock has waited for. */

@@ -1,7 +1,7 @@
 // A run with everything about it, from its pages.
 import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
 import type { PageStep } from "../../core/page/page.ts";
-import { itemOf, placeOf } from "../../core/place.ts";
+import { itemOf, stepKeyOf } from "../../core/step-key.ts";
 import type { AttemptRecord, DetailWanted, ItemPage, RunDetail } from "../reads.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { decisionsOf, type EscalationRow, escalationRecord, signalsOf } from "./people.ts";
@@ -96,7 +96,7 @@ async function itemsOf(
   const found: PageStep[] = [];
   const read = forwards === null ? limit : Math.max(limit, ITEMS_READ);
   const settled = settledOf(forwards);
-  let last = placeOf(map, after);
+  let last = stepKeyOf(map, after);
   while (found.length < limit) {
     const rows = await query<PageRow>("item_pages", [runId, map, last, read, settled]);
     for (const of of stepsIn(rows))

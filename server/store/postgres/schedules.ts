@@ -1,10 +1,10 @@
 // Schedules and their fires on PostgreSQL.
-import type { Moment } from "../../core/attempt.ts";
-import type { PlacedMoment } from "../../core/calendar.ts";
+import type { EpochMs } from "../../core/attempt.ts";
+import type { PlacedTime } from "../../core/calendar.ts";
 import { specFromText, specText } from "../definition-text.ts";
 import type {
-  Fire,
-  FireRecord,
+  Occurrence,
+  OccurrenceRecord,
   NewSchedule,
   SchedulePage,
   ScheduleRecord,
@@ -12,7 +12,7 @@ import type {
   ScheduleTx,
 } from "../schedules.ts";
 import { writeEach } from "./batch.ts";
-import { fireCauses, fireOutcomes, runStates } from "./codes.ts";
+import { occurrenceCauses, occurrenceOutcomes, runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Begun, Query } from "./transaction.ts";
 
@@ -25,7 +25,7 @@ export function createSchedules(query: Query): Schedules {
     byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", [ids])),
     async lastFires(ids, limit) {
       const rows = await query<FireRow & { run_state: number | null }>("last_fires", [ids, limit]);
-      return rows.map((row): FireRecord => {
+      return rows.map((row): OccurrenceRecord => {
         const runState = row.run_state === null ? null : runStates.name(row.run_state);
         return { ...fireOf(row), firedAt: row.fired_at, runState };
       });
@@ -73,8 +73,8 @@ export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">
         (fire) => fire.series,
         (fire) => fire.moment,
         (fire) => fire.at,
-        (fire) => fireCauses.code(fire.cause),
-        (fire) => fireOutcomes.code(fire.outcome),
+        (fire) => occurrenceCauses.code(fire.cause),
+        (fire) => occurrenceOutcomes.code(fire.outcome),
         (fire) => fire.runId,
         (fire) => fire.message,
         (fire) => fire.missed?.count ?? null,
@@ -128,13 +128,13 @@ interface ScheduleRow {
   revision: number;
   spec: string;
   next_moment: number | null;
-  next_at: Moment | null;
-  wake_at: Moment | null;
-  paused_at: Moment | null;
+  next_at: EpochMs | null;
+  wake_at: EpochMs | null;
+  paused_at: EpochMs | null;
   pause_reason: string | null;
-  created_at: Moment;
-  changed_at: Moment;
-  deleted_at: Moment | null;
+  created_at: EpochMs;
+  changed_at: EpochMs;
+  deleted_at: EpochMs | null;
 }
 
 function scheduleOf(row: ScheduleRow): ScheduleRecord {
@@ -152,7 +152,7 @@ function scheduleOf(row: ScheduleRow): ScheduleRecord {
   };
 }
 
-function nextOf(row: ScheduleRow): PlacedMoment | null {
+function nextOf(row: ScheduleRow): PlacedTime | null {
   const { next_moment: moment, next_at: at, wake_at: wakeAt } = row;
   return moment === null || at === null ? null : { moment, at, wakeAt: wakeAt ?? at };
 }
@@ -161,23 +161,23 @@ interface FireRow {
   schedule_id: string;
   series: number;
   moment: number;
-  at: Moment;
-  fired_at: Moment;
+  at: EpochMs;
+  fired_at: EpochMs;
   cause: number;
   outcome: number;
   run_id: string | null;
   message: string;
   missed_count: number | null;
-  missed_until: Moment | null;
+  missed_until: EpochMs | null;
   node: string | null;
   epoch: number | null;
 }
 
-function fireOf(row: FireRow): Fire {
+function fireOf(row: FireRow): Occurrence {
   const { missed_count: count, missed_until: until, node, epoch } = row;
   return {
     ...{ scheduleId: row.schedule_id, series: row.series, moment: row.moment, at: row.at },
-    ...{ cause: fireCauses.name(row.cause), outcome: fireOutcomes.name(row.outcome) },
+    ...{ cause: occurrenceCauses.name(row.cause), outcome: occurrenceOutcomes.name(row.outcome) },
     ...{ runId: row.run_id, message: row.message },
     missed: count === null || until === null ? null : { count, until },
     actor: node === null || epoch === null ? null : { node, epoch },

@@ -1,5 +1,5 @@
 // API tokens on PostgreSQL.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import {
   type Role,
   TOKEN_RETENTION_MS,
@@ -61,10 +61,10 @@ interface TokenRow {
   namespace: string | null;
   queues: string[];
   made_by: string;
-  made_at: Moment;
-  expires_at: Moment | null;
-  used_at: Moment | null;
-  revoked_at: Moment | null;
+  made_at: EpochMs;
+  expires_at: EpochMs | null;
+  used_at: EpochMs | null;
+  revoked_at: EpochMs | null;
   revoked_by: string | null;
 }
 

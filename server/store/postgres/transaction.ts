@@ -17,7 +17,7 @@
 // then its work is done once more, by what is read under locks.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
 import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";
@@ -50,7 +50,7 @@ export type Send = <Row extends pg.QueryResultRow>(
 
 export interface Begun {
   /** Of a transaction that leads with a lock, known from its first answer on. */
-  readonly now: Moment;
+  readonly now: EpochMs;
   readonly query: Query;
   readonly send: Send;
   /** What was known before may decide it: see `TransactOptions`. */
@@ -114,7 +114,7 @@ export function createTransact(
 /** What has been sent on a connection within one transaction, and whether it has been answered. */
 function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseTime) {
   const ask = queryOn(client, schema);
-  let now: Moment | null = null;
+  let now: EpochMs | null = null;
   let over = false;
   let unheard: Promise<unknown>[] = [];
   let unchecked = false;
@@ -177,7 +177,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
         return now !== null;
       },
     } satisfies Begun),
-    begin(): Promise<{ now: Moment; id: TransactionId | null }> {
+    begin(): Promise<{ now: EpochMs; id: TransactionId | null }> {
       const begun = begin(client, use).then((answer) => {
         time.heard(answer.now);
         now ??= answer.now;
@@ -243,7 +243,7 @@ export async function inSnapshot<T>(
 async function begin(
   client: pg.PoolClient,
   { fate = "asked", lockTimeoutMs }: Use,
-): Promise<{ now: Moment; id: TransactionId | null }> {
+): Promise<{ now: EpochMs; id: TransactionId | null }> {
   const lock =
     lockTimeoutMs === undefined ? "" : `set local lock_timeout = ${Math.round(lockTimeoutMs)};`;
   const id =
@@ -261,7 +261,7 @@ async function begin(
 
 function isBeginRow(
   row: unknown,
-): row is { now: Moment; xid: string | null; incarnation: string | null } {
+): row is { now: EpochMs; xid: string | null; incarnation: string | null } {
   return (
     typeof row === "object" &&
     row !== null &&

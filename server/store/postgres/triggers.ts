@@ -1,5 +1,5 @@
 // Triggers, what ended runs have set off, and what was refused, on PostgreSQL.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
 import type { TriggerDefinition } from "../../core/trigger.ts";
@@ -102,8 +102,8 @@ interface TriggerRow {
   body: string;
   secret: string | null;
   secret_digest: string | null;
-  created_at: Moment;
-  changed_at: Moment;
+  created_at: EpochMs;
+  changed_at: EpochMs;
 }
 
 function knownOf(row: TriggerRow): KnownTrigger {
@@ -122,8 +122,8 @@ interface RefusalRow {
   message: string;
   run_id: string | null;
   count: number;
-  first_at: Moment;
-  last_at: Moment;
+  first_at: EpochMs;
+  last_at: EpochMs;
 }
 
 function refusalOf(row: RefusalRow): RefusalRecord {

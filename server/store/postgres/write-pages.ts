@@ -1,6 +1,6 @@
 // Writes pages with the difference that they make in the derived rows. Statements are sent and not
 // waited for: who reads next, or commits, hears of one that failed.
-import type { Moment } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
 import { type EncodedPage, encodePage } from "../../core/page/codec.ts";
 import {
@@ -11,7 +11,7 @@ import {
   storedWakeAt,
 } from "../../core/page/derived-rows.ts";
 import { isItemPage, type PageHead } from "../../core/page/page.ts";
-import { itemOf } from "../../core/place.ts";
+import { itemOf } from "../../core/step-key.ts";
 import type { RunId, RunRef } from "../store.ts";
 import { writeRows } from "./batch.ts";
 import { type Cell, changesOf } from "./cells.ts";
@@ -65,7 +65,7 @@ export function writePages(
 }
 
 /** From here on the pages are as they are stored. */
-function writeTexts(send: Send, dirty: readonly Cell[], now: Moment): void {
+function writeTexts(send: Send, dirty: readonly Cell[], now: EpochMs): void {
   const insert: PageToWrite[] = [];
   const update: PageToWrite[] = [];
   for (const cell of dirty) {
@@ -119,7 +119,7 @@ interface PageToWrite extends RunRef {
   readonly no: number;
   /** That it had. */
   readonly version: number;
-  readonly wakeAt: Moment | null;
+  readonly wakeAt: EpochMs | null;
   readonly head: PageHead | null;
   readonly settled: boolean;
   readonly text: string;
@@ -128,7 +128,7 @@ interface PageToWrite extends RunRef {
 function pageToWrite(
   { runId, partition, no, stored, page }: Cell,
   encoded: EncodedPage,
-  now: Moment,
+  now: EpochMs,
 ): PageToWrite {
   return {
     ...{ runId, partition, no, head: page.head, text: encoded.text },

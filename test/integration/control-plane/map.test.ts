@@ -3,7 +3,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { StepDefinition } from "../../../server/core/definition.ts";
-import { ITEMS_MAX } from "../../../server/core/place.ts";
+import { ITEMS_MAX } from "../../../server/core/step-key.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { endOf, openPlane, scheduleInline, type TestPlane } from "../../support/control-plane.ts";

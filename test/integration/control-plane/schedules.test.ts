@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Overlap } from "../../../server/core/calendar.ts";
 import type { SupervisorActor } from "../../../server/scheduler/advance.ts";
 import type { PartitionSession } from "../../../server/store/partition-session.ts";
-import type { FireRecord, ScheduleRecord, ScheduleSpec } from "../../../server/store/schedules.ts";
+import type { OccurrenceRecord, ScheduleRecord, ScheduleSpec } from "../../../server/store/schedules.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import {
   chain,
@@ -95,7 +95,7 @@ async function fire(plane: TestPlane, { id, name }: Made, actor: Actor) {
 }
 
 /** The oldest first. */
-async function firesOf({ id }: Made): Promise<readonly FireRecord[]> {
+async function firesOf({ id }: Made): Promise<readonly OccurrenceRecord[]> {
   return (await here.store.schedules.lastFires([id], 100)).toReversed();
 }
 

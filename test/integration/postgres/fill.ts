@@ -4,7 +4,7 @@ import pg from "pg";
 import type { Forward } from "../../../server/core/model.ts";
 import { encodePage } from "../../../server/core/page/codec.ts";
 import type { Page } from "../../../server/core/page/page.ts";
-import { placeOf } from "../../../server/core/place.ts";
+import { stepKeyOf } from "../../../server/core/step-key.ts";
 import {
   attemptWith,
   headWith,
@@ -171,7 +171,7 @@ const MAP_ROWS = [
 /** Of an item that is done, in its queue, or with an agent; the last one is of the run itself. */
 const MAP_TEXTS = [
   ...([{ kind: "SUCCEEDED" }, ...KINDS.slice(0, 2)] satisfies Forward[]).map((forward) => {
-    const place = placeOf(0, 1);
+    const place = stepKeyOf(0, 1);
     const terms = forward.kind === "SUCCEEDED" ? null : TERMS;
     const step = stepWith(place, { forward, fence: 1, attempt: 1 }, { terms });
     return textOf({ no: place, head: null, steps: new Map([[place, step]]) });

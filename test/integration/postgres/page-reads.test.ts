@@ -14,7 +14,7 @@ import type {
   PageStep,
   StoredOutcome,
 } from "../../../server/core/page/page.ts";
-import { placeOf } from "../../../server/core/place.ts";
+import { stepKeyOf } from "../../../server/core/step-key.ts";
 import { DATABASE_SCHEMA } from "../../../server/database-schema.ts";
 import type { RunFilter } from "../../../server/store/lists.ts";
 import { createActivity } from "../../../server/store/postgres/activity.ts";
@@ -176,7 +176,7 @@ describe("items of a map", () => {
   beforeAll(async () => {
     const items = Array.from({ length: ITEMS }, (_, at) => {
       const item = at + 1;
-      const place = placeOf(MAP, item);
+      const place = stepKeyOf(MAP, item);
       const endedAt = NOW + item;
       if (item === 700)
         return stepWith(place, { forward: leaseWith() }, { terms: { ...TERMS, lane } });
@@ -184,7 +184,7 @@ describe("items of a map", () => {
       return stepWith(place, { forward }, { attempts: [attemptWith({ endedAt })] });
     });
     const map = stepWith(MAP, { forward: { kind: "MAPPING" } });
-    const other = stepWith(placeOf(0, 1), { forward: { kind: "ESCALATED" } });
+    const other = stepWith(stepKeyOf(0, 1), { forward: { kind: "ESCALATED" } });
     runId = await write(open({ hasMore: true }), [map, other, ...items]);
   });
 
@@ -221,23 +221,23 @@ describe("items of a map", () => {
 
   it("are in the run itself while they are not done, and the last attempts at the others", async () => {
     const detail = await reads().runDetail(runId, ALL);
-    expect([...(detail?.steps.keys() ?? [])]).toEqual([MAP, placeOf(0, 1), placeOf(MAP, 700)]);
+    expect([...(detail?.steps.keys() ?? [])]).toEqual([MAP, stepKeyOf(0, 1), stepKeyOf(MAP, 700)]);
     expect(detail?.attempts).toHaveLength(1_000);
-    expect(detail?.attempts.at(-1)?.step).toBe(placeOf(MAP, ITEMS));
+    expect(detail?.attempts.at(-1)?.step).toBe(stepKeyOf(MAP, ITEMS));
   });
 
   it("tell what their agents do", async () => {
     const leased = stepWith(
-      placeOf(MAP, 700),
+      stepKeyOf(MAP, 700),
       { forward: leaseWith() },
       { terms: { ...TERMS, lane } },
     );
     await insertTask(db, runId, leased);
     const liveness = await reads().runLiveness(runId);
     expect([...liveness.leases]).toEqual([
-      [placeOf(MAP, 700), { lastHeartbeatAt: null, progress: null }],
+      [stepKeyOf(MAP, 700), { lastHeartbeatAt: null, progress: null }],
     ]);
-    expect(liveness.queues.get(placeOf(MAP, 700))).toBe("beds");
+    expect(liveness.queues.get(stepKeyOf(MAP, 700))).toBe("beds");
   });
 });
 
@@ -493,7 +493,7 @@ describe("retention", () => {
   };
 
   it("removes ended runs with their pages, payloads and logged attempts, and no child before its parent", async () => {
-    const step = stepWith(placeOf(1, 1), { forward: done }, { attempts: [attemptWith()] });
+    const step = stepWith(stepKeyOf(1, 1), { forward: done }, { attempts: [attemptWith()] });
     const head = { ...ended("FAILED"), ...of };
     await write(head, [step], { runId: runId(1), labels: { city: "Bern" } });
     await write({ ...open(), ...of }, [step], { runId: runId(2) });

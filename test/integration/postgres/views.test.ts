@@ -16,7 +16,7 @@ import {
 } from "../../../server/core/model.ts";
 import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
 import type { PageHead, PageStep, StoredOutcome } from "../../../server/core/page/page.ts";
-import { placeOf } from "../../../server/core/place.ts";
+import { stepKeyOf } from "../../../server/core/step-key.ts";
 import { TIMEOUTS_DEFAULT } from "../../../server/core/plan.ts";
 import type { Strategy } from "../../../server/core/strategy.ts";
 import {
@@ -268,7 +268,7 @@ describe("step_view", () => {
 
   it("shows items of a map by the step and their number", async () => {
     const forward: Forward = { kind: "SUCCEEDED" };
-    const items = [3, 4].map((item) => stepWith(placeOf(HOTEL, item), { forward }));
+    const items = [3, 4].map((item) => stepWith(stepKeyOf(HOTEL, item), { forward }));
     const runId = await insertRun(hand, headWith({ definitionId }), items);
     const rows = await hand.query(
       "select step, item, state from drover.step_view where run_id = $1 order by item",
@@ -434,7 +434,7 @@ describe("lease_view", () => {
   it("shows the undo of an item that an agent has", async () => {
     const undo = leaseWith({ task: "compensate" });
     const item = stepWith(
-      placeOf(HOTEL, 2),
+      stepKeyOf(HOTEL, 2),
       { forward: { kind: "SUCCEEDED" }, undo },
       { terms: { ...TERMS, lane } },
     );

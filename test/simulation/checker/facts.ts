@@ -4,7 +4,7 @@
 // Order is the place in the record, not `at`: in virtual time many records share a moment. A call
 // surely came after an answer only if it was *sent* after that answer had been *heard*.
 
-import type { Moment, TaskKind } from "../../../server/core/attempt.ts";
+import type { EpochMs, TaskKind } from "../../../server/core/attempt.ts";
 import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
 import { type Plan, planOf } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
@@ -61,7 +61,7 @@ export interface Call<R extends Request = Request> {
 }
 
 export interface Heard {
-  readonly at: Moment;
+  readonly at: EpochMs;
   readonly place: number;
   readonly answer: Answer;
   readonly record: AnswerRecord;
@@ -113,8 +113,8 @@ export interface HandOut {
   readonly attempt: number;
   /** The strategy that it is about, by its place; null: no agent has told. */
   readonly strategy: number | null;
-  readonly startedAt: Moment;
-  readonly end: { readonly at: Moment; readonly outcome: OutcomeFact } | null;
+  readonly startedAt: EpochMs;
+  readonly end: { readonly at: EpochMs; readonly outcome: OutcomeFact } | null;
   /** Known of leases only. */
   readonly secret: string | null;
   /** Nobody has heard of its agent, which may act until it has settled. */
@@ -345,7 +345,7 @@ function isUnheard(outcome: OutcomeFact, overtaken: boolean): boolean {
 export function quietFrom(
   { plan }: RunFacts,
   { step, task, end, unheard }: HandOut,
-): Moment | null {
+): EpochMs | null {
   if (!end) return null;
   if (!unheard || task === "verify") return end.at;
   return end.at + (planStepAt(plan, step)?.timeouts.settleMs ?? 0);
@@ -356,7 +356,7 @@ export function answered(
   { run }: RunFacts,
   step: number,
   ...answers: readonly AnswerKind[]
-): readonly { readonly at: Moment; readonly reason: EscalationReason; readonly by: AnswerKind }[] {
+): readonly { readonly at: EpochMs; readonly reason: EscalationReason; readonly by: AnswerKind }[] {
   return run.escalations.flatMap((row) =>
     row.step === step && row.answer && row.closedAt !== null && answers.includes(row.answer.answer)
       ? [{ at: row.closedAt, reason: row.reason, by: row.answer.answer }]

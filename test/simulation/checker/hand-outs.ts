@@ -1,5 +1,5 @@
 // One valid attempt of a step at a time, and one end of it: G3, G4 and G5.
-import { placeOf } from "../../../server/core/place.ts";
+import { stepKeyOf } from "../../../server/core/step-key.ts";
 import type { PlanStep } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { FinalAttempt } from "../history-rows.ts";
@@ -327,7 +327,7 @@ function activation(
   const plan = planStepAt(run.plan, no);
   const step = run.run.steps.find((row) => row.no === no);
   // A map begins with its first item.
-  const first = plan?.work.kind === "map" ? placeOf(no, 1) : no;
+  const first = plan?.work.kind === "map" ? stepKeyOf(no, 1) : no;
   const takenAt = run.handOuts.get(first)?.[0]?.startedAt ?? null;
   const begunAt = run.run.steps.find((row) => row.no === first)?.firstReadyAt ?? null;
   if (!plan || keptOf(run, no)) return [];

@@ -1,5 +1,5 @@
 // What people hold back, a queue, a workflow or a namespace: a part of G16, and what excuses G15.
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
 import type { Held } from "../history-words.ts";
@@ -97,7 +97,7 @@ const LOOKS: ReadonlySet<string> = new Set([
 ]);
 
 /** A server that could not ask meanwhile, or stood still. */
-function mayNotKnow({ faults }: Facts, from: Moment, until: Moment): boolean {
+function mayNotKnow({ faults }: Facts, from: EpochMs, until: EpochMs): boolean {
   const isNear = ({ at }: FaultRecord): boolean => at >= from - KNOWN_MS && at <= until;
   return faults.filter(isNear).some(({ fault, server }) => {
     if (fault.kind === "store" && fault.did === "slow") return false;
@@ -111,8 +111,8 @@ function isCut(fault: FaultRecord["fault"]): boolean {
 }
 
 interface HeldSpan {
-  readonly from: Moment;
-  readonly until: Moment;
+  readonly from: EpochMs;
+  readonly until: EpochMs;
   /** Of which nobody else is concerned; null: all may be. */
   readonly agent: string | null;
 }

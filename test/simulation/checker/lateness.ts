@@ -1,13 +1,13 @@
 // How late somebody may act on what is due, by the faults before.
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import type { FaultRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
 import type { Bounds } from "./violation.ts";
 
 /** Faults of one target from their begin to their end, or one that is over at once. */
 export interface Outage {
-  readonly from: Moment;
-  readonly until: Moment;
+  readonly from: EpochMs;
+  readonly until: EpochMs;
   /** So long after its end everything is watched again. */
   readonly overMs: number;
   /** By how much the clock went back. */
@@ -58,7 +58,7 @@ const WRITTEN_AHEAD_MS = 30_000;
  * for long. A moment that was written before the clock went back lies later by so much than one
  * that is reckoned after it.
  */
-export function latestAct(outages: readonly Outage[], { detectMs }: Bounds, dueAt: Moment): Moment {
+export function latestAct(outages: readonly Outage[], { detectMs }: Bounds, dueAt: EpochMs): EpochMs {
   let latest = dueAt + detectMs;
   for (const { from, until, overMs, backMs } of outages) {
     if (from > latest) continue;

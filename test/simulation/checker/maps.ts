@@ -1,8 +1,8 @@
 // Items of a map: no more of them at a time than its concurrency, a wave after the other, and its
 // gate between the two: parts of G3 and G5.
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import type { Items } from "../../../server/core/items.ts";
-import { itemOf, numberOf, placeOf } from "../../../server/core/place.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../../server/core/step-key.ts";
 import type { PlanWork } from "../../../server/core/plan.ts";
 import { type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
 import { tasksOf } from "./hand-outs.ts";
@@ -20,8 +20,8 @@ interface MapFacts {
 /** What is surely under way of one item: from its first task to the end of its last. */
 interface Span {
   readonly item: number;
-  readonly from: Moment;
-  readonly until: Moment;
+  readonly from: EpochMs;
+  readonly until: EpochMs;
 }
 
 /**
@@ -34,7 +34,7 @@ export function* tooManyItems(facts: Facts): Iterable<Finding> {
     const { runId } = run.run;
     // One whose undo has failed waits for a person, and the next ones do not.
     const undone = spansOf(run, no, "undo").filter(
-      ({ item }) => !run.run.escalations.some(({ step }) => step === placeOf(no, item)),
+      ({ item }) => !run.run.escalations.some(({ step }) => step === stepKeyOf(no, item)),
     );
     for (const [did, spans] of [
       ["performed", map.spans],

@@ -1,6 +1,6 @@
 // Ready work and a matching waiter meet: G15.
 
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import { AVOID_SESSION_MS } from "../../../server/core/plan.ts";
 import { plannedTask } from "../../../server/core/plan-at.ts";
 import { SLOW_MS_MAX } from "../faults.ts";
@@ -52,8 +52,8 @@ export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
 }
 
 interface Span {
-  readonly from: Moment;
-  readonly until: Moment;
+  readonly from: EpochMs;
+  readonly until: EpochMs;
 }
 
 interface ReadySpan extends Span {
@@ -93,7 +93,7 @@ function takes(wait: Wait, namespace: string, { queue, task }: ReadySpan): boole
 }
 
 /** A run that stood still for a person does not tell when its steps were ready. */
-function* readySpans(run: RunFacts, endAt: Moment, laneOf: LaneOf): Iterable<ReadySpan> {
+function* readySpans(run: RunFacts, endAt: EpochMs, laneOf: LaneOf): Iterable<ReadySpan> {
   if (stoodStill(run)) return;
   for (const step of placesOf(run)) {
     const handOuts = run.handOuts.get(step.no) ?? [];
@@ -119,8 +119,8 @@ function readyFrom(
   { run, verifies }: RunFacts,
   before: HandOut | undefined,
   { task, step, strategy }: HandOut,
-  firstReadyAt: Moment | null,
-): Moment | null {
+  firstReadyAt: EpochMs | null,
+): EpochMs | null {
   // Of the strategies behind the first one no row tells when they were begun.
   if (!before) return task === "perform" && strategy === 0 ? firstReadyAt : null;
   if (before.task !== task || !before.end || before.settled) return null;

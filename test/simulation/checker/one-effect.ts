@@ -1,5 +1,5 @@
 // One effect of each step of a completed run, by the remote service's own record: G19.
-import { itemOf } from "../../../server/core/place.ts";
+import { itemOf } from "../../../server/core/step-key.ts";
 import type { PlanStep } from "../../../server/core/plan.ts";
 import type { EffectRecord } from "../history.ts";
 import { answered, type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";

@@ -1,5 +1,5 @@
 // Steps of a run, and items of its maps: both stand at a place (server/core/place.ts).
-import { itemOf, numberOf, placeOf } from "../../../server/core/place.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../../server/core/step-key.ts";
 import type { PlanStep } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import type { FinalAttempt } from "../history-rows.ts";
@@ -15,7 +15,7 @@ export function placesOf({ run, plan }: RunFacts): readonly PlanStep[] {
 export function placeIn({ plan: other }: RunFacts, { plan }: RunFacts, place: number): number {
   const id = plan.steps[numberOf(place)]?.id;
   const no = other.steps.find((step) => step.id === id)?.no;
-  return no === undefined ? -1 : placeOf(no, itemOf(place));
+  return no === undefined ? -1 : stepKeyOf(no, itemOf(place));
 }
 
 /** What is known of the children of a step: how they ended, or what a person said of it since. */

@@ -1,9 +1,9 @@
 // Retries obey the policy: G12.
 
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import type { RetryPolicy } from "../../../server/core/definition.ts";
 import type { AnswerKind } from "../../../server/core/history.ts";
-import { itemOf } from "../../../server/core/place.ts";
+import { itemOf } from "../../../server/core/step-key.ts";
 import { LOSSES_IN_A_ROW_MAX, type PlanStep, type PlanTask } from "../../../server/core/plan.ts";
 import { planStepAt } from "../../../server/core/plan-at.ts";
 import { outcomeText } from "./acknowledged.ts";
@@ -157,7 +157,7 @@ function takeIn(
   tally: Tally,
   handOut: HandOut,
   plan: PlanTask,
-  nextAt: Moment | undefined,
+  nextAt: EpochMs | undefined,
 ): string | null {
   const outcome = handOut.end?.outcome;
   if (!outcome || ["released", "undelivered", "unsent"].includes(outcome.kind)) return null;

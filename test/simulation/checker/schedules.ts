@@ -1,8 +1,8 @@
 // Schedules: each moment has one run, at its time, whatever becomes of servers and clocks; what has
 // none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
-import type { Moment } from "../../../server/core/attempt.ts";
-import { placed, type ScheduledMoment } from "../../../server/core/calendar.ts";
-import { momentsOf } from "../../../server/scheduler/moments.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
+import { placed, type NominalTime } from "../../../server/core/calendar.ts";
+import { calendarTimesOf } from "../../../server/scheduler/calendar-times.ts";
 import type { FinalFire, FinalSchedule } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf } from "./facts.ts";
 import { isOver } from "./holds.ts";
@@ -32,9 +32,9 @@ function firesOf(facts: Facts, { id }: FinalSchedule): readonly FinalFire[] {
 }
 
 /** Those since it was made, up to the one that is still to come. */
-function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<ScheduledMoment> {
+function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<NominalTime> {
   if (!stands) return;
-  const moments = momentsOf(spec.calendar);
+  const moments = calendarTimesOf(spec.calendar);
   const until = stands.next?.moment ?? Number.POSITIVE_INFINITY;
   let one = moments.firstAfter(createdAt);
   for (; one && one.moment < until; one = moments.after(one.moment)) yield one;
@@ -88,7 +88,7 @@ function* lostMoments(facts: Facts, schedule: FinalSchedule): Iterable<Finding> 
 
 function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
   const fires = firesOf(facts, schedule);
-  const moments = momentsOf(schedule.spec.calendar);
+  const moments = calendarTimesOf(schedule.spec.calendar);
   for (const call of about(facts, schedule, "backfill")) {
     const { request } = call;
     // Of a deleted one of its name, maybe.
@@ -148,7 +148,7 @@ export function* momentsAreMet(facts: Facts): Iterable<Finding> {
   const outages = outagesOf(facts);
   for (const schedule of history.final.schedules) {
     const { id, spec, stands } = schedule;
-    const moments = momentsOf(spec.calendar);
+    const moments = calendarTimesOf(spec.calendar);
     for (const { moment, at, cause, outcome, firedAt, missed } of firesOf(facts, schedule)) {
       if (cause !== "calendar" || outcome === "paused") continue;
       const name = nameOf(schedule, moment);
@@ -248,7 +248,7 @@ function* firedMeanwhile(
   if (!heard || fateOf(stop).kind !== "accepted") return;
   const open = starts.filter((call) => !isOver(facts, call, stop));
   if (open.some(({ place }) => place < heard.place)) return;
-  const untilAt: Moment = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
+  const untilAt: EpochMs = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
   for (const { moment, cause, firedAt, outcome } of firesOf(facts, schedule)) {
     if (cause !== "calendar" || outcome === "paused") continue;
     if (firedAt <= heard.at + facts.clockBackMs || firedAt + facts.clockBackMs >= untilAt) continue;

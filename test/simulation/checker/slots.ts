@@ -1,6 +1,6 @@
 // Concurrency keys: no more runs of a key are under way than its limit allows, a slot that came
 // free goes to who waits for it, and nothing of a run that has ended keeps one.
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import { isEndState } from "../history-rows.ts";
 import { allHandOuts, type Facts, type RunFacts } from "./facts.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
@@ -96,7 +96,7 @@ const MAY_HAVE_MADE_ROOM: readonly (string | null)[] = [
  * From when on it may have been cancelled for a newer run of its key; infinite: no run of the key
  * asks for that, or it was not.
  */
-export function makesRoomFrom({ runs }: Facts, { run }: RunFacts): Moment {
+export function makesRoomFrom({ runs }: Facts, { run }: RunFacts): EpochMs {
   if (!MAY_HAVE_MADE_ROOM.includes(run.reason) || !run.concurrency) return Number.POSITIVE_INFINITY;
   const name = keyName(run.namespace, run.concurrency.key);
   const newer = [...runs.values()].flatMap(({ run: other }) =>
@@ -116,7 +116,7 @@ function neverBegan({ reason, state }: Final): boolean {
 }
 
 /** One that was to start later asked when its time had come. */
-function askedAt({ createdAt, interventions }: Final): Moment {
+function askedAt({ createdAt, interventions }: Final): EpochMs {
   return interventions.find(({ rule }) => rule === "start")?.actedAt ?? createdAt;
 }
 

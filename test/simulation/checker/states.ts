@@ -1,6 +1,6 @@
 // States move along the published machine, are seen forwards only, and never stand still without
 // somebody who will move them: G6, G7, G10 and G17.
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import type { Step } from "../../../server/core/model.ts";
 import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/state-table.ts";
 import type { RunSeen } from "../history.ts";
@@ -237,7 +237,7 @@ function unwatched(run: RunFacts): readonly string[] {
 }
 
 /** `null` where a row that must have a moment has none. */
-export function momentsOf(step: Step): readonly (Moment | null)[] {
+export function momentsOf(step: Step): readonly (EpochMs | null)[] {
   return [step.forward, step.undo].flatMap((side) => {
     return "wakeAt" in side || ["READY", "LEASED", "BACKOFF", "WAITING"].includes(side.kind)
       ? ["wakeAt" in side ? (side.wakeAt ?? null) : null]
@@ -289,7 +289,7 @@ interface Reading {
   readonly call: Call;
   /** Place of the answer in the record. */
   readonly place: number;
-  readonly at: Moment;
+  readonly at: EpochMs;
   /** -1: there is no such run; 0: there is one. */
   readonly version: number;
 }

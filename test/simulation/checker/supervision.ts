@@ -1,5 +1,5 @@
 // What did not happen is noticed in time, by one supervisor: G8 and G9.
-import type { Moment } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/attempt.ts";
 import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";
@@ -106,7 +106,7 @@ function numberOf({ task, secret }: TokenParts, { numbers }: Facts): number {
 export function dueFrom(
   run: RunFacts,
   { rule, step, fence, dueAt }: FinalRun["interventions"][number],
-): Moment {
+): EpochMs {
   if (rule !== "total" || step === null) return dueAt;
   const before = run.handOuts.get(step)?.find((handOut) => handOut.fence === fence - 1);
   const woken = run.run.interventions.flatMap((row) =>
@@ -115,7 +115,7 @@ export function dueFrom(
   return Math.max(dueAt, before?.end?.at ?? 0, ...woken);
 }
 
-function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: Moment }[] {
+function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: EpochMs }[] {
   const { runId, wakeAt, steps } = run.run;
   const own = wakeAt === null ? [] : [{ name: `run ${runId}`, wakeAt }];
   return [

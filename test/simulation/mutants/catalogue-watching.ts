@@ -41,7 +41,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "moment fired twice at take-over",
-    file: "scheduler/fire.ts",
+    file: "scheduler/occurrences.ts",
     find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);`,
@@ -64,14 +64,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "schedule fired by who was fenced",
-    file: "scheduler/fire.ts",
+    file: "scheduler/occurrences.ts",
     find: "const fenced = await fencedOf(tx, items, WRITER_SLOT, ({ schedule }) => schedule.partition);",
     replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_SLOT];",
     why: "a supervisor that was fenced fires a schedule in its old epoch",
   },
   {
     name: "moment without a fire",
-    file: "scheduler/fire.ts",
+    file: "scheduler/occurrences.ts",
     find: "if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);",
     replace: "if (missed.length > 0) await tx.writeFires(missed);",
     why: "a backfill begins a second run of a moment that has one",

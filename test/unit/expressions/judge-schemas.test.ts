@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { StepRules, StepWork } from "../../../server/core/definition.ts";
 import type { Payload } from "../../../server/core/payload.ts";
-import { placeOf } from "../../../server/core/place.ts";
+import { stepKeyOf } from "../../../server/core/step-key.ts";
 import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 
 const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });
@@ -20,7 +20,7 @@ const judging = (step: StepWork, more: Partial<StepRules> = {}) =>
 /** Each kind of step that has an output, and the place that its output comes from. */
 const KINDS: readonly (readonly [string, StepWork, number])[] = [
   ["of a task", { kind: "task", task: "price" }, 0],
-  ["of an item of a map", { kind: "map", task: "price", over: "3" }, placeOf(0, 2)],
+  ["of an item of a map", { kind: "map", task: "price", over: "3" }, stepKeyOf(0, 2)],
   ["of a child run", { kind: "run", workflow: "pricing" }, 0],
 ];
 

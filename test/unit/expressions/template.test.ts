@@ -4,7 +4,7 @@ import { evaluate } from "../../../server/expressions/expression.ts";
 import type { Json } from "../../../server/expressions/json.ts";
 import {
   compileCondition,
-  compileMoment,
+  compileTime,
   compileTemplate,
   mergeInput,
   renderTemplate,
@@ -123,7 +123,7 @@ describe("a condition", () => {
 });
 
 test("a moment is a timestamp, or a part of the input, which may hold one as a text", () => {
-  const ok = (text: string) => compileMoment(text, scope).ok;
+  const ok = (text: string) => compileTime(text, scope).ok;
   expect(ok('run.created_time + duration("1h")')).toBe(true);
   expect(ok("${input.at}")).toBe(true);
   expect(ok("1 + 1")).toBe(false);

@@ -5,7 +5,7 @@ import type { Effect } from "../../../../server/core/effect.ts";
 import { emptyView, type Step } from "../../../../server/core/model.ts";
 import { pagesTouched } from "../../../../server/core/page/apply-pass.ts";
 import type { PageStep } from "../../../../server/core/page/page.ts";
-import { placeOf } from "../../../../server/core/place.ts";
+import { stepKeyOf } from "../../../../server/core/step-key.ts";
 import { START } from "../../../support/core-world.ts";
 import {
   afterPass,
@@ -63,7 +63,7 @@ describe("steps", () => {
   });
 
   test("the pages of a pass are those of its steps and of their attempts, and page 0", () => {
-    const [later, item] = [40, placeOf(3, 2)];
+    const [later, item] = [40, stepKeyOf(3, 2)];
     const before = emptyView(RUN);
     const after = { ...before, steps: new Map([[later, stepOf({ no: later })]]) };
     const effects = [ended({ step: item }), settled({ step: 70 })];

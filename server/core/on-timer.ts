@@ -2,7 +2,7 @@
 // rule looks again before it acts: the task may have moved since the supervisor saw it, and a timer
 // may come too early, never too late.
 
-import type { Moment } from "./attempt.ts";
+import type { EpochMs } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { type LeaseTimes, leaseWakeAt } from "./evolve.ts";
 import { PERMANENT } from "./fail-step.ts";
@@ -34,7 +34,7 @@ const DONE: Answer = { kind: "done" };
  * heard one. An agent that sends heartbeats and yet does not hear of a cancel no longer names this task: by
  * its own clock its lease has ended, and other heartbeats must not keep it for ever.
  */
-export function onLeaseMoment(
+export function onLeaseTimer(
   pass: Pass,
   event: Extract<RunEvent, { kind: "lease-moment" }>,
 ): Answer {
@@ -114,10 +114,10 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
 }
 
 interface LeaseMoments extends LeaseTimes {
-  readonly heardAt: Moment;
+  readonly heardAt: EpochMs;
   /** No heartbeat of the session, or none that names the task after it should stop. */
-  readonly silentAt: Moment;
-  readonly quietAt: Moment;
+  readonly silentAt: EpochMs;
+  readonly quietAt: EpochMs;
 }
 
 function momentsOf(
@@ -130,7 +130,7 @@ function momentsOf(
     Extract<RunEvent, { kind: "lease-moment" }>,
     "lastHeartbeatAt" | "watchingSince" | "typical"
   >,
-  now: Moment,
+  now: EpochMs,
 ): LeaseMoments {
   const { cancel, heartbeatMs, stallMs } = lease;
   const heardAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0);
@@ -157,7 +157,7 @@ function tellToStop(
   pass: Pass,
   step: Step,
   lease: Lease,
-  why: { rule: "attempt" | "stall"; cause: "timeout" | "stalled"; dueAt: Moment; saw: string },
+  why: { rule: "attempt" | "stall"; cause: "timeout" | "stalled"; dueAt: EpochMs; saw: string },
 ): void {
   const { now } = pass.occasion;
   intervene(pass, why.rule, {
@@ -194,7 +194,7 @@ function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseMoments): vo
   });
 }
 
-function graceOver(pass: Pass, step: Step, lease: Lease, by: Moment): void {
+function graceOver(pass: Pass, step: Step, lease: Lease, by: EpochMs): void {
   endAsUnknown(pass, step, lease, {
     code: stopCode(lease) ?? "drover.timeout",
     message: `did not stop within ${inWords(lease.cancelMs)} of being told to`,
@@ -218,7 +218,7 @@ function endAsUnknown(
     readonly code: string;
     readonly message: string;
     readonly saw: string;
-    readonly dueAt: Moment;
+    readonly dueAt: EpochMs;
     readonly rule: "lease" | "attempt" | "forgotten";
   },
 ): void {
@@ -236,7 +236,7 @@ function endAsUnknown(
 }
 
 /** Nobody took a ready task in time. */
-export function onReadyMoment(
+export function onReadyTimer(
   pass: Pass,
   event: Extract<RunEvent, { kind: "ready-moment" }>,
 ): Answer {
@@ -283,7 +283,7 @@ function notPickedUp(
   pass: Pass,
   step: Step,
   ready: Ready,
-  { wakeAt, event }: { wakeAt: Moment; event: Extract<RunEvent, { kind: "ready-moment" }> },
+  { wakeAt, event }: { wakeAt: EpochMs; event: Extract<RunEvent, { kind: "ready-moment" }> },
 ): void {
   const { now } = pass.occasion;
   const { asked = false, agentVersion } = event;

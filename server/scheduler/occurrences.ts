@@ -10,14 +10,14 @@
 // fire.
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../batcher.ts";
-import type { Moment } from "../core/attempt.ts";
-import { type DueMoments, dueMoments } from "../core/calendar.ts";
+import type { EpochMs } from "../core/attempt.ts";
+import { type DueTimes, dueTimes } from "../core/calendar.ts";
 import type { Concurrency } from "../core/permits.ts";
 import { DroverError } from "../errors.ts";
 import {
-  type FireCause,
-  type FireKey,
-  type Fire as FireRow,
+  type OccurrenceCause,
+  type OccurrenceKey,
+  type Occurrence as FireRow,
   markSeries,
   type ScheduleRecord,
   type ScheduleRef,
@@ -29,7 +29,7 @@ import { commitAndPublish, type SupervisorActor } from "./advance.ts";
 import { ANY_SIZE } from "./batch-size.ts";
 import type { Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
-import { momentsOf, momentText } from "./moments.ts";
+import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
 
@@ -40,9 +40,9 @@ const LOCK_WAIT_MS = 1_000;
 const WRITER_SLOT = 2;
 
 export const SCHEDULE_LABEL = "drover.schedule";
-export const MOMENT_LABEL = "drover.moment";
+export const NOMINAL_TIME_LABEL = "drover.moment";
 
-export type FireAnswer =
+export type OccurrenceAnswer =
   /** `fired`: how many moments got a fire. */
   { readonly kind: "done"; readonly fired: number } | { readonly kind: "fenced" };
 
@@ -51,19 +51,19 @@ interface Item {
   readonly actor: SupervisorActor;
 }
 
-export interface Fire {
+export interface Occurrences {
   /** Begins the runs of its moments that have come; on behalf of the owner of its partition. */
-  fire(schedule: ScheduleRef, actor: SupervisorActor): Promise<FireAnswer>;
+  fire(schedule: ScheduleRef, actor: SupervisorActor): Promise<OccurrenceAnswer>;
   idle(): Promise<void>;
 }
 
-export interface FireOptions extends ScheduleOptions {
+export interface OccurrenceOptions extends ScheduleOptions {
   /** A moment was set: somebody may have to look sooner. */
-  readonly announce: (moment: Moment) => void;
+  readonly announce: (moment: EpochMs) => void;
 }
 
-export function createFire(options: FireOptions): Fire {
-  const batcher = createBatcher<Item, FireAnswer>({
+export function createOccurrences(options: OccurrenceOptions): Occurrences {
+  const batcher = createBatcher<Item, OccurrenceAnswer>({
     name: "fire",
     clock: options.clock,
     bucket: FLUSH_BUCKET,
@@ -131,9 +131,9 @@ interface Batch {
 }
 
 interface Flushed extends Worked {
-  readonly results: readonly ItemResult<FireAnswer>[];
+  readonly results: readonly ItemResult<OccurrenceAnswer>[];
   /** The earliest of the next moments. */
-  readonly nextAt: Moment | null;
+  readonly nextAt: EpochMs | null;
 }
 
 async function fireDue(
@@ -159,7 +159,7 @@ async function fireDue(
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
-    results: items.map((item): ItemResult<FireAnswer> => {
+    results: items.map((item): ItemResult<OccurrenceAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
       const count = fired.get(item.schedule.id);
       // After the wait it is not held by anybody: it is gone.
@@ -174,13 +174,13 @@ interface Ready {
   readonly template: Template;
   readonly actor: SupervisorActor;
   /** null: nothing is due any more. */
-  readonly due: DueMoments | null;
+  readonly due: DueTimes | null;
 }
 
-function dueOf({ id, spec, pause, next }: ScheduleRecord, now: Moment): DueMoments | null {
+function dueOf({ id, spec, pause, next }: ScheduleRecord, now: EpochMs): DueTimes | null {
   if (pause || !next || next.wakeAt > now) return null;
   const { calendar, catchUpMs, jitterMs } = spec;
-  return dueMoments({ moments: momentsOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
+  return dueTimes({ moments: calendarTimesOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
 }
 
 async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
@@ -189,7 +189,7 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
       ({ moment, at }): Wanted => ({
         ...{ record, template, at, actor, cause: "calendar", reserved: null },
         key: { scheduleId: record.id, series: record.series, moment },
-        text: momentText(record.spec.calendar, moment),
+        text: nominalTimeText(record.spec.calendar, moment),
         concurrency: concurrencyOf(record),
       }),
     ),
@@ -201,7 +201,7 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
     const said = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
     return [{ ...key, at: first.at, ...said, missed: { count, until }, actor }];
   });
-  const { fires, ...worked } = await beginFires(options, tx, wanted);
+  const { fires, ...worked } = await beginOccurrences(options, tx, wanted);
   if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
@@ -212,17 +212,17 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
 export interface Wanted {
   readonly record: ScheduleRecord;
   readonly template: Template;
-  readonly key: FireKey;
-  readonly at: Moment;
+  readonly key: OccurrenceKey;
+  readonly at: EpochMs;
   /** How its run and people name it. */
   readonly text: string;
-  readonly cause: FireCause;
+  readonly cause: OccurrenceCause;
   readonly concurrency: Concurrency | null;
   readonly reserved: ScheduleItem["reserved"];
   readonly actor: SupervisorActor | null;
 }
 
-export interface BegunFires extends Worked {
+export interface BegunOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
   readonly fires: readonly FireRow[];
   /** By the place of each wanted: its run, if this or an earlier call began one. */
@@ -232,11 +232,11 @@ export interface BegunFires extends Worked {
 }
 
 /** Begins the runs of moments that have none yet. */
-export async function beginFires(
+export async function beginOccurrences(
   options: ScheduleOptions,
   tx: Tx,
   wanted: readonly Wanted[],
-): Promise<BegunFires> {
+): Promise<BegunOccurrences> {
   const known = await tx.loadFires(wanted.map(({ key }) => key));
   const runOf = new Map(known.map((fire) => [nameOf(fire), fire.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
@@ -273,7 +273,7 @@ interface Begun {
   readonly error: DroverError | null;
 }
 
-function nameOf({ scheduleId, series, moment }: FireKey): string {
+function nameOf({ scheduleId, series, moment }: OccurrenceKey): string {
   return `${scheduleId}/${series}/${moment}`;
 }
 
@@ -285,7 +285,7 @@ function itemOf(wanted: Wanted): WantedItem | null {
   const { template, record, text, concurrency, reserved } = wanted;
   if (template.begins instanceof DroverError) return null;
   const { request } = template.begins;
-  const labels = { ...request.labels, [SCHEDULE_LABEL]: record.name, [MOMENT_LABEL]: text };
+  const labels = { ...request.labels, [SCHEDULE_LABEL]: record.name, [NOMINAL_TIME_LABEL]: text };
   return {
     ...{ ...template.begins, of: wanted, reserved },
     request: { ...request, labels, concurrency, digest: NO_DIGEST },

@@ -7,8 +7,8 @@
 //   a local time that comes twice     the first of the two instants
 //   one that is skipped               the first instant after the gap; all of a gap are one moment
 import { Cron } from "croner";
-import type { Moment } from "../core/attempt.ts";
-import type { Calendar, Moments, ScheduledMoment } from "../core/calendar.ts";
+import type { EpochMs } from "../core/attempt.ts";
+import type { Calendar, CalendarTimes, NominalTime } from "../core/calendar.ts";
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
@@ -20,7 +20,7 @@ export interface CalendarProblem {
 }
 
 /** Why a calendar has no moments; null: it has. `now`: since when they are asked for. */
-export function calendarProblem(calendar: Calendar, now: Moment): CalendarProblem | null {
+export function calendarProblem(calendar: Calendar, now: EpochMs): CalendarProblem | null {
   if (calendar.kind === "interval") return null;
   const { cron, timeZone } = calendar;
   if (!isTimeZone(timeZone)) {
@@ -29,7 +29,7 @@ export function calendarProblem(calendar: Calendar, now: Moment): CalendarProble
   }
   const wrong = cronProblem(cron);
   if (wrong !== null) return { field: "expression", message: `"${cron}" ${wrong}` };
-  if (momentsOf(calendar).firstAfter(now) !== null) return null;
+  if (calendarTimesOf(calendar).firstAfter(now) !== null) return null;
   return { field: "expression", message: `"${cron}" never comes: no day of any year is like that` };
 }
 
@@ -64,28 +64,28 @@ function isTimeZone(name: string): boolean {
   }
 }
 
-export function momentsOf(calendar: Calendar): Moments {
+export function calendarTimesOf(calendar: Calendar): CalendarTimes {
   return calendar.kind === "interval" ? ofInterval(calendar) : ofCron(calendar);
 }
 
 function ofInterval({
   everyMs,
   offsetMs,
-}: Extract<Calendar, { readonly kind: "interval" }>): Moments {
-  const firstAfter = (at: Moment): ScheduledMoment => {
+}: Extract<Calendar, { readonly kind: "interval" }>): CalendarTimes {
+  const firstAfter = (at: EpochMs): NominalTime => {
     const moment = (Math.floor((at - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
     return { moment, at: moment };
   };
   return { after: firstAfter, firstAfter };
 }
 
-function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>): Moments {
+function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>): CalendarTimes {
   const named = parsed(cron);
   const wallOf = zoneOf(timeZone);
   const nextNamed = (moment: number): number | null =>
     named.nextRun(new Date(moment))?.getTime() ?? null;
 
-  function after(moment: number): ScheduledMoment | null {
+  function after(moment: number): NominalTime | null {
     let next = nextNamed(moment);
     if (next === null) return null;
     const at = instantOf(wallOf, next);
@@ -110,7 +110,7 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
 }
 
 /** The local time at an instant, to the second below, in ms as if it were UTC. */
-type WallOf = (at: Moment) => number;
+type WallOf = (at: EpochMs) => number;
 
 const zones = new Map<string, WallOf>();
 
@@ -135,7 +135,7 @@ function zoneOf(name: string): WallOf {
 }
 
 /** When a local time comes: first, if it comes twice; after the gap, if it is skipped. */
-function instantOf(wallOf: WallOf, moment: number): Moment {
+function instantOf(wallOf: WallOf, moment: number): EpochMs {
   // The offsets on both sides of any change near it: no two changes are within two days.
   const before = moment - (wallOf(moment - DAY_MS) - (moment - DAY_MS));
   const later = moment - (wallOf(moment + DAY_MS) - (moment + DAY_MS));
@@ -153,7 +153,7 @@ function instantOf(wallOf: WallOf, moment: number): Moment {
 }
 
 /** A moment for people and labels: its local time and the zone, or UTC. */
-export function momentText(calendar: Calendar, moment: number): string {
+export function nominalTimeText(calendar: Calendar, moment: number): string {
   const text = new Date(moment).toISOString().replace(/\.000Z$/, "Z");
   return calendar.kind === "cron" ? `${text.slice(0, -1)}[${calendar.timeZone}]` : text;
 }

@@ -8,7 +8,7 @@ const NUMBERS = 512;
 export const ITEMS_MAX = 10_000;
 
 /** `item`: from 1; 0 is the step itself. */
-export function placeOf(no: number, item: number): number {
+export function stepKeyOf(no: number, item: number): number {
   return no + NUMBERS * item;
 }
 
