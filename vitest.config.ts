@@ -55,10 +55,7 @@ export default defineConfig({
         test: {
           ...common,
           name: "apart",
-          include: [
-            ...["test/*.test.ts", KILLS_SERVERS],
-            "test/{simulation,e2e}/**/*.test.ts",
-          ],
+          include: [...["test/*.test.ts", KILLS_SERVERS], "test/{simulation,e2e}/**/*.test.ts"],
           exclude: LONG,
         },
       },

@@ -97,7 +97,9 @@ async function measureAll(world: World): Promise<readonly Lateness[]> {
     ...{ of: await leasedRun(world), count: leases, leaseWithinMs: HEARTBEAT_MS },
     leasesOfSession: LEASES_OF_SESSION,
   });
-  await db.query("update drover.agent_session set last_heartbeat_at = now() where agent_id = 'copied'");
+  await db.query(
+    "update drover.agent_session set last_heartbeat_at = now() where agent_id = 'copied'",
+  );
   await settle(db);
   const leased = [...(await timers(world, many)), ...(await silences(world, many))];
   const runs = Number(values.runs);

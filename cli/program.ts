@@ -30,7 +30,9 @@ export async function createProgram(
   args?: readonly string[],
 ): Promise<Command> {
   const program = new Command("drover")
-    .description("Runs multi-step jobs across unreliable services until each completes, is rolled back, or is escalated.")
+    .description(
+      "Runs multi-step jobs across unreliable services until each completes, is rolled back, or is escalated.",
+    )
     .version(version, "-V", "print the version")
     .addHelpText("after", moreHelp);
   addGlobalOptions(program);

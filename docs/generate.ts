@@ -8,10 +8,10 @@ import { join } from "node:path";
 import { dashboardText } from "../deploy/grafana/dashboard.ts";
 import { decide, start } from "../server/core/decide.ts";
 import type { Effects, RetryPolicy } from "../server/core/definition.ts";
+import { NO_EXPRESSIONS } from "../server/core/evaluator.ts";
 import type { RunEvent } from "../server/core/event.ts";
 import { EVENT_TABLE } from "../server/core/event-table.ts";
 import { currentEffectStatus } from "../server/core/evolve.ts";
-import { NO_EXPRESSIONS } from "../server/core/evaluator.ts";
 import { type Lease, movingSide, type View } from "../server/core/model.ts";
 import { planTaskOf } from "../server/core/pass.ts";
 import {

@@ -14,8 +14,8 @@ import { createRewriteDerived, type RewriteOptions } from "./scheduler/rewrite-d
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import type { TypicalDurations } from "./scheduler/typical-durations.ts";
 import type { InboxRows } from "./store/inbox.ts";
-import type { Retention } from "./store/retention.ts";
 import type { Plans } from "./store/plans.ts";
+import type { Retention } from "./store/retention.ts";
 import type { EngineStore } from "./store/store.ts";
 import {
   type CircuitWatch,
@@ -105,7 +105,7 @@ export function circuitsOf(
 
 function keptFor(
   { circuits: { windowMs } = CIRCUIT_DEFAULTS }: BackgroundOptions,
-  { sessionMs: sessionMs, pollerMs: pollerMs }: SupervisorConfig,
+  { sessionMs, pollerMs }: SupervisorConfig,
 ): Partial<Retention> {
   return { sessionMs, pollerMs, circuitEndsMs: 2 * windowMs };
 }

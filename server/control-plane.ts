@@ -8,27 +8,27 @@ import {
   failuresOf,
   housekeepingOf,
   inboxOf,
-  rateLimitOf,
   learningOf,
   pollTickOf,
+  rateLimitOf,
   triggeringOf,
   undeliveredBy,
 } from "./background.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
+import { type Admission, createAdmission } from "./dispatch/admission.ts";
+import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
 import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
-import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
-import { createAdmission, type Admission } from "./dispatch/admission.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, type Lanes, refreshLanes } from "./dispatch/lanes.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
-import { createWatermarks } from "./dispatch/watermarks.ts";
-import { createAgentRegistry } from "./dispatch/agent-registry.ts";
+import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
 import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.ts";
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
+import { createWatermarks } from "./dispatch/watermarks.ts";
 import { DroverError } from "./errors.ts";
 import { evaluatorOf } from "./expressions/evaluator.ts";
 import type { Loop } from "./loop.ts";
@@ -42,16 +42,20 @@ import {
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
 import type { CommitSummary } from "./scheduler/commit-summary.ts";
-import { createOccurrences, type Occurrences, type OccurrenceOptions } from "./scheduler/occurrences.ts";
-import type { RateLimit } from "./scheduler/rate-limit.ts";
+import {
+  createOccurrences,
+  type OccurrenceOptions,
+  type Occurrences,
+} from "./scheduler/occurrences.ts";
 import { createQueueControl } from "./scheduler/queue-control.ts";
+import type { RateLimit } from "./scheduler/rate-limit.ts";
 import { createRegister } from "./scheduler/register.ts";
 import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
+import { createRunWatchers, type RunWatchers } from "./scheduler/run-watchers.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
 import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
-import { createRunWatchers, type RunWatchers } from "./scheduler/run-watchers.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
@@ -130,7 +134,11 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const looking = { ...options, clock: options.patient ?? clock };
   const plans = createPlans(store, evaluatorOf);
   const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
-  const [watermarks, outcomeCounts, runWatchers] = [createWatermarks(clock), createOutcomeCounts(clock), createRunWatchers()];
+  const [watermarks, outcomeCounts, runWatchers] = [
+    createWatermarks(clock),
+    createOutcomeCounts(clock),
+    createRunWatchers(),
+  ];
   const [admission, versions] = [createAdmission(clock), createVersionLanes()];
   const lanes = createLanes(store, versions);
   const { failed, onError } = failuresOf(options);
@@ -158,7 +166,18 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { onFlushed, outdated: onOutdated } = measures ?? {};
   const rateLimit = rateLimitOf(looking);
   const shared = {
-    ...{ store, plans, clock, random, handOver, typical, publish, isRetryable, onError, waitingMax },
+    ...{
+      store,
+      plans,
+      clock,
+      random,
+      handOver,
+      typical,
+      publish,
+      isRetryable,
+      onError,
+      waitingMax,
+    },
     ...{
       onFlushed,
       onOutdated,

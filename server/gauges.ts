@@ -3,7 +3,7 @@
 import type { Clock } from "./clock.ts";
 import type { RunState } from "./core/model.ts";
 import { seconds } from "./measures.ts";
-import type { Operators, Gauges } from "./store/operators.ts";
+import type { Gauges, Operators } from "./store/operators.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 /** Those that read again within that time get what was read: each scraper and each series. */

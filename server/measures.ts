@@ -164,7 +164,9 @@ export function observePlane(
   metrics.observe("drover_consistency_round_age_seconds", () =>
     one(seconds(plane.consistency.roundAgeMs())),
   );
-  metrics.observe("drover_degraded", () => one(Number(supervisorHealth.health().status === "degraded")));
+  metrics.observe("drover_degraded", () =>
+    one(Number(supervisorHealth.health().status === "degraded")),
+  );
   metrics.observe("drover_partitions_unowned", () => {
     const seen = supervisorHealth.seen();
     return seen ? one(unownedCount(seen)) : [];

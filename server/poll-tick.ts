@@ -1,15 +1,15 @@
-// The poll tick: once a second, never backed off. Whatever is parked in this process, one statement asks
-// for all lanes that somebody waits for and all runs that somebody watches, so a lost notification
-// costs a second and never a task; and whether anything has changed of what may be handed out.
-// Every 20 s it says which lanes are polled here, and which agents call here; and at once, which of
-// them may have died, and which of those that others take for dead have called.
+// The poll tick: once a second, never backed off. Whatever is parked in this process, one statement
+// asks for all lanes that somebody waits for and all runs that somebody watches, so a lost
+// notification costs a second and never a task; and whether anything has changed of what may be
+// handed out. Every 20 s it says which lanes are polled here, and which agents call here; and at
+// once, which of them may have died, and which of those that others take for dead have called.
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
+import type { AgentRegistry } from "./dispatch/agent-registry.ts";
 import type { Claims } from "./dispatch/claims.ts";
 import { type Lanes, refreshLanes } from "./dispatch/lanes.ts";
-import type { Watermarks } from "./dispatch/watermarks.ts";
-import type { AgentRegistry } from "./dispatch/agent-registry.ts";
 import type { Waiters } from "./dispatch/waiters.ts";
+import type { Watermarks } from "./dispatch/watermarks.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import type { RunWatchers } from "./scheduler/run-watchers.ts";
 import type { EngineStore } from "./store/store.ts";

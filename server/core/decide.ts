@@ -4,10 +4,9 @@
 import type { EpochMs } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
 import type { Effect } from "./effect.ts";
+import type { Evaluator } from "./evaluator.ts";
 import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
 import type { Facts } from "./facts.ts";
-import type { Evaluator } from "./evaluator.ts";
-import { type ReusedStep, reuseSteps } from "./reuse.ts";
 import { settle } from "./map.ts";
 import {
   emptyView,
@@ -22,12 +21,13 @@ import { onAnswer, onEscalationTimer } from "./on-answer.ts";
 import { onCancel, onPause, onResume } from "./on-command.ts";
 import { onDueTime, onRunTimer } from "./on-due.ts";
 import { onMessages } from "./on-message.ts";
-import { onForgotten, onLeaseTimer, onReadyTimer } from "./on-timer.ts";
 import { onCallback, onReport } from "./on-report.ts";
 import { onDecide, onSignal } from "./on-signal.ts";
+import { onForgotten, onLeaseTimer, onReadyTimer } from "./on-timer.ts";
 import { openRoots } from "./open.ts";
 import type { Pass } from "./pass.ts";
 import type { Plan } from "./plan.ts";
+import { type ReusedStep, reuseSteps } from "./reuse.ts";
 import { onUndelivered } from "./undelivered.ts";
 
 /** A plan, and what answers the questions that only its expressions and schemas can. */

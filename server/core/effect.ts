@@ -3,7 +3,14 @@
 import type { Attempt, Counted, EpochMs, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
 import type { Message, ParentWord } from "./message.ts";
-import type { BackoffCause, UnknownOutcome, Ready, ResultRef, RunState, WaitingFor } from "./model.ts";
+import type {
+  BackoffCause,
+  Ready,
+  ResultRef,
+  RunState,
+  UnknownOutcome,
+  WaitingFor,
+} from "./model.ts";
 import type { Payload } from "./payload.ts";
 import type { EffectStatus, Strategy } from "./strategy.ts";
 

@@ -4,9 +4,9 @@ import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
 import type { Payload } from "./payload.ts";
-import { itemOf, numberOf } from "./step-key.ts";
 import { type Plan, UNDELIVERED_AT_ONCE_MAX } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 import type { TypicalDuration } from "./typical-duration.ts";
 
 /** Facts of the pass, the same for all of its events. */
@@ -167,8 +167,8 @@ export interface StepsToLoad {
 
 /**
  * The steps named by a success and those that it may open, else all. Only a plain success in a
- * RUNNING run can be evaluated without the rest; everything else may give a verdict. What happens to
- * an item gives none: a pass that loads all does, once its map has counted too many.
+ * RUNNING run can be evaluated without the rest; everything else may give a verdict. What happens
+ * to an item gives none: a pass that loads all does, once its map has counted too many.
  */
 export function stepsToLoad(
   state: RunState["kind"],

@@ -13,15 +13,19 @@ import type {
 } from "./explanation.ts";
 import type { CancelCause } from "./model.ts";
 import { inWords } from "./pass.ts";
-import { itemOf } from "./step-key.ts";
 import type { Plan } from "./plan.ts";
 import { nameAt } from "./plan-at.ts";
+import { itemOf } from "./step-key.ts";
 
 /** Ids that are named one by one. */
 const NAMED_MAX = 5;
 
 /** What the run waits for, as of `now`. */
-export function runSentence(plan: Plan, { run, waitsOn, steps }: Explanation, now: EpochMs): string {
+export function runSentence(
+  plan: Plan,
+  { run, waitsOn, steps }: Explanation,
+  now: EpochMs,
+): string {
   if (run.waitsFor.kind === "ended") return "The run has ended; nothing is waited for.";
   const first = steps.find(({ step }) => step === waitsOn[0]);
   if (first && run.waitsFor.kind !== "resume") return stepSentence(plan, first, now);

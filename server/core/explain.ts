@@ -18,11 +18,11 @@ import type {
   WaitsFor,
 } from "./explanation.ts";
 import { isEnded, isFinal, isMoving, isUndoLeft, stageOf } from "./model.ts";
-import { itemOf, numberOf } from "./step-key.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
-import { reaches } from "./saga.ts";
 import { publicStep } from "./public-state.ts";
+import { reaches } from "./saga.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 
 export function explain(plan: Plan, seen: SeenRun): Explanation {
   const steps =

@@ -1,9 +1,9 @@
 // Rung 3 of recovery: the step has failed for good, and its `on_failure` says what follows.
 import type { Setback, Step, StopReason } from "./model.ts";
 import { continueAfter } from "./open.ts";
-import { emit, escalate, addFacts, type Pass, planStep } from "./pass.ts";
-import { itemOf } from "./step-key.ts";
+import { addFacts, emit, escalate, type Pass, planStep } from "./pass.ts";
 import { stop } from "./saga.ts";
+import { itemOf } from "./step-key.ts";
 
 export const TOTAL_OVER = "drover.total";
 /** A person said so. */

@@ -18,10 +18,10 @@ import {
   type Undo,
   type View,
 } from "./model.ts";
-import { itemOf, numberOf } from "./step-key.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { planStepAt } from "./plan-at.ts";
 import { isUndoable, reaches } from "./saga.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 import { currentStrategy, leavesEffect, strategyToUndo } from "./strategy.ts";
 
 interface Run {

@@ -11,14 +11,14 @@
 //               nothing could be undone; or the run stops and undoes all effects at its end
 //
 // While it undoes a strategy the step is UNDOING and keeps the setback that it goes on from.
-import { afterSettling, onUnknownOutcome } from "./unknown-outcome.ts";
+
 import { currentEffectStatus } from "./evolve.ts";
-import { fail, recordFailure, PERMANENT, TOTAL_OVER } from "./fail-step.ts";
+import { fail, PERMANENT, recordFailure, TOTAL_OVER } from "./fail-step.ts";
 import type { Setback, Step } from "./model.ts";
 import { beginStrategy } from "./open.ts";
 import { emit, escalate, inWords, type Pass, planStep, stepOf, totalEndsAt } from "./pass.ts";
-import { itemOf } from "./step-key.ts";
 import { leaveUndoToRun, noteUndone } from "./saga.ts";
+import { itemOf } from "./step-key.ts";
 import {
   currentStrategy,
   isFresh,
@@ -27,6 +27,7 @@ import {
   nextStrategyPlace,
   plannedOf,
 } from "./strategy.ts";
+import { afterSettling, onUnknownOutcome } from "./unknown-outcome.ts";
 
 /** `total` is over, or would be before the next try: the step fails with `drover.total`. */
 export function totalOver(pass: Pass, step: Step): void {

@@ -18,8 +18,8 @@ import {
 import { beginStrategy, recordAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
-import { stepKeyOf } from "./step-key.ts";
 import { settleRun, startUndos } from "./saga.ts";
+import { stepKeyOf } from "./step-key.ts";
 import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
 /** Moves the run and its maps as far as their counters say; called at the end of each event. */

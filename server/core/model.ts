@@ -230,7 +230,11 @@ export interface End {
 export type Stage =
   /** What the deadline has left: it stands still. `since`: when the run came to stand. */
   | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: EpochMs }
-  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: EpochMs | null }
+  | {
+      readonly kind: "STOPPING";
+      readonly verdict: StopReason;
+      readonly settleUntil: EpochMs | null;
+    }
   | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
   | { readonly kind: "FINISHING"; readonly end: End };
 
@@ -251,7 +255,11 @@ export type RunState =
       readonly since: EpochMs;
       readonly verdict: StopReason | null;
     }
-  | { readonly kind: "STOPPING"; readonly verdict: StopReason; readonly settleUntil: EpochMs | null }
+  | {
+      readonly kind: "STOPPING";
+      readonly verdict: StopReason;
+      readonly settleUntil: EpochMs | null;
+    }
   | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
   /** How it ends is certain; its `always` steps run. */
   | { readonly kind: "FINISHING"; readonly end: End }

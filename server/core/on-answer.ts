@@ -1,25 +1,25 @@
 // A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
 // goes on from there.
 import { answersNow, askedWork } from "./answers.ts";
-import { afterSettling } from "./unknown-outcome.ts";
 import type { Answer, RunEvent } from "./event.ts";
-import { ANSWERED, stopRun, recordFailure, PERMANENT } from "./fail-step.ts";
+import { ANSWERED, PERMANENT, recordFailure, stopRun } from "./fail-step.ts";
 import { beginNext, strategyUndone, undoStrategy } from "./leave-strategy.ts";
 import { beginWave, isAtGate } from "./map.ts";
-import { beginStrategy, recordAnswer, open, skip, succeed } from "./open.ts";
+import { beginStrategy, open, recordAnswer, skip, succeed } from "./open.ts";
 import {
+  addFacts,
   emit,
   inWords,
-  addFacts,
   makeReady,
-  setEffectStatus,
   type Pass,
   planStep,
+  setEffectStatus,
   stepOf,
 } from "./pass.ts";
-import { itemOf } from "./step-key.ts";
 import { effectUndone, finishAsIs, resumeStopped } from "./saga.ts";
+import { itemOf } from "./step-key.ts";
 import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
+import { afterSettling } from "./unknown-outcome.ts";
 
 type Answered = Extract<RunEvent, { kind: "answer" }>;
 

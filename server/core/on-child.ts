@@ -9,9 +9,8 @@
 // that is told to stop since `total` is over gives drover.total, unless it ends well after all.
 import type { EpochMs, Outcome } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
-import { TOTAL_OVER } from "./fail-step.ts";
 import { SCHEMA_BROKEN } from "./evaluator.ts";
-import { recover } from "./recovery.ts";
+import { TOTAL_OVER } from "./fail-step.ts";
 import type { ChildEnded, EndedChild } from "./message.ts";
 import { isEnded, type Step } from "./model.ts";
 import { evaluated, setbackOf } from "./on-task-end.ts";
@@ -21,13 +20,14 @@ import {
   inShort,
   intervene,
   inWords,
-  setEffectStatus,
   type Pass,
   planStep,
   retryOf,
+  setEffectStatus,
   stepOf,
   totalEndsAt,
 } from "./pass.ts";
+import { recover } from "./recovery.ts";
 import { policyFor } from "./retry.ts";
 import { stopped } from "./saga.ts";
 

@@ -3,7 +3,7 @@ import { messageChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
 import { emit, makeReady, type Pass, touchedSteps } from "./pass.ts";
-import { finishAsIs, goOn, leftOf, stop, resumeStopped } from "./saga.ts";
+import { finishAsIs, goOn, leftOf, resumeStopped, stop } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
 

@@ -7,7 +7,6 @@ import type { Answer, RunEvent } from "./event.ts";
 import { runWakeAt } from "./evolve.ts";
 import { fail, recordFailure } from "./fail-step.ts";
 import type { Rule } from "./history.ts";
-import { recover } from "./recovery.ts";
 import { itemsDue, pauseOver } from "./map.ts";
 import type { Backoff, Step, Waiting, WaitingFor } from "./model.ts";
 import { childLate } from "./on-child.ts";
@@ -27,6 +26,7 @@ import {
   stepOf,
   touchedSteps,
 } from "./pass.ts";
+import { recover } from "./recovery.ts";
 import { policyFor } from "./retry.ts";
 import { stop } from "./saga.ts";
 

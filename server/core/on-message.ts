@@ -11,7 +11,7 @@ import { onCancel, onPause, onResume } from "./on-command.ts";
 import { onRunTimer } from "./on-due.ts";
 import { begin } from "./open.ts";
 import { emit, type Pass } from "./pass.ts";
-import { stop, resumeStopped } from "./saga.ts";
+import { resumeStopped, stop } from "./saga.ts";
 
 /**
  * Applies them in their order. Each goes with the pass, so telling a run twice is harmless. A child

@@ -1,10 +1,9 @@
 // What the end of a task means: a report of its agent, or what the supervisor found in its place.
 
 import type { Attempt, Outcome } from "./attempt.ts";
+import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./evaluator.ts";
 import { PERMANENT } from "./fail-step.ts";
 import type { EscalationReason } from "./history.ts";
-import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./evaluator.ts";
-import { recover } from "./recovery.ts";
 import { strategyUndone, totalOver } from "./leave-strategy.ts";
 import { beginWave } from "./map.ts";
 import type { Lease, Setback, Step } from "./model.ts";
@@ -13,14 +12,15 @@ import {
   emit,
   escalate,
   makeReady,
-  setEffectStatus,
   type Pass,
   planStep,
   planTaskOf,
+  setEffectStatus,
   stepOf,
   type TaskEnd,
   totalEndsAt,
 } from "./pass.ts";
+import { recover } from "./recovery.ts";
 import { policyFor } from "./retry.ts";
 import { effectUndone, leaveUndoToRun, noteUndone, stopped } from "./saga.ts";
 import { currentStrategy, type EffectStatus } from "./strategy.ts";

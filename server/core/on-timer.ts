@@ -31,8 +31,8 @@ const DONE: Answer = { kind: "done" };
  * The moment of a lease: cancel grace over, silent, past its time, or its progress stands still;
  * or it runs far longer than others of its step, which is only said; else it moves to its next
  * moment. Silence counts from the last heartbeat of the session, and only while somebody could have
- * heard one. An agent that sends heartbeats and yet does not hear of a cancel no longer names this task: by
- * its own clock its lease has ended, and other heartbeats must not keep it for ever.
+ * heard one. An agent that sends heartbeats and yet does not hear of a cancel no longer names this
+ * task: by its own clock its lease has ended, and other heartbeats must not keep it for ever.
  */
 export function onLeaseTimer(
   pass: Pass,

@@ -5,13 +5,14 @@
 //   begins     a task is made ready, a child run begins; a timer, a signal or an approval is waited
 //              for; the items of a map begin when it is settled (map.ts)
 //   ESCALATED  an expression failed: nobody's transient fault
-import { afterSettling } from "./unknown-outcome.ts";
+
 import type { NeedEnd } from "./effect.ts";
 import type { StepFacts } from "./facts.ts";
 import type { ResultRef, RunState } from "./model.ts";
-import { emit, escalate, factsOf, addFacts, type Pass, planStep, stepOf } from "./pass.ts";
+import { addFacts, emit, escalate, factsOf, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { PlanStep } from "./plan.ts";
+import { afterSettling } from "./unknown-outcome.ts";
 
 /**
  * A run that was PENDING begins; its time counts from now, and not from when it was to. A child may
@@ -122,7 +123,13 @@ function beginStep(pass: Pass, plan: PlanStep): void {
       if (evaluated.kind === "failed")
         expressionFailed(pass, no, `"until" of "${plan.id}" failed: ${evaluated.message}`);
       else
-        emit(pass, { kind: "began-waiting", step: no, on: "timer", at: now, wakeAt: evaluated.value });
+        emit(pass, {
+          kind: "began-waiting",
+          step: no,
+          on: "timer",
+          at: now,
+          wakeAt: evaluated.value,
+        });
       return;
     }
     case "signal": {

@@ -4,13 +4,12 @@
 import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { RetryPolicy } from "./definition.ts";
 import type { Effect } from "./effect.ts";
+import type { Evaluator } from "./evaluator.ts";
 import type { Occasion } from "./event.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
 import type { Facts, StepFacts } from "./facts.ts";
 import type { EscalationReason, Intervention, Rule } from "./history.ts";
-import type { Evaluator } from "./evaluator.ts";
 import { movingSide, type Ready, type Setback, type Step, type View } from "./model.ts";
-import { itemOf } from "./step-key.ts";
 import {
   AVOID_SESSION_MS,
   type Plan,
@@ -19,6 +18,7 @@ import {
   type PlanTask,
 } from "./plan.ts";
 import { plannedTask, planStepAt } from "./plan-at.ts";
+import { itemOf } from "./step-key.ts";
 import { currentStrategy, type EffectStatus, plannedOf } from "./strategy.ts";
 
 export interface Pass {

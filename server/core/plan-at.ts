@@ -1,7 +1,7 @@
 // What a plan says of a place: of a step, or of an item of a map.
 import type { TaskKind } from "./attempt.ts";
-import { itemOf, numberOf } from "./step-key.ts";
 import type { Plan, PlanStep, PlanTask, PlanWork } from "./plan.ts";
+import { itemOf, numberOf } from "./step-key.ts";
 
 /** What the plan says of a step, or of an item of a map, which is called by its index. */
 export function planStepAt(plan: Plan, place: number): PlanStep | undefined {

@@ -5,7 +5,6 @@
 // A step that must not be repeated blindly is verified before each rung (verify.ts). A strategy is
 // left only once its effect is settled (leave-strategy.ts).
 import type { RetryPolicy } from "./definition.ts";
-import { onUnknownOutcome } from "./unknown-outcome.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import { leave, totalOver } from "./leave-strategy.ts";
 import type { Setback, Step } from "./model.ts";
@@ -21,6 +20,7 @@ import {
 } from "./pass.ts";
 import { LOSSES_IN_A_ROW_MAX } from "./plan.ts";
 import { backoffMs, policyFor } from "./retry.ts";
+import { onUnknownOutcome } from "./unknown-outcome.ts";
 
 /** Decides what follows a setback of a task of the step that has just ended. */
 export function recover(

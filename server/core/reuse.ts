@@ -8,7 +8,7 @@
 // the input under which it was made.
 import { currentEffectStatus } from "./evolve.ts";
 import type { Step } from "./model.ts";
-import { emit, addFacts, type Pass, stepOf } from "./pass.ts";
+import { addFacts, emit, type Pass, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { EffectStatus, Strategy } from "./strategy.ts";

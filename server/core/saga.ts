@@ -12,7 +12,6 @@
 
 import type { EpochMs, Outcome } from "./attempt.ts";
 import { endChild, isChildWait } from "./child.ts";
-import { onUnknownOutcome } from "./unknown-outcome.ts";
 import type { RunTrigger } from "./effect.ts";
 import { asks, currentEffectStatus } from "./evolve.ts";
 import {
@@ -25,10 +24,11 @@ import {
   type StopReason,
 } from "./model.ts";
 import { leaveAsIs, open } from "./open.ts";
-import { emit, addFacts, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
-import { itemOf } from "./step-key.ts";
+import { addFacts, emit, makeReady, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import type { Plan, PlanStep } from "./plan.ts";
+import { itemOf } from "./step-key.ts";
 import { isUnsettled, strategyToUndo } from "./strategy.ts";
+import { onUnknownOutcome } from "./unknown-outcome.ts";
 
 const TRIGGERS: Readonly<Record<StopReason["reason"], RunTrigger>> = Object.freeze({
   STEP_FAILED: "verdict",

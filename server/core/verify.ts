@@ -2,24 +2,24 @@
 // it was about is settled, asked about again, or given to a person (unknown-outcome.ts).
 
 import type { Outcome } from "./attempt.ts";
-import { PERMANENT } from "./fail-step.ts";
 import { isDoneWithoutOutput } from "./evaluator.ts";
-import { recover, nextTry } from "./recovery.ts";
+import { PERMANENT } from "./fail-step.ts";
 import { isUndoneFirst, undoStrategy } from "./leave-strategy.ts";
-import type { UnknownOutcome, Step } from "./model.ts";
+import type { Step, UnknownOutcome } from "./model.ts";
 import { succeed } from "./open.ts";
 import {
+  addFacts,
   emit,
   escalate,
-  addFacts,
   makeReady,
-  setEffectStatus,
   type Pass,
   planStep,
   planTaskOf,
+  setEffectStatus,
   stepOf,
   type TaskEnd,
 } from "./pass.ts";
+import { nextTry, recover } from "./recovery.ts";
 import { backoffMs, policyFor } from "./retry.ts";
 
 /** A verify has ended: it happened, it did not, or it cannot tell. */

@@ -5,8 +5,8 @@ import type { SeenAttempt } from "./explanation.ts";
 import { ANSWERED } from "./fail-step.ts";
 import { isFailed, itemsFailed, TOO_MANY_FAILED } from "./items.ts";
 import type { Run, Step } from "./model.ts";
-import { itemOf } from "./step-key.ts";
 import type { Plan, PlanStep } from "./plan.ts";
+import { itemOf } from "./step-key.ts";
 
 export interface Warning {
   /** Number of the step. */

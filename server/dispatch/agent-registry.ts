@@ -1,6 +1,6 @@
-// Which agents call this server: kept in memory, and told to the store with each poll tick, at most once
-// in 20 s for each session, and at once where the store takes the session for silent. Nothing of it
-// is waited for, and what a server that is killed had not told yet is lost.
+// Which agents call this server: kept in memory, and told to the store with each poll tick, at most
+// once in 20 s for each session, and at once where the store takes the session for silent. Nothing
+// of it is waited for, and what a server that is killed had not told yet is lost.
 //
 // A session is told as silent whose connection has closed while its poll was parked, and which has
 // not called since: the process may have been killed. The leases of a session tell the same when

@@ -7,13 +7,13 @@
 // one order: two transactions that lock one queue and then another deadlock. So agents that are
 // known only after the first look are asked for (`later`) before any queue is locked.
 import { opensAt, room, taken } from "../core/limits.ts";
-import type { Watermark } from "../store/watermarks.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { LockedReady, ReadyRow, Tx } from "../store/store.ts";
+import type { Watermark } from "../store/watermarks.ts";
 import type { AdmittedWaiter } from "./admission.ts";
-import type { Watermarks } from "./watermarks.ts";
-import { type Match, match, type Room } from "./matching.ts";
 import { type Demand, fairShares } from "./fair-shares.ts";
+import { type Match, match, type Room } from "./matching.ts";
+import type { Watermarks } from "./watermarks.ts";
 
 /** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
 export const LANE_ROWS_MAX = 500;

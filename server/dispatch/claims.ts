@@ -1,9 +1,9 @@
 // Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
 // somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
 // is announced, and at the end of each batch that has made something ready ("hand-over"), in its
-// transaction. Namespaces share a claim evenly (fair-shares.ts); what that cuts off has its next turn at
-// once. A queue that has given what its rate allows is looked at when it may give more; one whose
-// tasks are all with agents, when one of them ends.
+// transaction. Namespaces share a claim evenly (fair-shares.ts); what that cuts off has its next
+// turn at once. A queue that has given what its rate allows is looked at when it may give more; one
+// whose tasks are all with agents, when one of them ends.
 //
 // A look runs at once while a token is left; at saturation looks are 5 ms apart. A claim reserves
 // the polls that it looks for; those that it matches no row with are free again at once, the others
@@ -20,14 +20,14 @@ import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advanc
 import type { Plans } from "../store/plans.ts";
 import type { EngineStore, Grant, Granted, Tx } from "../store/store.ts";
 import { createTokenBucket } from "../token-bucket.ts";
+import type { Admission, AdmittedWaiter } from "./admission.ts";
 import { assign, type FullQueue, LANE_ROWS_MAX } from "./assign.ts";
 import type { HandedTask } from "./dispatcher.ts";
-import type { AdmittedWaiter, Admission } from "./admission.ts";
 import { handedTasks, type TaskTrace, UNTRACED, type Won } from "./handed-task.ts";
 import { createKnownRuns } from "./known-runs.ts";
-import type { Watermarks } from "./watermarks.ts";
 import { letThrough } from "./probes.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
+import type { Watermarks } from "./watermarks.ts";
 
 /** Places of one lane: one more than a claim locks rows of it, so that it is seen to want more. */
 const ASKED_MAX = LANE_ROWS_MAX + 1;

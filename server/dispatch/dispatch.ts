@@ -1,12 +1,13 @@
 // The Dispatcher put together: polls park as waiters and are served by claims, reports go through
-// the one door, heartbeats are gathered, and polls that an agent calls lost give back what they were
-// granted (lost-polls.ts): a poll waits for that, a heartbeat does not.
+// the one door, heartbeats are gathered, and polls that an agent calls lost give back what they
+// were granted (lost-polls.ts): a poll waits for that, a heartbeat does not.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, Advanced, BatchNo } from "../scheduler/advance.ts";
 import type { AgentPoll } from "../store/operators.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { Namespace } from "../store/store.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
 import type { Claims } from "./claims.ts";
 import type {
   CompleteRequest,
@@ -19,7 +20,6 @@ import type {
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
 import type { LostPollsCare } from "./lost-polls.ts";
-import type { AgentRegistry } from "./agent-registry.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
 import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.ts";
 

@@ -10,7 +10,10 @@ export interface Demand {
 }
 
 /** Rows by lane; at least one each, even where that makes more than `rowsMax`. */
-export function fairShares(demands: readonly Demand[], rowsMax: number): ReadonlyMap<number, number> {
+export function fairShares(
+  demands: readonly Demand[],
+  rowsMax: number,
+): ReadonlyMap<number, number> {
   const namespaces = [...Map.groupBy(demands, ({ namespaceId }) => namespaceId).values()];
   const wanted = namespaces.map((of) => of.reduce((sum, { rows }) => sum + rows, 0));
   const given = fill(wanted, rowsMax);

@@ -4,8 +4,8 @@
 import { effectKey } from "../core/effect-key.ts";
 import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
-import { itemOf, numberOf } from "../core/step-key.ts";
 import { nameAt, plannedTask, planStepAt } from "../core/plan-at.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { EngineStore, Granted, ReadyRow, RunId, TaskFacts } from "../store/store.ts";
 import { readTrace, type TraceContext } from "../store/trace.ts";

@@ -1,12 +1,12 @@
 // Heartbeats. Beats of many agents are gathered into one statement; only then are the calls
-// answered, so an answered heartbeat is durable and a cancel is heard on any server. A task whose page
-// somebody holds, and of which there is something to write, is asked about again in the next
+// answered, so an answered heartbeat is durable and a cancel is heard on any server. A task whose
+// page somebody holds, and of which there is something to write, is asked about again in the next
 // gathering, before its call is answered.
 //
 // A gathering is bounded by its reports, since they are what its statement takes its time for: when
-// all agents send heartbeats together after an outage, each statement stays far below its limit of 2 s. Two
-// are under way at a time, never with the same session, so that no heartbeat waits for all the others.
-// They lock rows of sessions in one order, and pages without waiting.
+// all agents send heartbeats together after an outage, each statement stays far below its limit of
+// 2 s. Two are under way at a time, never with the same session, so that no heartbeat waits for all
+// the others. They lock rows of sessions in one order, and pages without waiting.
 
 import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";

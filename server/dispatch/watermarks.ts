@@ -1,7 +1,8 @@
-// The watermarks of the lanes that this process claims from (store/watermarks.ts): moved by each poll tick, looked
-// at from the beginning once a minute, and dropped a minute after nothing was claimed there.
+// The watermarks of the lanes that this process claims from (store/watermarks.ts): moved by each
+// poll tick, looked at from the beginning once a minute, and dropped a minute after nothing was
+// claimed there.
 import type { Clock } from "../clock.ts";
-import { type Watermark, watermarkAfter, type SeenWatermarks } from "../store/watermarks.ts";
+import { type SeenWatermarks, type Watermark, watermarkAfter } from "../store/watermarks.ts";
 
 const FULL_LOOK_EVERY_MS = 60_000;
 
@@ -43,7 +44,9 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
 
   return Object.freeze({
     of: (asked: readonly number[]) =>
-      asked.flatMap((lane) => [...(lanes.get(lane)?.values() ?? [])].map(({ watermark }) => watermark)),
+      asked.flatMap((lane) =>
+        [...(lanes.get(lane)?.values() ?? [])].map(({ watermark }) => watermark),
+      ),
     used(rows: readonly { readonly lane: number; readonly priority: number }[]) {
       const now = clock.monotonicMs();
       for (const { lane, priority } of rows) {
@@ -70,7 +73,8 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
       }
       for (const { lane, priority, first } of seen.watermarks) {
         const known = lanes.get(lane)?.get(priority);
-        if (known) keep({ lane, priority, from: watermarkAfter(first, seen.oldest) }, known.usedAtMs);
+        if (known)
+          keep({ lane, priority, from: watermarkAfter(first, seen.oldest) }, known.usedAtMs);
       }
       return true;
     },

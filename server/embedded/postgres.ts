@@ -17,7 +17,7 @@ import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts"
 import { findPackage } from "./binaries.ts";
 import { type Cluster, clusterPaths, openCluster } from "./cluster.ts";
 import { becomeOwner, hasLivingOwner, isOwner } from "./owner.ts";
-import { bringUp, endPostmaster, type LivePostmaster, findPostmaster } from "./postmaster.ts";
+import { bringUp, endPostmaster, findPostmaster, type LivePostmaster } from "./postmaster.ts";
 
 export interface EmbeddedPostgresOptions {
   /** Made if it does not exist. See `defaultDataDir` in account.ts. */

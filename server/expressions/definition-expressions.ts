@@ -7,7 +7,7 @@ import type { Compiled, Expression } from "./expression.ts";
 import { parseJson } from "./json.ts";
 import { COMPILE_COST_MAX, createMeter, type Meter } from "./meter.ts";
 import { compileSchema } from "./schema.ts";
-import { compileCondition, compileList, compileTime, compileTemplate } from "./template.ts";
+import { compileCondition, compileList, compileTemplate, compileTime } from "./template.ts";
 import type { ExpressionScope } from "./types.ts";
 
 export interface StepExpressions {

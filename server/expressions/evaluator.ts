@@ -1,9 +1,9 @@
-// The evaluator of a definition: everything that its expressions and schemas say, compiled once when
-// its plan is made. The definition was checked before it was stored; what cannot be compiled all
-// the same is told when it is asked about, and escalates its step.
+// The evaluator of a definition: everything that its expressions and schemas say, compiled once
+// when its plan is made. The definition was checked before it was stored; what cannot be compiled
+// all the same is told when it is asked about, and escalates its step.
 import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
+import type { Evaluated, Evaluator } from "../core/evaluator.ts";
 import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
-import type { Evaluator, Evaluated } from "../core/evaluator.ts";
 import type { Payload } from "../core/payload.ts";
 import { ITEMS_MAX, itemOf, numberOf } from "../core/step-key.ts";
 import { expressionsOf, scopes } from "./definition-expressions.ts";
@@ -14,8 +14,8 @@ import { compileSchema } from "./schema.ts";
 import {
   compileCondition,
   compileList,
-  compileTime,
   compileTemplate,
+  compileTime,
   mergeInput,
   renderTemplate,
   type Template,
@@ -276,7 +276,10 @@ function failed(message: string): { readonly kind: "failed"; readonly message: s
   return { kind: "failed", message };
 }
 
-function evaluated(compiled: Compiled<Expression> | null, facts: () => Facts): Evaluated<Json> | null {
+function evaluated(
+  compiled: Compiled<Expression> | null,
+  facts: () => Facts,
+): Evaluated<Json> | null {
   if (compiled === null) return null;
   if (!compiled.ok) return failed(compiled.message);
   const result = evaluate(compiled.expression, facts());
@@ -296,7 +299,12 @@ function createLists(ids: readonly string[]) {
     lists.set(no, found);
     return found;
   }
-  function item(step: JudgedStep, map: JudgedMap, place: number, facts: CoreFacts): Evaluated<Json> {
+  function item(
+    step: JudgedStep,
+    map: JudgedMap,
+    place: number,
+    facts: CoreFacts,
+  ): Evaluated<Json> {
     const list = of(step, map, numberOf(place), facts);
     if (list.kind === "failed") return list;
     const value = list.value[itemOf(place) - 1];

@@ -1,7 +1,7 @@
 // The events that a scenario file may have: what people do to a run, and what befalls the rest.
 import { choice, oneOf } from "./choice-shape.ts";
 import { optional, required } from "./record-shape.ts";
-import type { ScriptedAction, ScenarioEvent } from "./scenario.ts";
+import type { ScenarioEvent, ScriptedAction } from "./scenario.ts";
 import { anything, list, matching, text, time, word } from "./shape.ts";
 
 const NAME = matching("a name", /^[A-Za-z0-9._-]{1,128}$/, "travel");
@@ -39,7 +39,10 @@ const paused = (kind: "pause" | "resume") =>
   choice(
     `a person ${kind}s the run, or a queue`,
     { what: required(QUEUE_OR_RUN, "which") },
-    ({ what }): ScriptedAction => ({ kind, queue: what === "run" ? null : what.replace(/^queue /, "") }),
+    ({ what }): ScriptedAction => ({
+      kind,
+      queue: what === "run" ? null : what.replace(/^queue /, ""),
+    }),
     "what",
   );
 const staffed = (kind: "leave" | "return", about: string) =>

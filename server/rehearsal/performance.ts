@@ -58,7 +58,10 @@ interface Stage {
 }
 
 const SERVER_AWAY_MS = 200;
-/** Whose work is long sends heartbeats as seldom as its lease allows: by then a heartbeat is a hundredth of it. */
+/**
+ * Whose work is long sends heartbeats as seldom as its lease allows: by then a heartbeat is a
+ * hundredth of it.
+ */
 const [LONG_BEATS, LEASE_SHARE] = [100, 0.8];
 
 /** Calls `rest` once, as soon as nothing more is to come of it. */

@@ -2,7 +2,7 @@
 // a scenario that scripts nobody, or expects what cannot be.
 import type { FieldProblem } from "../errors.ts";
 import { shown, suggestion, withPlace } from "../rpc/workflow-text-problems.ts";
-import type { ScriptedAction, Scenario } from "./scenario.ts";
+import type { Scenario, ScriptedAction } from "./scenario.ts";
 import type { ScenarioFile } from "./scenario-file.ts";
 import type { WorkflowNames } from "./workflow-names.ts";
 
@@ -91,7 +91,9 @@ function unknownIn(scenario: Scenario, known: Known, anyQueue: boolean): readonl
   return problems;
 }
 
-function aboutOf(deed: ScriptedAction): { readonly kind: "step" | "queue"; readonly name: string } | null {
+function aboutOf(
+  deed: ScriptedAction,
+): { readonly kind: "step" | "queue"; readonly name: string } | null {
   switch (deed.kind) {
     case "decide":
       return { kind: "step", name: deed.step };

@@ -15,7 +15,9 @@ export type Act =
     }
   /** Of a verify: it says what is really there. */
   | { readonly kind: "look"; readonly afterMs: number }
-  /** It sends heartbeats, and neither ends nor listens; `progress`: it stands there; null: it moves. */
+  /**
+   * It sends heartbeats, and neither ends nor listens; `progress`: it stands there; null: it moves.
+   */
   | { readonly kind: "hang"; readonly effect: boolean; readonly progress: number | null }
   /** Its process stands still: no heartbeats; null: for ever. */
   | {

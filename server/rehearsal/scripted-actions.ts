@@ -8,7 +8,7 @@ import { payloadField } from "../rpc/payload.ts";
 import type { Agents } from "./agents.ts";
 import type { RehearsalServer } from "./rehearsal-server.ts";
 import type { RunObserver } from "./run-observer.ts";
-import type { ScriptedAction, Scenario, ScenarioEvent } from "./scenario.ts";
+import type { Scenario, ScenarioEvent, ScriptedAction } from "./scenario.ts";
 import type { Timeline } from "./timeline.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 

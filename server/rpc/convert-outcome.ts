@@ -8,8 +8,8 @@ import {
   OutcomeSchema,
 } from "@drover/proto/drover/v1/task_pb.ts";
 import type { TaskKind } from "../core/attempt.ts";
-import type { Reported } from "../core/event.ts";
 import { OUTPUT_LOST } from "../core/evaluator.ts";
+import type { Reported } from "../core/event.ts";
 import { payloadFrom } from "./payload.ts";
 
 const UNKNOWN_CODE = "drover.unknown";

@@ -24,13 +24,13 @@ import {
   type Reason,
   type WaitingFor,
 } from "../core/model.ts";
-import { itemOf, numberOf } from "../core/step-key.ts";
 import type { Plan, PlanStep } from "../core/plan.ts";
 import { planStepAt } from "../core/plan-at.ts";
 import { type PublicStep, publicStep } from "../core/public-state.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import { childRunId } from "../store/child-run.ts";
 import { hasExpression } from "../store/plans.ts";
-import type { AttemptRecord, RerunOf, RunDetail, RunRecord, RunLiveness } from "../store/reads.ts";
+import type { AttemptRecord, RerunOf, RunDetail, RunLiveness, RunRecord } from "../store/reads.ts";
 import { failureOf } from "./convert-attempt.ts";
 import { concurrencyMessage } from "./convert-concurrency.ts";
 import { payloadField } from "./payload.ts";

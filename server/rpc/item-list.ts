@@ -6,9 +6,9 @@ import type {
   ListItemsResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Forward } from "../core/model.ts";
-import { ITEMS_MAX, itemOf } from "../core/step-key.ts";
 import type { Plan } from "../core/plan.ts";
 import { PUBLIC_STATES, type PublicStep } from "../core/public-state.ts";
+import { ITEMS_MAX, itemOf } from "../core/step-key.ts";
 import { DroverError } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import { itemMessages, STEP_STATES } from "./convert-run.ts";

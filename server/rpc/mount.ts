@@ -23,7 +23,7 @@ import { DroverError } from "../errors.ts";
 import type { Drain } from "./drain.ts";
 import { type StandardError, visibleError } from "./errors.ts";
 import type { FailOvers } from "./fail-overs.ts";
-import type { Caller, Identity, Authenticator } from "./identity.ts";
+import type { Authenticator, Caller, Identity } from "./identity.ts";
 import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import type { ItemErrors, RequestCheck } from "./request-check.ts";
 import { createWaitingCalls, type WaitingCall, type WaitingLimits } from "./waiting-calls.ts";
@@ -197,7 +197,8 @@ export function createMount(deps: MountDeps): Mount {
         checkDeadline(call.deadlineMs);
         return options.always === true ? OUTSIDE : admit(call, request, kind);
       },
-      authenticate: options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
+      authenticate:
+        options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
       contextOf: (request, call, more) =>
         contextWith(call, more, check.check(method.input, request, itemField)),
       begin() {

@@ -13,9 +13,9 @@ import type {
 import type { Clock, Random } from "../clock.ts";
 import { effectKey } from "../core/effect-key.ts";
 import type { AnswerKind } from "../core/history.ts";
-import { itemOf, numberOf } from "../core/step-key.ts";
 import { type Plan, planOf } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
+import { itemOf, numberOf } from "../core/step-key.ts";
 import { DroverError } from "../errors.ts";
 import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
 import { strategyOfTask } from "../store/facts.ts";

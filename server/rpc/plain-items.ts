@@ -1,7 +1,7 @@
-// A busy agent reports hundreds of successes in a call, and sends heartbeats for hundreds of tasks in another.
-// Judging each by the rules of the proto took an eighth of what a server allocates, so one stands
-// for all those that cannot break a rule. What is plain here has to be right there: a property test
-// holds that.
+// A busy agent reports hundreds of successes in a call, and sends heartbeats for hundreds of tasks
+// in another. Judging each by the rules of the proto took an eighth of what a server allocates, so
+// one stands for all those that cannot break a rule. What is plain here has to be right there: a
+// property test holds that.
 import { isMessage, type Message } from "@bufbuild/protobuf";
 import {
   type CompleteRequest,

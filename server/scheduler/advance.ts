@@ -26,8 +26,8 @@ import { fencedOf } from "./fence.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { questionsOf, withQuestions } from "./lane-questions.ts";
 import { type Loaded, loadViews, type Submitted } from "./load.ts";
-import type { RunTraces } from "./run-traces.ts";
 import { passPermitsOn } from "./permits.ts";
+import type { RunTraces } from "./run-traces.ts";
 import type { Suspensions } from "./suspensions.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
@@ -327,8 +327,9 @@ interface Committed extends Pick<CommitSummary, "now"> {
 }
 
 /**
- * Delivers the tasks and publishes the summary. The transaction has committed: an error here is reported
- * and changes no answer, as a call that failed would be tried again, and its waiters served twice.
+ * Delivers the tasks and publishes the summary. The transaction has committed: an error here is
+ * reported and changes no answer, as a call that failed would be tried again, and its waiters
+ * served twice.
  */
 async function deliverAndPublish(
   options: CommitOptions,

@@ -1,6 +1,6 @@
 // Files an action on many runs beside the schedule keys, so that its first call may be repeated
-// after runs have left the filter: the count is evaluated once, and the moment of the count stays the
-// bound of what belongs to the action. What is done to each run is idempotent by itself.
+// after runs have left the filter: the count is evaluated once, and the moment of the count stays
+// the bound of what belongs to the action. What is done to each run is idempotent by itself.
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";

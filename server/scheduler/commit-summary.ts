@@ -88,7 +88,10 @@ export function commitSummary(
   };
 }
 
-/** Of an attempt that ended and that nobody reported. Whether others send heartbeats there the store knows. */
+/**
+ * Of an attempt that ended and that nobody reported. Whether others send heartbeats there the store
+ * knows.
+ */
 function silentOf({ before, effects }: PassRecord): readonly SilentSession[] {
   return effects.flatMap((effect): readonly SilentSession[] => {
     if (effect.kind !== "task-ended") return [];

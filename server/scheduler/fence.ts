@@ -1,6 +1,6 @@
-// Fencing: the events of a batch whose supervisor no longer owns their partition are refused. A batch
-// locks the writer row of each supervisor that it acts for, and reads in the same statement what its
-// node still owns (docs/ARCHITECTURE.md, "Partition ownership").
+// Fencing: the events of a batch whose supervisor no longer owns their partition are refused. A
+// batch locks the writer row of each supervisor that it acts for, and reads in the same statement
+// what its node still owns (docs/ARCHITECTURE.md, "Partition ownership").
 
 import type { TakenPartition } from "../store/partition-session.ts";
 import type { Actor } from "../store/pass-record.ts";

@@ -125,7 +125,10 @@ function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
     ...one,
     events: one.events.map((evaluated) =>
       evaluated.event.kind === "callback"
-        ? { ...evaluated, event: { ...evaluated.event, secret: secretOf(one.view, evaluated.event) } }
+        ? {
+            ...evaluated,
+            event: { ...evaluated.event, secret: secretOf(one.view, evaluated.event) },
+          }
         : evaluated,
     ),
   }));

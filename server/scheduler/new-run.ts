@@ -1,17 +1,17 @@
 // A run that is to begin, and the first pass that begins it.
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
-import type { ReusedStep } from "../core/reuse.ts";
 import { emptyView } from "../core/model.ts";
 import type { Joined } from "../core/permits.ts";
+import type { ReusedStep } from "../core/reuse.ts";
 import type { DroverError } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { LanedPlan } from "../store/plans.ts";
 import type { RerunOf } from "../store/reads.ts";
 import type { NewRun, Tx } from "../store/store.ts";
-import type { ScheduleRequest } from "./scheduler.ts";
 import { makeRoom } from "./permits.ts";
+import type { ScheduleRequest } from "./scheduler.ts";
 
 export interface Resolved {
   readonly laned: LanedPlan;

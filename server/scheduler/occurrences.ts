@@ -15,10 +15,10 @@ import { type DueTimes, dueTimes } from "../core/calendar.ts";
 import type { Concurrency } from "../core/permits.ts";
 import { DroverError } from "../errors.ts";
 import {
-  type OccurrenceCause,
-  type OccurrenceKey,
   type Occurrence as FireRow,
   markSeries,
+  type OccurrenceCause,
+  type OccurrenceKey,
   type ScheduleRecord,
   type ScheduleRef,
   type ScheduleSpec,
@@ -27,9 +27,9 @@ import type { Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { commitAndPublish, type SupervisorActor } from "./advance.ts";
 import { ANY_SIZE } from "./batch-size.ts";
+import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import type { Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
-import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import type { ScheduleItem } from "./new-run.ts";
 import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
 

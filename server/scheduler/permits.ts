@@ -14,7 +14,7 @@ import {
 } from "../core/permits.ts";
 import { DroverError } from "../errors.ts";
 import type { PassRecord } from "../store/pass-record.ts";
-import type { ConcurrencyKey, RunHead, RunId, PermitChange, Tx } from "../store/store.ts";
+import type { ConcurrencyKey, PermitChange, RunHead, RunId, Tx } from "../store/store.ts";
 
 /** The slots of the keys of a batch, while their locks are held. */
 export interface PermitBudget {
@@ -87,7 +87,10 @@ export interface PermitsPassedOn {
 }
 
 /** A run that ends gives its slot to who waits; one whose start has come asks for one. */
-export async function passPermitsOn(tx: Tx, records: readonly PassRecord[]): Promise<PermitsPassedOn> {
+export async function passPermitsOn(
+  tx: Tx,
+  records: readonly PassRecord[],
+): Promise<PermitsPassedOn> {
   const moves = records.flatMap(moveOf);
   if (moves.length === 0) return { records, changes: [] };
   const concurrency = await tx.concurrencyOf(moves.map(({ record }) => record.head.runId));

@@ -3,16 +3,16 @@
 // read plainly, since it changes no more.
 
 import type { Facts } from "../core/facts.ts";
-import { type From, type ReusedStep, stepsToReuse } from "../core/reuse.ts";
 import { isEnded } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
+import { type From, type ReusedStep, stepsToReuse } from "../core/reuse.ts";
 import { leavesEffect } from "../core/strategy.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";
 import type { EngineStore, RunId } from "../store/store.ts";
-import type { Enter } from "./rate-limit.ts";
 import type { ScheduleItem } from "./new-run.ts";
+import type { Enter } from "./rate-limit.ts";
 import { inputRefusal, type Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";
 
@@ -242,7 +242,12 @@ async function keptSteps(
   });
 }
 
-function inputOf({ evaluator }: LanedPlan, no: number, planned: number, facts: Facts): Payload | null {
+function inputOf(
+  { evaluator }: LanedPlan,
+  no: number,
+  planned: number,
+  facts: Facts,
+): Payload | null {
   const evaluated = evaluator.input(no, planned, facts);
   // A person may have said that it succeeded without one.
   return evaluated.kind === "value" ? evaluated.value : null;

@@ -4,19 +4,19 @@
 //   a moment fires once: what a backfill is asked for again, it has done already
 import type { EpochMs } from "../core/attempt.ts";
 import {
-  type MissedTimes,
   type CalendarTimes,
+  type MissedTimes,
+  type NominalTime,
   type PlacedTime,
   passOver,
   placed,
-  type NominalTime,
 } from "../core/calendar.ts";
 import { DroverError } from "../errors.ts";
 import { specText } from "../store/definition-text.ts";
 import { partitionOf } from "../store/partition.ts";
 import {
-  type Occurrence,
   markSeries,
+  type Occurrence,
   type ScheduleRecord,
   type ScheduleSpec,
   TRIGGER_SERIES,
@@ -25,8 +25,14 @@ import type { Namespace, Tx } from "../store/store.ts";
 import { NOTHING_WRITTEN } from "../store/written.ts";
 import { randomUuid } from "../uuid.ts";
 import { commitAndPublish } from "./advance.ts";
-import { beginOccurrences, concurrencyOf, type OccurrenceOptions, templateOf, type Wanted } from "./occurrences.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
+import {
+  beginOccurrences,
+  concurrencyOf,
+  type OccurrenceOptions,
+  templateOf,
+  type Wanted,
+} from "./occurrences.ts";
 import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 
 const LOCK_WAIT_MS = 1_000;

@@ -14,13 +14,13 @@ import { commitAndPublish, type HandOver, slowAfterOf } from "./advance.ts";
 import { type BatchSize, batchSize } from "./batch-size.ts";
 import { beginChildren } from "./children.ts";
 import type { CommitSummary, Worked } from "./commit-summary.ts";
-import type { Enter } from "./rate-limit.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
+import { type KeyedRun, noPermit, openPermits } from "./permits.ts";
+import type { Enter } from "./rate-limit.ts";
 import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
-import { type KeyedRun, noPermit, openPermits } from "./permits.ts";
 import type { TypicalDurations } from "./typical-durations.ts";
 
 const FULL_AT = 500;

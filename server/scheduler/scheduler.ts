@@ -8,7 +8,7 @@ import type { QueueLimits } from "../core/limits.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Concurrency } from "../core/permits.ts";
 import type { DroverError } from "../errors.ts";
-import type { CircuitRecord, CircuitOverride, Cordon, CordonRef } from "../store/circuits.ts";
+import type { CircuitOverride, CircuitRecord, Cordon, CordonRef } from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";
 import type { NamespaceLimits } from "../store/namespaces.ts";
 import type { Notify } from "../store/outbox.ts";

@@ -2,7 +2,11 @@
 // back for the definitions that are in use. Nothing waits for it: what is not known yet calls no
 // attempt slow.
 import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
-import { type SlowLimits, type TypicalDuration, typicalDurationOf } from "../core/typical-duration.ts";
+import {
+  type SlowLimits,
+  type TypicalDuration,
+  typicalDurationOf,
+} from "../core/typical-duration.ts";
 import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import { createSketch } from "../store/sketch.ts";

@@ -1,5 +1,5 @@
-// Circuits and cordons: what may not be handed out for now, and what that is evaluated by. Which way a
-// circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
+// Circuits and cordons: what may not be handed out for now, and what that is evaluated by. Which
+// way a circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
 import type { EpochMs } from "../core/attempt.ts";
 import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
 import type { Actor } from "./pass-record.ts";

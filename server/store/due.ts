@@ -74,7 +74,8 @@ export interface DueScan {
   readonly foundTo: EpochMs;
 }
 
-export interface Scanned extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
+export interface Scanned
+  extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
   /** There may be more that is due. */
   readonly isMore: boolean;
   /** The earliest moment that was still to come. */

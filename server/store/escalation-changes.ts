@@ -57,7 +57,10 @@ export function escalationChanges(effects: readonly Effect[]): EscalationChanges
     }
     if (effect.kind === "escalation-closed") {
       const { step, by } = effect;
-      close((one) => one.step === step && one.reason !== STAYS_OPEN, { closedBy: by, answer: null });
+      close((one) => one.step === step && one.reason !== STAYS_OPEN, {
+        closedBy: by,
+        answer: null,
+      });
       closed.push({ step, by });
     }
     if (effect.kind === "escalation-answered") {

@@ -56,7 +56,9 @@ export type HeartbeatAnswer =
 
 /** What the store does for agent sessions, outside of transactions. */
 export interface HeartbeatStore {
-  /** Stores heartbeats of sessions and their reports; answers in the order of the reports. Durable. */
+  /**
+   * Stores heartbeats of sessions and their reports; answers in the order of the reports. Durable.
+   */
   heartbeat(heartbeats: readonly SessionHeartbeat[]): Promise<HeartbeatsStored>;
   /** Leases that were granted to one of these polls of their session; of many sessions at once. */
   undelivered(lost: readonly LostPolls[]): Promise<readonly SessionLease[]>;

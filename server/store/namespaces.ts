@@ -1,8 +1,8 @@
 // What a namespace may take, and for how long its runs are kept after their end.
 //
-// Limits are evaluated in memory, by what `limited` said last and what has begun here since. Runs that
-// have ended go in pages by their ids, with all that is of them: nobody can lock what has ended but
-// whoever removes it, so two that remove at once only find less to do.
+// Limits are evaluated in memory, by what `limited` said last and what has begun here since. Runs
+// that have ended go in pages by their ids, with all that is of them: nobody can lock what has
+// ended but whoever removes it, so two that remove at once only find less to do.
 import type { Rate } from "../core/limits.ts";
 import { type DroverError, failedOver } from "../errors.ts";
 import type { RunId } from "./run-head.ts";

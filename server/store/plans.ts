@@ -1,12 +1,12 @@
-// Plans by definition id, with the lane of each task and the evaluator of its expressions. Definitions
-// never change, so a plan that was made once stays right; the cache is bounded and the oldest goes
-// first.
+// Plans by definition id, with the lane of each task and the evaluator of its expressions.
+// Definitions never change, so a plan that was made once stays right; the cache is bounded and the
+// oldest goes first.
 
 import type { TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
 import type { Evaluator } from "../core/evaluator.ts";
-import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan.ts";
+import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import type { LaneOf } from "./pass-record.ts";
 import type { EngineStore } from "./store.ts";
 

@@ -1,7 +1,7 @@
 // What a process asks once a second, whatever waits in it.
 import type { CircuitSign } from "./circuits.ts";
-import type { Watermark, SeenWatermarks } from "./watermarks.ts";
 import type { RunRef, WatchedRun } from "./store.ts";
+import type { SeenWatermarks, Watermark } from "./watermarks.ts";
 
 export const SILENT_MAX = 1_000;
 export const SILENT_REPORTED_MS = 60_000;

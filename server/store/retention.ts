@@ -2,7 +2,9 @@
 export interface Retention {
   readonly sessionMs: number;
   readonly pollerMs: number;
-  /** What circuits are evaluated by, twice their window: servers tell theirs up to a window late. */
+  /**
+   * What circuits are evaluated by, twice their window: servers tell theirs up to a window late.
+   */
   readonly circuitEndsMs: number;
   /** After the end of a run: how many triggers stand behind it. */
   readonly triggeredMs: number;

@@ -23,7 +23,7 @@ import type { Payload } from "../core/payload.ts";
 import type { Concurrency, Permit, Permits } from "../core/permits.ts";
 import type { CircuitRef, Circuits, Probe } from "./circuits.ts";
 import type { Consistency, ConsistencyTx } from "./consistency.ts";
-import type { DueKind, DueScan, DueRange, DueRow, DueSchedule } from "./due.ts";
+import type { DueKind, DueRange, DueRow, DueScan, DueSchedule } from "./due.ts";
 import type { Durations } from "./durations.ts";
 import type { TaskFacts } from "./facts.ts";
 import type {
@@ -33,8 +33,6 @@ import type {
   SessionHeartbeat,
   SessionLease,
 } from "./heartbeats.ts";
-import type { Failures, Retention } from "./retention.ts";
-import type { Watermark } from "./watermarks.ts";
 import type { Namespaces } from "./namespaces.ts";
 import type { OperatorStore } from "./operator-store.ts";
 import type { AgentSeen, SilentSession } from "./operators.ts";
@@ -43,20 +41,22 @@ import type { Overdue } from "./overdue.ts";
 import type { Partitions, TakenPartition, Writer } from "./partition-session.ts";
 import type { Actor, PassRecord } from "./pass-record.ts";
 import type { Pins } from "./pins.ts";
-import type { PollQueryResult, PollQuery } from "./poll-query.ts";
+import type { PollQuery, PollQueryResult } from "./poll-query.ts";
 import type { LaneQuestion, LockedQueue, QueueRef, Queues } from "./queues.ts";
 import type { ParentRun, Reads, RerunOf } from "./reads.ts";
 import type { Grant, Granted, LockedReady, ReadyRow } from "./ready-tasks.ts";
+import type { Failures, Retention } from "./retention.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 import type { Schedules, ScheduleTx } from "./schedules.ts";
 import type { TraceContext } from "./trace.ts";
 import type { TriggeredBy, Triggers } from "./triggers.ts";
+import type { Watermark } from "./watermarks.ts";
 import type { Written } from "./written.ts";
 
 export type {
   DueKind,
-  DueScan as DueLook,
   DueRow,
+  DueScan as DueLook,
   DueSchedule,
   Grant,
   Granted,
@@ -179,7 +179,10 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
   /** Steps of locked runs; the pages that they are in are locked, too. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
-  /** Last heartbeats of sessions, as they are now: a heartbeat that comes waits for this transaction. */
+  /**
+   * Last heartbeats of sessions, as they are now: a heartbeat that comes waits for this
+   * transaction.
+   */
   lastHeartbeats(sessions: readonly string[]): Promise<ReadonlyMap<string, EpochMs>>;
   /** Tasks that ended: those of a step and fence, of every kind. */
   loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;

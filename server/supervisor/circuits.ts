@@ -1,5 +1,6 @@
-// With each poll tick: what may be handed out is learned anew, what this server has counted is written,
-// and the circuits of lanes that this process owns are moved as the rules say (core/circuit.ts).
+// With each poll tick: what may be handed out is learned anew, what this server has counted is
+// written, and the circuits of lanes that this process owns are moved as the rules say
+// (core/circuit.ts).
 //
 // A lane is owned by the owner of a partition that its number names. Nothing rests on that: a
 // change is a compare and set, so of two that believe it is theirs one changes it. All state is in
@@ -15,8 +16,8 @@ import {
 import { inWords } from "../core/pass.ts";
 import type {
   CircuitChange,
-  CircuitSnapshot,
   CircuitSign,
+  CircuitSnapshot,
   Circuits,
   CountedOutcomes,
   LaneEvidence,

@@ -1,6 +1,6 @@
 /**
- * A small part of the conformance suite, so that what breaks an agent is seen by `npm run test:all`. The
- * whole of it runs by `npm run conformance`.
+ * A small part of the conformance suite, so that what breaks an agent is seen by `npm run
+ * test:all`. The whole of it runs by `npm run conformance`.
  */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";

@@ -311,7 +311,12 @@ export function describeClaims(opened: Opened): void {
     const none = { lanes: [], runs: [], marks: null, circuits: null, silent: expect.any(Array) };
     expect(after).toEqual({ ...none, runs: [{ runId: run.ref.runId, version: 2 }] });
     expect(await store.pollQuery({ lanes: [], runs: [], watermarks: [] })).toEqual(none);
-    const { circuits } = await store.pollQuery({ lanes: [], runs: [], watermarks: [], circuitsMs: 60_000 });
+    const { circuits } = await store.pollQuery({
+      lanes: [],
+      runs: [],
+      watermarks: [],
+      circuitsMs: 60_000,
+    });
     expect(circuits).toMatchObject({ now: expect.any(Number), mark: expect.any(String) });
   });
 

@@ -167,7 +167,9 @@ function describeTaskFacts(opened: Opened): void {
     const strategies = [...step.strategies, strategy("NONE", { planned: 1 })];
     await passAs(store, run, { steps: [{ ...step, strategies }] });
     const [first, second] = [0, 1].map((planned) => run.laneOf(0, "perform", planned).lane);
-    expect((await store.pollQuery({ lanes: run.lanes, runs: [], watermarks: [] })).lanes).toEqual([second]);
+    expect((await store.pollQuery({ lanes: run.lanes, runs: [], watermarks: [] })).lanes).toEqual([
+      second,
+    ]);
     expect(first).not.toBe(second);
   });
 

@@ -101,7 +101,9 @@ export function describeRuns(opened: Opened): void {
     await expect(failed).rejects.toThrow("no, after all");
     expect(await store.reads.findRun(placed.namespaceId, ref)).toBeNull();
     expect(await claim(store, placed)).toEqual([]);
-    expect((await store.pollQuery({ lanes: placed.lanes, runs: [ref], watermarks: [] })).lanes).toEqual([]);
+    expect(
+      (await store.pollQuery({ lanes: placed.lanes, runs: [ref], watermarks: [] })).lanes,
+    ).toEqual([]);
   });
 
   test("a transaction that throws takes back its changes to runs that were there before", async () => {

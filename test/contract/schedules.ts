@@ -1,8 +1,8 @@
 /** Schedules: rows by name, locked before anything happens to them, and one fire for a moment. */
 import { expect, test } from "vitest";
 import type {
-  Occurrence,
   NewSchedule,
+  Occurrence,
   ScheduleRecord,
   ScheduleSpec,
 } from "../../server/store/schedules.ts";

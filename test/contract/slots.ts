@@ -22,7 +22,11 @@ export function describeSlots(opened: Opened): void {
     runId: permit.runId,
     permit,
   });
-  const gone = (of: ConcurrencyKey, { runId }: Permit): PermitChange => ({ ...of, runId, permit: null });
+  const gone = (of: ConcurrencyKey, { runId }: Permit): PermitChange => ({
+    ...of,
+    runId,
+    permit: null,
+  });
   const write = (of: ConcurrencyKey, ...changes: readonly PermitChange[]): Promise<void> =>
     opened().store.transact({ name: "write" }, async (tx) => {
       await tx.lockPermits([of]);

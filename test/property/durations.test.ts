@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { typicalDurationOf } from "../../server/core/typical-duration.ts";
 import {
-  createSketch,
-  type StoredSketch,
   addSamples,
+  createSketch,
   quantilesOf,
   quantilesOfSamples,
   type Samples,
   type Sketch,
+  type StoredSketch,
   withMore,
 } from "../../server/store/sketch.ts";
 

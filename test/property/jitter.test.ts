@@ -7,9 +7,9 @@ import { describe, expect, test } from "vitest";
 import {
   type Calendar,
   dueTimes,
+  type NominalTime,
   type PlacedTime,
   placed,
-  type NominalTime,
 } from "../../server/core/calendar.ts";
 import { calendarTimesOf } from "../../server/scheduler/calendar-times.ts";
 

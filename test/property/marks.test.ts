@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { watermarkAfter, rangesOf } from "../../server/store/watermarks.ts";
+import { rangesOf, watermarkAfter } from "../../server/store/watermarks.ts";
 
 interface Writer {
   readonly number: number;

@@ -5,7 +5,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Calendar, CalendarTimes, NominalTime } from "../../server/core/calendar.ts";
-import { calendarProblem, calendarTimesOf, nominalTimeText } from "../../server/scheduler/calendar-times.ts";
+import {
+  calendarProblem,
+  calendarTimesOf,
+  nominalTimeText,
+} from "../../server/scheduler/calendar-times.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -116,9 +120,14 @@ describe("the moments of a cron expression", () => {
   });
 
   const at = (cron: string, timeZone: string, from: string, until: string) =>
-    between(calendarTimesOf({ kind: "cron", cron, timeZone }), Date.parse(from), Date.parse(until)).map(
-      (one) => [new Date(one.at).toISOString(), new Date(one.moment).toISOString().slice(0, 16)],
-    );
+    between(
+      calendarTimesOf({ kind: "cron", cron, timeZone }),
+      Date.parse(from),
+      Date.parse(until),
+    ).map((one) => [
+      new Date(one.at).toISOString(),
+      new Date(one.moment).toISOString().slice(0, 16),
+    ]);
 
   test("that is skipped in spring is at the first instant after the gap", () => {
     const day = ["2026-03-28T23:00:00Z", "2026-03-29T20:00:00Z"] as const;
@@ -149,7 +158,11 @@ describe("the moments of a cron expression", () => {
   });
 
   test("are found from any instant, also from within a repeated hour", () => {
-    const moments = calendarTimesOf({ kind: "cron", cron: "0,30 * * * *", timeZone: "Europe/Berlin" });
+    const moments = calendarTimesOf({
+      kind: "cron",
+      cron: "0,30 * * * *",
+      timeZone: "Europe/Berlin",
+    });
     const second = Date.parse("2026-10-25T01:10:00Z");
     expect(moments.firstAfter(second)?.at).toBe(Date.parse("2026-10-25T02:00:00Z"));
   });

@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { stepsToReuse } from "../../server/core/reuse.ts";
 import { isEnded } from "../../server/core/model.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
+import { stepsToReuse } from "../../server/core/reuse.ts";
 import { leavesEffect } from "../../server/core/strategy.ts";
 import { createWorld, START, type World } from "../support/core-world.ts";
 import { keptOf } from "../support/kept-steps.ts";

@@ -8,8 +8,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
 import { evaluatorOf } from "../../server/expressions/evaluator.ts";
-import { createOccurrences } from "../../server/scheduler/occurrences.ts";
 import { calendarTimesOf } from "../../server/scheduler/calendar-times.ts";
+import { createOccurrences } from "../../server/scheduler/occurrences.ts";
 import { createScheduleControl } from "../../server/scheduler/schedule-control.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
@@ -100,7 +100,10 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   );
   const { partition } = found;
   let owner: { readonly by: number; readonly epoch: number } | null = null;
-  const [fire, die] = [createOccurrences(optionsOf(store)).fire, createOccurrences(optionsOf(dying)).fire];
+  const [fire, die] = [
+    createOccurrences(optionsOf(store)).fire,
+    createOccurrences(optionsOf(dying)).fire,
+  ];
 
   const next = async () => (await store.schedules.find(namespace.id, NAME))?.next ?? null;
 

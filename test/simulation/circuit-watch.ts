@@ -2,7 +2,7 @@
 // out nothing, and of all that could try one only the task that the store has marked.
 import type { Clock } from "../../server/clock.ts";
 import { flowOf } from "../../server/core/circuit.ts";
-import type { Circuit, CircuitSnapshot, CircuitRef, Probe } from "../../server/store/circuits.ts";
+import type { Circuit, CircuitRef, CircuitSnapshot, Probe } from "../../server/store/circuits.ts";
 import type { Grant, Tx } from "../../server/store/store.ts";
 import type { Faults } from "./faults.ts";
 

@@ -11,8 +11,8 @@ import {
   type Step,
   type View,
 } from "../../server/core/model.ts";
-import { ITEMS_MAX } from "../../server/core/step-key.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
+import { ITEMS_MAX } from "../../server/core/step-key.ts";
 import { keyOfEnd } from "../../server/core/trigger.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionOf } from "../../server/store/partition.ts";

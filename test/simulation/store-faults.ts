@@ -6,8 +6,8 @@
 import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { PollQuery, PollQueryResult } from "../../server/store/poll-query.ts";
 import { rolledBack } from "../../server/store/postgres/failure.ts";
-import type { PollQueryResult, PollQuery } from "../../server/store/poll-query.ts";
 import type { DueLook, EngineStore, TaskFacts } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
@@ -155,7 +155,10 @@ async function dueRows(
  * What stands before a mark is gone for good: with it a server sees all that is ready without it.
  * A store that lost its tail gives numbers out again, and tells so with its answer.
  */
-async function pollQuery({ store, faults, onDefect }: StoreWire, asked: PollQuery): Promise<PollQueryResult> {
+async function pollQuery(
+  { store, faults, onDefect }: StoreWire,
+  asked: PollQuery,
+): Promise<PollQueryResult> {
   // Both at once: nothing comes between them.
   const [found, all] = await Promise.all([
     store.pollQuery(asked),

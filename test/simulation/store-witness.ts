@@ -12,7 +12,7 @@ import { occurrenceKey } from "../../server/store/memory/schedules.ts";
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";
 import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type { PassRecord } from "../../server/store/pass-record.ts";
-import type { Occurrence, NewSchedule } from "../../server/store/schedules.ts";
+import type { NewSchedule, Occurrence } from "../../server/store/schedules.ts";
 import type {
   BeatAnswer,
   Grant,

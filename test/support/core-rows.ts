@@ -11,9 +11,9 @@ import { evolve, leaseWakeAt, runWakeAt, untouchedStep } from "../../server/core
 import type { Message } from "../../server/core/message.ts";
 import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
-import { itemOf, numberOf } from "../../server/core/step-key.ts";
 import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan.ts";
 import { planStepAt } from "../../server/core/plan-at.ts";
+import { itemOf, numberOf } from "../../server/core/step-key.ts";
 import type { TypicalDuration } from "../../server/core/typical-duration.ts";
 import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";

@@ -16,16 +16,16 @@ import type {
   TaskWork,
 } from "../../server/core/definition.ts";
 import type { Effect } from "../../server/core/effect.ts";
+import type { Evaluator } from "../../server/core/evaluator.ts";
 import type { Answer, Reported, RunEvent } from "../../server/core/event.ts";
 import type { Facts, RunFacts } from "../../server/core/facts.ts";
 import type { AnswerKind, Intervention, OpenEscalation, Rule } from "../../server/core/history.ts";
-import type { Evaluator } from "../../server/core/evaluator.ts";
 import type { Message } from "../../server/core/message.ts";
 import type { Run, Step, View } from "../../server/core/model.ts";
 import { movingSide } from "../../server/core/model.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import { itemOf } from "../../server/core/step-key.ts";
 import { type Plan, planOf } from "../../server/core/plan.ts";
+import { itemOf } from "../../server/core/step-key.ts";
 import { assertView, type EdgeTaken } from "./core-laws.ts";
 import {
   beat,
@@ -296,8 +296,8 @@ function begunState(definition: Definition, evaluator: Evaluator, begins: Begins
 }
 
 /**
- * `evaluator`: what its expressions and schemas say; by default there are none. `begins`: what it waits
- * for before it begins, and what it keeps; nothing.
+ * `evaluator`: what its expressions and schemas say; by default there are none. `begins`: what it
+ * waits for before it begins, and what it keeps; nothing.
  */
 export function createWorld(
   definition: Definition,

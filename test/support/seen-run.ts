@@ -1,7 +1,12 @@
 /** A run of core-world.ts as a store shows it to whoever asks why it is not moving. */
 
 import type { EpochMs } from "../../server/core/attempt.ts";
-import type { SeenAttempt, SeenEscalation, SeenRun, Liveness } from "../../server/core/explanation.ts";
+import type {
+  Liveness,
+  SeenAttempt,
+  SeenEscalation,
+  SeenRun,
+} from "../../server/core/explanation.ts";
 import { isEnded, type Step } from "../../server/core/model.ts";
 import { START, type World } from "./core-world.ts";
 

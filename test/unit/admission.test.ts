@@ -1,8 +1,8 @@
 /** What a server keeps in memory of circuits: how tasks end, and who may take what. */
 import { describe, expect, it } from "vitest";
 import type { CircuitState } from "../../server/core/circuit.ts";
-import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { createAdmission } from "../../server/dispatch/admission.ts";
+import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { letThrough } from "../../server/dispatch/probes.ts";
 import type { Waiter } from "../../server/dispatch/waiters.ts";
 import type { Circuit, CircuitSnapshot } from "../../server/store/circuits.ts";
@@ -39,7 +39,9 @@ describe("a gate", () => {
 
   it("keeps a lane whose circuit is open from all, and one of an agent from it alone", () => {
     const admission = createAdmission(clock);
-    admission.learn(look({ circuits: [circuit(1, open(now + 10)), circuit(2, open(now + 10), "a")] }));
+    admission.learn(
+      look({ circuits: [circuit(1, open(now + 10)), circuit(2, open(now + 10), "a")] }),
+    );
     expect(lanesOf(admission, waiter("a"))).toEqual([]);
     expect(lanesOf(admission, waiter("b"))).toEqual([2]);
   });

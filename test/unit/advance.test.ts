@@ -38,7 +38,11 @@ async function world(): Promise<World> {
     advanceWith: (more) =>
       createAdvance({
         ...{ store, clock: systemClock, random: systemRandom, handOver },
-        ...{ plans: createPlans(store, evaluatorOf), typical: NO_TYPICAL_DURATIONS, publish: () => undefined },
+        ...{
+          plans: createPlans(store, evaluatorOf),
+          typical: NO_TYPICAL_DURATIONS,
+          publish: () => undefined,
+        },
         isRetryable: () => false,
         onError: (error) => void errors.push(error),
         suspensions: { suspendedMs: () => 0, hasSuspended: () => false, pinnedTo: (lane) => lane },

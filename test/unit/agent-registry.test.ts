@@ -117,7 +117,9 @@ test("a connection that went while a poll was parked is told once, unless its ag
   agentRegistry.parked(AGENT, 7, POLL)(true);
   expect(await gone()).toEqual([]);
   clock.now += 1_000;
-  await expect(agentRegistry.sendGone(() => Promise.reject(new Error("away")))).rejects.toThrow("away");
+  await expect(agentRegistry.sendGone(() => Promise.reject(new Error("away")))).rejects.toThrow(
+    "away",
+  );
   expect(await gone()).toEqual([{ kind: "gone", session: AGENT.session, agoMs: 1_000 }]);
   expect(await gone()).toEqual([]);
   agentRegistry.parked(AGENT, 7, POLL)(false);

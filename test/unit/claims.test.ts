@@ -1,10 +1,10 @@
 /** Which polls a claim keeps from others, and for how long. */
 import { expect, it } from "vitest";
 import { systemClock, systemRandom } from "../../server/clock.ts";
-import { createClaims } from "../../server/dispatch/claims.ts";
 import { createAdmission } from "../../server/dispatch/admission.ts";
-import { createWatermarks } from "../../server/dispatch/watermarks.ts";
+import { createClaims } from "../../server/dispatch/claims.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
+import { createWatermarks } from "../../server/dispatch/watermarks.ts";
 import type { Claim } from "../../server/scheduler/advance.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createPlans } from "../../server/store/plans.ts";
@@ -43,7 +43,9 @@ async function world() {
   const lanes = { filled: [lane], freed: async () => [] };
   /** Those that another claim may serve. */
   const free = () =>
-    waiters.waitingFor(null, new Set([lane]), admission.admit, 10).map(({ waiter }) => waiter.agent.id);
+    waiters
+      .waitingFor(null, new Set([lane]), admission.admit, 10)
+      .map(({ waiter }) => waiter.agent.id);
   return { store, waiters, claims, lanes, free, served };
 }
 

@@ -1,7 +1,7 @@
 /** Reports and the poll that rides on them: whichever ends first, nobody fails unheard. */
 import { expect, it, onTestFinished } from "vitest";
-import { createDispatch } from "../../server/dispatch/dispatch.ts";
 import { createAgentRegistry } from "../../server/dispatch/agent-registry.ts";
+import { createDispatch } from "../../server/dispatch/dispatch.ts";
 import { createWaiters } from "../../server/dispatch/waiters.ts";
 import { DroverError } from "../../server/errors.ts";
 import type { Advanced } from "../../server/scheduler/advance.ts";

@@ -64,7 +64,9 @@ it("one session alone is not all that is asked: what it lost is for another", ()
   const waiters = createWaiters();
   for (let n = 0; n < 20; n++) park(waiters, "same", [LANE]);
   park(waiters, "another", [LANE]);
-  expect(sessions(waiters.waitingFor(null, new Set([LANE]), admission.admit, 3))).toContain("another");
+  expect(sessions(waiters.waitingFor(null, new Set([LANE]), admission.admit, 3))).toContain(
+    "another",
+  );
 });
 
 it("a session takes by its carried polls first, in the places that its age gives it", () => {

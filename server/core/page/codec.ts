@@ -18,7 +18,7 @@
 // from then.
 import type { AttemptKind } from "../attempt.ts";
 import type { Items } from "../items.ts";
-import type { UnknownOutcome, ResultRef, Step, Undo } from "../model.ts";
+import type { ResultRef, Step, Undo, UnknownOutcome } from "../model.ts";
 import type { EffectStatus, Strategy } from "../strategy.ts";
 import { decodeAttempt, encodeAttempt, type RawAttempt } from "./attempt-codec.ts";
 import {

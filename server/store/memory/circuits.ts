@@ -6,10 +6,10 @@ import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,
   CircuitChange,
-  CircuitSnapshot,
-  CircuitRef,
   CircuitOverride,
+  CircuitRef,
   CircuitSign,
+  CircuitSnapshot,
   Circuits,
   Cordon,
   CordonRef,

@@ -1,7 +1,7 @@
 // Forgets what nobody will ask for again, as the .sql statements of the same names do.
 import type { EpochMs } from "../../core/attempt.ts";
-import type { Retention } from "../retention.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
+import type { Retention } from "../retention.ts";
 import { forgetSchedules } from "./schedules.ts";
 import { isOpen, type Tables } from "./tables.ts";
 import { forgetTriggered } from "./triggers.ts";
@@ -15,9 +15,7 @@ export function forgetOld(tables: Tables, now: EpochMs, rowsMax: number, kept: R
   const sessions = tables.agentSession
     .all()
     .filter((row) => row.lastHeartbeatAt < now - sessionMs && isFree(row));
-  const agents = tables.agent
-    .all()
-    .filter((row) => row.seenAt < now - sessionMs && isFree(row));
+  const agents = tables.agent.all().filter((row) => row.seenAt < now - sessionMs && isFree(row));
   const pollers = tables.lanePoller.all().filter(({ seenAt }) => seenAt < now - pollerMs);
   const keys = tables.idempotency
     .all()

@@ -3,9 +3,14 @@ import type { EpochMs } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { isEnded } from "../../core/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
-import { type DueRange, type DueRef, dueScan, dueRefOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueRefOf, dueScan, type Outside } from "../due.ts";
 import type { LostPolls, SessionLease } from "../heartbeats.ts";
-import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
+import {
+  type PollQuery,
+  type PollQueryResult,
+  SILENT_MAX,
+  SILENT_REPORTED_MS,
+} from "../poll-query.ts";
 import type { RunLiveness } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
 import type { DueLook, DueRow } from "../store.ts";
@@ -67,7 +72,8 @@ export function pollQuery(
         head && !isEnded(head.run.state) && tables.run.get(runId)?.partition === partition;
       return isThere ? [{ runId, version: head.run.version }] : [];
     }),
-    watermarks: watermarks.length === 0 ? null : seeWatermarks(tables, watermarks, world.transactions),
+    watermarks:
+      watermarks.length === 0 ? null : seeWatermarks(tables, watermarks, world.transactions),
     circuits: circuitsMs === null ? null : circuitSign(tables, now, circuitsMs),
     silent: tables.agent
       .all()

@@ -10,8 +10,8 @@
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { EpochMs } from "../../core/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
-import { RETENTION_DEFAULT } from "../retention.ts";
 import type { Reads } from "../reads.ts";
+import { RETENTION_DEFAULT } from "../retention.ts";
 import type { EngineStore, TransactOptions, Tx } from "../store.ts";
 import { STORE_TIMES, type StoreTimes } from "../store-times.ts";
 import { markAgents, markPolled, markSilent } from "./agents.ts";
@@ -22,7 +22,14 @@ import { createDurations } from "./durations.ts";
 import { factsOf, taskFacts } from "./facts.ts";
 import { storeHeartbeats } from "./heartbeats.ts";
 import { forgetOld } from "./housekeeping.ts";
-import { dueRows, type LaneFacts, outsideOf, pollQuery, runLiveness, undelivered } from "./looks.ts";
+import {
+  dueRows,
+  type LaneFacts,
+  outsideOf,
+  pollQuery,
+  runLiveness,
+  undelivered,
+} from "./looks.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";

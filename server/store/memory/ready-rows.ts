@@ -1,7 +1,7 @@
 // Ready rows as a claim walks them.
 import type { EpochMs } from "../../core/attempt.ts";
 import { movingSide } from "../../core/model.ts";
-import type { Watermark, SeenWatermarks } from "../watermarks.ts";
+import type { SeenWatermarks, Watermark } from "../watermarks.ts";
 import { pageStepOf, type ReadyRow, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 

@@ -9,7 +9,11 @@ import type { RunId, RunRef } from "../store.ts";
 export interface Cell extends RunRef {
   readonly no: number;
   /** As it is stored; null: it is not stored yet. */
-  stored: { readonly version: number; readonly encoded: EncodedPage; wakeAt: EpochMs | null } | null;
+  stored: {
+    readonly version: number;
+    readonly encoded: EncodedPage;
+    wakeAt: EpochMs | null;
+  } | null;
   page: Page;
   /** What its page has changed of the derived rows, for the page that it was asked for. */
   derived: { readonly page: Page; readonly changes: DerivedChanges } | null;

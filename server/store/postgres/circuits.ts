@@ -5,9 +5,9 @@ import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,
   CircuitChange,
-  CircuitSnapshot,
   CircuitRef,
   CircuitSign,
+  CircuitSnapshot,
   Circuits,
   Cordon,
   CountedOutcomes,

@@ -8,7 +8,12 @@ import type { ConcurrencyPolicy } from "../../core/permits.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";
-import { OCCURRENCE_CAUSES, OCCURRENCE_OUTCOMES, type OccurrenceCause, type OccurrenceOutcome } from "../schedules.ts";
+import {
+  OCCURRENCE_CAUSES,
+  OCCURRENCE_OUTCOMES,
+  type OccurrenceCause,
+  type OccurrenceOutcome,
+} from "../schedules.ts";
 
 export interface Codes<Name extends string> {
   readonly names: readonly Name[];

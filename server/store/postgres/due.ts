@@ -7,7 +7,7 @@ import type { EpochMs } from "../../core/attempt.ts";
 import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
 import { pageNoOf } from "../../core/page/page.ts";
-import { type DueRange, type DueRef, dueScan, dueRefOf, type Outside } from "../due.ts";
+import { type DueRange, type DueRef, dueRefOf, dueScan, type Outside } from "../due.ts";
 import type { DueKind, DueLook, DueRow, RunId } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";

@@ -1,6 +1,6 @@
 // What was learned of durations: rows are locked, added to and written once a minute.
 import type { Durations, SeenDurations } from "../durations.ts";
-import { type StoredSketch, addSamples, quantilesOf } from "../sketch.ts";
+import { addSamples, quantilesOf, type StoredSketch } from "../sketch.ts";
 import { columns } from "./columns.ts";
 import type { createTransact, Query } from "./transaction.ts";
 

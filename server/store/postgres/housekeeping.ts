@@ -2,8 +2,8 @@
 // may have died of. No statement reads more than a page: walks over rows that may stay go on where
 // the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
-import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
+import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
 import { finishMoves } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";
 

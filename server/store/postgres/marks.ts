@@ -1,5 +1,5 @@
 // Marks as the statement takes them that looks for ready rows.
-import { type LaneRange, type Watermark, rangesOf } from "../watermarks.ts";
+import { type LaneRange, rangesOf, type Watermark } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 
 /** Of each lane the ranges in which it is walked, as arrays within three columns. */

@@ -1,7 +1,7 @@
 // Slots of concurrency keys as rows, under the locks of their keys.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { Concurrency, Permit, Permits } from "../../core/permits.ts";
-import type { ConcurrencyKey, KeyHolder, RunId, PermitChange, Tx } from "../store.ts";
+import type { ConcurrencyKey, KeyHolder, PermitChange, RunId, Tx } from "../store.ts";
 import { writeEach, writeRows } from "./batch.ts";
 import { policies } from "./codes.ts";
 import { columns } from "./columns.ts";

@@ -1,8 +1,13 @@
 // What the poll tick asks. Numbers of transactions are text on the way: 64 bits.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
+import {
+  type PollQuery,
+  type PollQueryResult,
+  SILENT_MAX,
+  SILENT_REPORTED_MS,
+} from "../poll-query.ts";
 import { rangesOf } from "../watermarks.ts";
-import { type PollQueryResult, type PollQuery, SILENT_MAX, SILENT_REPORTED_MS } from "../poll-query.ts";
 import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 

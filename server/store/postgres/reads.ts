@@ -4,10 +4,10 @@ import type pg from "pg";
 import type { Reads } from "../reads.ts";
 import type { StoreTimes } from "../store-times.ts";
 import { readFailure } from "./failure.ts";
+import { runLiveness } from "./liveness.ts";
 import { changedInputsOf } from "./people.ts";
 import { runDetailOf, runItemsOf } from "./run-detail.ts";
 import { type RunRow, runRecord, selectRuns, type Tables } from "./run-records.ts";
-import { runLiveness } from "./liveness.ts";
 import { tracedRuns } from "./trace-columns.ts";
 import { inSnapshot, queryOn } from "./transaction.ts";
 

@@ -8,8 +8,8 @@
 // workflow may have a say in where a row goes, they are written first, and looked at there.
 import { movingSide } from "../../core/model.ts";
 import type { PageStep } from "../../core/page/page.ts";
-import type { Watermark } from "../watermarks.ts";
 import type { Grant, Granted, LockedReady, ReadyRow, RunRef, Tx } from "../store.ts";
+import type { Watermark } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 import type { EmptyLanes } from "./empty-lanes.ts";
 import { rangeArrays } from "./marks.ts";

@@ -3,9 +3,9 @@ import type { EpochMs } from "../../core/attempt.ts";
 import type { PlacedTime } from "../../core/calendar.ts";
 import { specFromText, specText } from "../definition-text.ts";
 import type {
+  NewSchedule,
   Occurrence,
   OccurrenceRecord,
-  NewSchedule,
   SchedulePage,
   ScheduleRecord,
   Schedules,

@@ -15,10 +15,10 @@ import { loadMessages } from "./messages.ts";
 import type { PageCache } from "./page-cache.ts";
 import { createPages, type Pages } from "./pages.ts";
 import { loadDecisions, loadEscalations, loadSignals } from "./people.ts";
+import { permitsOf } from "./permits.ts";
 import { lockQueues, writeBuckets } from "./queues.ts";
 import { createReadyRows } from "./ready-rows.ts";
 import { schedulesLockedBy } from "./schedules.ts";
-import { permitsOf } from "./permits.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 

@@ -1,6 +1,6 @@
 /**
- * API tokens: kept by the digest of their secret, found by it with what a call is evaluated by, listed
- * by id, and revoked once.
+ * API tokens: kept by the digest of their secret, found by it with what a call is evaluated by,
+ * listed by id, and revoked once.
  */
 import { expect, test } from "vitest";
 import { newApiToken } from "../../../server/api-token.ts";

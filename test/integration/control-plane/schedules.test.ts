@@ -7,7 +7,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Overlap } from "../../../server/core/calendar.ts";
 import type { SupervisorActor } from "../../../server/scheduler/advance.ts";
 import type { PartitionSession } from "../../../server/store/partition-session.ts";
-import type { OccurrenceRecord, ScheduleRecord, ScheduleSpec } from "../../../server/store/schedules.ts";
+import type {
+  OccurrenceRecord,
+  ScheduleRecord,
+  ScheduleSpec,
+} from "../../../server/store/schedules.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import {
   chain,

@@ -11,13 +11,13 @@ import {
   type Run,
   type RunState,
   type Step,
-  type Undo,
   type StopReason,
+  type Undo,
 } from "../../../server/core/model.ts";
 import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
 import type { PageHead, PageStep, StoredOutcome } from "../../../server/core/page/page.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
 import { TIMEOUTS_DEFAULT } from "../../../server/core/plan.ts";
+import { stepKeyOf } from "../../../server/core/step-key.ts";
 import type { Strategy } from "../../../server/core/strategy.ts";
 import {
   answers,

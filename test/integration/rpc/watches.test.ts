@@ -221,7 +221,11 @@ test("items of a map, and tries in several runs, are tries of one step", () => {
     ...{ runId, step, fence: 1, rule: "backoff", n: 0, saw: "", did: "", node: null },
     ...{ partition: 0, epoch: null, workflow: "w", definitionId: 1, attempt: 1, dueAt: 0, actedAt },
   });
-  const items = [tried(stepKeyOf(3, 2), "b", 30), tried(stepKeyOf(3, 1), "a", 20), tried(4, "a", 10)];
+  const items = [
+    tried(stepKeyOf(3, 2), "b", 30),
+    tried(stepKeyOf(3, 1), "a", 20),
+    tried(4, "a", 10),
+  ];
   expect(retriedSteps(items)).toEqual([
     { workflow: "w", definitionId: 1, step: 3, retries: 2, lastAt: 30, lastRunId: "b" },
     { workflow: "w", definitionId: 1, step: 4, retries: 1, lastAt: 10, lastRunId: "a" },

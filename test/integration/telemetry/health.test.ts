@@ -11,7 +11,11 @@ import { noneOverdue, type Overdue } from "../../../server/store/overdue.ts";
 import { partitionsOf } from "../../../server/store/partition.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Store } from "../../../server/store/store.ts";
-import { createSupervisorHealth, healthOf, type SupervisorHealth } from "../../../server/supervisor/health.ts";
+import {
+  createSupervisorHealth,
+  healthOf,
+  type SupervisorHealth,
+} from "../../../server/supervisor/health.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { type ServerProcess, spawnDroverServer } from "../../support/drover-server.ts";
 import { callJson, jsonAgent, listAt } from "../../support/json-call.ts";

@@ -58,7 +58,11 @@ const WRITTEN_AHEAD_MS = 30_000;
  * for long. A moment that was written before the clock went back lies later by so much than one
  * that is reckoned after it.
  */
-export function latestAct(outages: readonly Outage[], { detectMs }: Bounds, dueAt: EpochMs): EpochMs {
+export function latestAct(
+  outages: readonly Outage[],
+  { detectMs }: Bounds,
+  dueAt: EpochMs,
+): EpochMs {
   let latest = dueAt + detectMs;
   for (const { from, until, overMs, backMs } of outages) {
     if (from > latest) continue;

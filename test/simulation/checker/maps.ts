@@ -2,8 +2,8 @@
 // gate between the two: parts of G3 and G5.
 import type { EpochMs } from "../../../server/core/attempt.ts";
 import type { Items } from "../../../server/core/items.ts";
-import { itemOf, numberOf, stepKeyOf } from "../../../server/core/step-key.ts";
 import type { PlanWork } from "../../../server/core/plan.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../../server/core/step-key.ts";
 import { type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
 import { tasksOf } from "./hand-outs.ts";
 import { isOfRun } from "./undos.ts";

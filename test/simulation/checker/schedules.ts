@@ -1,7 +1,7 @@
 // Schedules: each moment has one run, at its time, whatever becomes of servers and clocks; what has
 // none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
 import type { EpochMs } from "../../../server/core/attempt.ts";
-import { placed, type NominalTime } from "../../../server/core/calendar.ts";
+import { type NominalTime, placed } from "../../../server/core/calendar.ts";
 import { calendarTimesOf } from "../../../server/scheduler/calendar-times.ts";
 import type { FinalFire, FinalSchedule } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf } from "./facts.ts";

@@ -77,7 +77,10 @@ function paused(): Played {
   return played;
 }
 
-/** CommitSummary to stop: two tasks are out, one verify is ready and one settles, and a person is asked. */
+/**
+ * CommitSummary to stop: two tasks are out, one verify is ready and one settles, and a person is
+ * asked.
+ */
 function stopping(): Played {
   const verifiable = { effects: "verifiable", verify: { task: "find" }, compensate } as const;
   const world = createWorld(

@@ -1,6 +1,13 @@
 /** What people see of a step, from its state and that of its run. */
 import { describe, expect, test } from "vitest";
-import type { Forward, Ready, RunState, Step, Undo, StopReason } from "../../../server/core/model.ts";
+import type {
+  Forward,
+  Ready,
+  RunState,
+  Step,
+  StopReason,
+  Undo,
+} from "../../../server/core/model.ts";
 import { PUBLIC_STATES, publicStep } from "../../../server/core/public-state.ts";
 
 const running: RunState = { kind: "RUNNING", deadline: 9 };
@@ -71,7 +78,8 @@ test("who looks for steps by what is shown of them finds each where it is stored
   ];
   const runs: readonly RunState[] = [running, { kind: "STOPPING", verdict, settleUntil: null }];
   for (const run of runs)
-    for (const forward of forwards) expect(PUBLIC_STATES[stateOf(forward, run)]).toContain(forward.kind);
+    for (const forward of forwards)
+      expect(PUBLIC_STATES[stateOf(forward, run)]).toContain(forward.kind);
 });
 
 describe("a step that has not begun", () => {

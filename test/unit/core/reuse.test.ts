@@ -1,8 +1,8 @@
 /** What a new run keeps of one that has ended, and how it goes on from there. */
 import { expect, test } from "vitest";
+import { planOf } from "../../../server/core/plan.ts";
 import type { ReusedStep } from "../../../server/core/reuse.ts";
 import { stepsToReuse } from "../../../server/core/reuse.ts";
-import { planOf } from "../../../server/core/plan.ts";
 import {
   broken,
   createWorld,

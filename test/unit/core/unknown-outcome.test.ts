@@ -113,10 +113,7 @@ describe("a verifiable step", () => {
   });
 
   test("has failed for good where the output that a verify found breaks its schema", () => {
-    const { world } = inDoubt(
-      {},
-      { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" },
-    );
+    const { world } = inDoubt({}, { ...NO_EXPRESSIONS, outputProblem: () => "no booking number" });
     world.report(world.claim("a"), success('"found"'));
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: "drover.schema" });
     expect(markOf(world)).toBe("MADE");

@@ -4,8 +4,8 @@ import { evaluate } from "../../../server/expressions/expression.ts";
 import type { Json } from "../../../server/expressions/json.ts";
 import {
   compileCondition,
-  compileTime,
   compileTemplate,
+  compileTime,
   mergeInput,
   renderTemplate,
 } from "../../../server/expressions/template.ts";

@@ -1,61 +1,65 @@
-// The three calls of an agent. Nothing but this file and those that it imports is needed to write
-// one, in any language.
+// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// imports are all that is needed.
 //
-// The life of an agent: make a random session at the start of the process; poll; for each task do
-// the work, beat every `beat_every`, and report with Complete until that is *answered*; stop work
-// when a beat answers `cancel` or `lease_lost`, or when the lease ends unrenewed.
+// The life of an agent. At the start of the process, make a random session. Poll. For each task do
+// the work, send a heartbeat every `beat_every`, and report the outcome with Complete until that
+// report is *answered*. Stop the work when a heartbeat is answered with `cancel` or `lease_lost`,
+// or when the lease ends without having been renewed.
 //
-// Clock. Everything is a duration. A lease is measured by the agent's monotonic clock from the
-// moment at which it sent the call that granted it, plus the `waited` of the answer; a renewal from
-// the moment at which it sent the Heartbeat.
+// Clock. All times are durations. The agent measures a lease with its own monotonic clock, from the
+// time at which it sent the call that granted the lease, plus the `waited` of the answer. A renewal
+// counts from the time at which the agent sent the Heartbeat.
 //
 // Repeating. A call that was answered OK is durable. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED,
-// INTERNAL and UNKNOWN say nothing about whether it took effect: repeat it, on any server, with
+// INTERNAL and UNKNOWN do not say whether the call took effect: repeat it, on any server, with
 // backoff, and after RetryInfo where it is given. Every other code means that nothing was changed.
-// Repeating is always safe. A repeated poll is a new poll with a new number; the old one goes into
-// `lost_polls`.
+// Repeating is always safe. A repeated poll is a new poll with a new number; the number of the old
+// poll goes into `lost_polls`.
 //
 // Finished work. Keep the outcome of a task until its own CompleteAnswer says what became of it. An
 // error of a whole Complete says nothing about the results in it, whatever its code: an expired
-// token brings UNAUTHENTICATED, a proxy PERMISSION_DENIED, NOT_FOUND or UNIMPLEMENTED, and both pass.
-// Rest with backoff and send the same outcome again, at least until the lease of the task has ended,
-// also while the agent drains; beat meanwhile. Never report something else because a call was
-// refused. Only two errors of a call are about its results, and both are made by a Drover server
-// (they carry ErrorInfo): INVALID_ARGUMENT whose BadRequest names `results[...]`, and
-// MESSAGE_TOO_LARGE. Then send each result alone; one that is refused even so is refused as if its
-// own answer had said it.
+// token causes UNAUTHENTICATED, and a proxy can cause PERMISSION_DENIED, NOT_FOUND or
+// UNIMPLEMENTED; both are temporary. Wait with backoff and send the same outcome again, at least
+// until the lease of the task has ended, also while the agent drains. Continue to send heartbeats
+// meanwhile. Never report another outcome because a call was refused. Only two errors of a call are
+// about its results. Both are made by a Drover server, so they carry ErrorInfo: INVALID_ARGUMENT
+// whose BadRequest names `results[...]`, and MESSAGE_TOO_LARGE. In these two cases send each result
+// in a call of its own. If a result is refused even so, treat the error as if it were the result's
+// own answer.
 //
-// Lost polls. A poll that ended with an error may have been granted tasks all the same: name it in
-// `lost_polls`. That includes errors that the client's own library makes, such as RESOURCE_EXHAUSTED
-// for an answer over its receive limit. Nothing was granted if the error carries one of these
-// reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
+// Lost polls. The server may have granted tasks to a poll that ended with an error. Name such a
+// poll in `lost_polls`. This includes errors that the client's own library makes, such as
+// RESOURCE_EXHAUSTED for an answer over its receive limit. Nothing was granted if the error carries
+// one of these reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
 // NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, and for PollTask OVERLOADED. Naming such a poll
-// does no harm. A task that is named so ten times in a row rests in between, and then asks a person.
+// does no harm. When polls that carry the same task are lost again and again, the server waits
+// before it hands the task out again; after ten losses in a row it asks a person.
 //
 // Sizes. Set the receive limit of the client to 8 MiB or more: most gRPC libraries refuse an answer
-// over 4 MiB unless told otherwise. An answer has at most 3 MiB of tasks, or a single task, and one
-// task may carry an input, details and an output of up to 2 MiB each. A message to the server has at
-// most 4 MiB.
+// over 4 MiB by default. An answer has at most 3 MiB of tasks, or a single task, and one task may
+// carry an input, details and an output of up to 2 MiB each. A message to the server has at most 4
+// MiB.
 //
-// Connections. Let the client connect again within seconds: the backoff of gRPC grows to two minutes
-// unless told otherwise, and leases end meanwhile.
+// Connections. Make the client reconnect within seconds. By default the backoff of gRPC grows to
+// two minutes, and leases end meanwhile.
 //
-// Tokens. A server that wants to know who calls takes an API token with each call, in the header
+// Tokens. A server that requires API tokens expects one with each call, in the header
 // `authorization: Bearer drover_...`.
 //
-// Lateness. The end of a lease revokes nothing by itself. An attempt stays *current* until another
-// perform or compensate task of its step is handed out, and a report of the current attempt settles
-// the step even after its lease has ended. Later reports, and reports to a step or run that has
-// ended, are answered LEASE_LOST: they change no state and are kept as evidence. So an agent always
-// reports what it knows, late or not. An `unknown` that it reports counts as an attempt; a lease that
-// ends without a report does not, so an agent that knows nothing may say nothing.
+// Late reports. The end of a lease alone does not revoke the attempt. An attempt stays *current*
+// until another perform or compensate task of its step is handed out. A report of the current
+// attempt settles the step even after its lease has ended. Later reports, and reports about a step
+// or run that has ended, are answered LEASE_LOST: they change no state and are kept as evidence. So
+// an agent always reports what it knows, late or not. An `unknown` that the agent reports counts as
+// an attempt. A lease that ends without a report does not count, so an agent that knows nothing
+// need not report.
 //
-// Errors. What is wrong with the call fails the call, and then nothing of it was done. What is
-// wrong with one report or result is that item's answer, with field paths as in
-// `results[3].outcome`. Each error carries google.rpc.ErrorInfo; its reasons are in
-// error_reason.proto. Every call can bring INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE,
-// DEADLINE_TOO_LONG, NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, OVERLOADED,
-// STORE_UNAVAILABLE, DRAINING and INTERNAL.
+// Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
+// report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
+// Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
+// fail with INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
+// NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, OVERLOADED, STORE_UNAVAILABLE, DRAINING and
+// INTERNAL.
 
 // @generated by protoc-gen-es v2.17.0 with parameter "target=ts,import_extension=ts,erasable_syntax=true"
 // @generated from file drover/v1/agent_service.proto (package drover.v1, syntax proto3)
@@ -81,7 +85,7 @@ export const file_drover_v1_agent_service: GenFile = /*@__PURE__*/
   fileDesc("Ch1kcm92ZXIvdjEvYWdlbnRfc2VydmljZS5wcm90bxIJZHJvdmVyLnYxIqMCCgVBZ2VudBIqCgJpZBgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kEhgKB3Nlc3Npb24YAiABKAxCB7pIBHoCaBASMQoHdmVyc2lvbhgDIAEoCUIgukgdchsyGV5bXlx4MDAtXHgxZlx4N2ZdezAsMTI4fSQScgoGbGFiZWxzGAQgAygLMhwuZHJvdmVyLnYxLkFnZW50LkxhYmVsc0VudHJ5QkS6SEGaAT4QQCIbchkyF15bQS1aYS16MC05Ll8tXXsxLDEyOH0kKh1yGzIZXlteXHgwMC1ceDFmXHg3Zl17MCwyNTZ9JBotCgtMYWJlbHNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBIlcKC1F1ZXVlV2VpZ2h0EiwKBG5hbWUYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MSwxMjh9JBIaCgZ3ZWlnaHQYAiABKAVCCrpIBxoFGOgHKAAi6wIKD1BvbGxUYXNrUmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEhkKCHBvbGxfc2VxGAMgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgEIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYBSADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAYgASgFQgq6SAcaBRjoBygAEjUKBHdhaXQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb25CDLpICaoBBiICCDwyABIjCgpsb3N0X3BvbGxzGAggAygEQg+6SAySAQkQ6AciBDICIAAiXQoQUG9sbFRhc2tSZXNwb25zZRIeCgV0YXNrcxgBIAMoCzIPLmRyb3Zlci52MS5UYXNrEikKBndhaXRlZBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiLhAQoQSGVhcnRiZWF0UmVxdWVzdBIxCgluYW1lc3BhY2UYASABKAlCHrpIG3IZMhdeW0EtWmEtejAtOS5fLV17MCwxMjh9JBInCgVhZ2VudBgCIAEoCzIQLmRyb3Zlci52MS5BZ2VudEIGukgDyAEBEiMKCmxvc3RfcG9sbHMYAyADKARCD7pIDJIBCRDoByIEMgIgABI2CgdyZXBvcnRzGAQgAygLMhouZHJvdmVyLnYxLkhlYXJ0YmVhdFJlcG9ydEIJukgGkgEDEOgHEhQKDGxpc3RzX2FsbF90bxgFIAEoBCJ9Cg9IZWFydGJlYXRSZXBvcnQSHgoKdGFza190b2tlbhgBIAEoCUIKukgHcgUQARiABBIlCghwcm9ncmVzcxgCIAEoCzITLmRyb3Zlci52MS5Qcm9ncmVzcxIjCgdkZXRhaWxzGAMgASgLMhIuZHJvdmVyLnYxLlBheWxvYWQiQAoRSGVhcnRiZWF0UmVzcG9uc2USKwoHYW5zd2VycxgBIAMoCzIaLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIi5AIKD0hlYXJ0YmVhdEFuc3dlchI2CghjYXJyeV9vbhgBIAEoCzIiLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FycnlPbkgAEjMKBmNhbmNlbBgCIAEoCzIhLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuQ2FuY2VsSAASOgoKbGVhc2VfbG9zdBgDIAEoCzIkLmRyb3Zlci52MS5IZWFydGJlYXRBbnN3ZXIuTGVhc2VMb3N0SAASIwoFZXJyb3IYBCABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAGjcKB0NhcnJ5T24SLAoJbGVhc2VfZm9yGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uGjMKBkNhbmNlbBIpCgZ3aXRoaW4YASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24aCwoJTGVhc2VMb3N0QggKBmFuc3dlciLBAQoPQ29tcGxldGVSZXF1ZXN0EjEKCW5hbWVzcGFjZRgBIAEoCUIeukgbchkyF15bQS1aYS16MC05Ll8tXXswLDEyOH0kEicKBWFnZW50GAIgASgLMhAuZHJvdmVyLnYxLkFnZW50Qga6SAPIAQESMwoHcmVzdWx0cxgDIAMoCzIVLmRyb3Zlci52MS5UYXNrUmVzdWx0Qgu6SAiSAQUIARDoBxIdCgRuZXh0GAQgASgLMg8uZHJvdmVyLnYxLk5leHQiWQoKVGFza1Jlc3VsdBIeCgp0YXNrX3Rva2VuGAEgASgJQgq6SAdyBRABGIAEEisKB291dGNvbWUYAiABKAsyEi5kcm92ZXIudjEuT3V0Y29tZUIGukgDyAEBIqgBCgROZXh0EhkKCHBvbGxfc2VxGAEgASgEQge6SAQyAiAAEjAKBnF1ZXVlcxgCIAMoCzIWLmRyb3Zlci52MS5RdWV1ZVdlaWdodEIIukgFkgECEGQSNAoFdGFza3MYAyADKAlCJbpIIpIBHxBkIhtyGTIXXltBLVphLXowLTkuXy1dezEsMTI4fSQSHQoJbWF4X3Rhc2tzGAQgASgFQgq6SAcaBRjoBygAIokBChBDb21wbGV0ZVJlc3BvbnNlEioKB2Fuc3dlcnMYASADKAsyGS5kcm92ZXIudjEuQ29tcGxldGVBbnN3ZXISHgoFdGFza3MYAiADKAsyDy5kcm92ZXIudjEuVGFzaxIpCgZ3YWl0ZWQYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iRgoOQ29tcGxldGVBbnN3ZXISIgoGc3RhdHVzGAEgASgLMhIuZ29vZ2xlLnJwYy5TdGF0dXMSEAoIcmVwZWF0ZWQYAiABKAgy4AEKDEFnZW50U2VydmljZRJDCghQb2xsVGFzaxIaLmRyb3Zlci52MS5Qb2xsVGFza1JlcXVlc3QaGy5kcm92ZXIudjEuUG9sbFRhc2tSZXNwb25zZRJGCglIZWFydGJlYXQSGy5kcm92ZXIudjEuSGVhcnRiZWF0UmVxdWVzdBocLmRyb3Zlci52MS5IZWFydGJlYXRSZXNwb25zZRJDCghDb21wbGV0ZRIaLmRyb3Zlci52MS5Db21wbGV0ZVJlcXVlc3QaGy5kcm92ZXIudjEuQ29tcGxldGVSZXNwb25zZWIGcHJvdG8z", [file_buf_validate_validate, file_drover_v1_payload, file_drover_v1_task, file_google_protobuf_duration, file_google_rpc_status]);
 
 /**
- * Who calls.
+ * The agent that calls.
  *
  * @generated from message drover.v1.Agent
  */
@@ -95,8 +99,8 @@ export type Agent = Message<"drover.v1.Agent"> & {
   id: string;
 
   /**
-   * Exactly 16 random bytes, new at each start of the process and kept until its end. Leases belong
-   * to the session, and poll numbers count within it.
+   * Exactly 16 random bytes, made at each start of the process and used until its end. Leases
+   * belong to the session, and polls are numbered within it.
    *
    * @generated from field: bytes session = 2;
    */
@@ -139,8 +143,8 @@ export type QueueWeight = Message<"drover.v1.QueueWeight"> & {
   name: string;
 
   /**
-   * How often this queue is looked at first, compared to the others of the poll. 0 to 1,000; 0
-   * means 1.
+   * How often the server takes from this queue first, relative to the other queues of the poll. 0
+   * to 1,000; 0 means 1.
    *
    * @generated from field: int32 weight = 2;
    */
@@ -162,23 +166,24 @@ export const QueueWeightSchema: GenMessage<QueueWeight> = /*@__PURE__*/
 export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
   /**
    * Namespace to work for. Empty: "default". At most 128 characters of [A-Za-z0-9._-].
-   * NAMESPACE_NOT_FOUND if there is none of that name.
+   * NAMESPACE_NOT_FOUND if there is no namespace of that name.
    *
    * @generated from field: string namespace = 1;
    */
   namespace: string;
 
   /**
-   * Who polls. Required.
+   * The agent that polls. Required.
    *
    * @generated from field: drover.v1.Agent agent = 2;
    */
   agent?: Agent | undefined;
 
   /**
-   * Number of this poll: from 1, growing, never used twice in a session; PollTask and
-   * Complete.next share one count. Nothing refuses a number that was used before: what both polls
-   * brought is one poll's then, and is given back together once that is named lost.
+   * Number of this poll: starts at 1, grows, and is never used twice in a session. PollTask and
+   * Complete.next share one count. The server does not refuse a number that was used before: it
+   * treats both polls as one poll, and when that number is named as lost, it takes back the tasks
+   * of both.
    *
    * @generated from field: uint64 poll_seq = 3;
    */
@@ -199,15 +204,15 @@ export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
   tasks: string[];
 
   /**
-   * Most tasks to hand over, 0 to 1,000; 0 means 1. Ask for no more than can be started at once: the
-   * leases run from the answer on.
+   * Maximum number of tasks to hand over, 0 to 1,000; 0 means 1. Ask only for tasks that the agent
+   * can start at once: the leases run from the answer on.
    *
    * @generated from field: int32 max_tasks = 6;
    */
   maxTasks: number;
 
   /**
-   * How long to wait for a task, 0 to 60 s. 0 looks once. Default 30 s.
+   * How long to wait for a task, 0 to 60 s. 0 checks once and does not wait. Default 30 s.
    *
    * @generated from field: google.protobuf.Duration wait = 7;
    */
@@ -215,9 +220,10 @@ export type PollTaskRequest = Message<"drover.v1.PollTaskRequest"> & {
 
   /**
    * Numbers of polls of this session that ended on the agent's side without an answer (deadline,
-   * cancel, broken connection). Each is repeated in every PollTask and Heartbeat until 30 s after
-   * the end of its `wait`. What was granted to them is given back at once and counts for nothing,
-   * so never name a poll whose answer was read. At most 1,000.
+   * cancel, broken connection). Repeat each number in every PollTask and Heartbeat until 30 s after
+   * the end of its `wait`. The server takes back at once the tasks that it granted to these polls,
+   * and these hand-outs do not count as attempts; so never name a poll whose answer was read. At
+   * most 1,000.
    *
    * @generated from field: repeated uint64 lost_polls = 8;
    */
@@ -261,7 +267,7 @@ export const PollTaskResponseSchema: GenMessage<PollTaskResponse> = /*@__PURE__*
   messageDesc(file_drover_v1_agent_service, 3);
 
 /**
- * Keeps leases.
+ * Renews leases.
  *
  * @generated from message drover.v1.HeartbeatRequest
  */
@@ -274,7 +280,7 @@ export type HeartbeatRequest = Message<"drover.v1.HeartbeatRequest"> & {
   namespace: string;
 
   /**
-   * Who beats. Required. The session must be the one that polled.
+   * The agent that sends the heartbeat. Required. The session must be the one that polled.
    *
    * @generated from field: drover.v1.Agent agent = 2;
    */
@@ -288,25 +294,30 @@ export type HeartbeatRequest = Message<"drover.v1.HeartbeatRequest"> & {
   lostPolls: bigint[];
 
   /**
-   * One for each task in the agent's hands; a task is listed until its Complete is *answered*. More
-   * than 1,000 tasks are split over several calls. At most 1,000; may be empty.
+   * One report for each task that the agent holds. List a task until its Complete is *answered*.
+   * Split more than 1,000 tasks over several calls. At most 1,000; may be empty.
    *
    * @generated from field: repeated drover.v1.HeartbeatReport reports = 4;
    */
   reports: HeartbeatReport[];
 
   /**
-   * States that this call lists all that the agent holds: the number of a poll such that each poll
-   * of the session up to it has ended (answered, or lost), and that every task of theirs which the
-   * agent still holds is in `reports`. A lease that was granted to one of these polls and is not
-   * listed has been forgotten: its attempt ends as unknown (`drover.lost`), as if its agent had fallen
-   * silent. It counts as a loss, three of which in a row ask a person, and not as an attempt of a
-   * retry policy; for 2 s the task is kept for another session. A poll that is under way is never
-   * among them, so it does not matter when this call arrives, where, or how often. What `lost_polls`
-   * names is given back instead. Name it as soon as a poll was answered and its tasks are listed; 0,
-   * where the tasks are split over several calls: nothing is stated. Nothing refuses a number ahead
-   * of the polls: it states the same of those that are still to come, and what they bring is lost
-   * with the first beat that does not list it.
+   * States that this call lists every task that the agent holds: the number of a poll such that
+   * each poll of the session up to that number has ended (answered, or lost), and every task of
+   * these polls that the agent still holds is in `reports`. 0: nothing is stated; send 0 where the
+   * tasks are split over several calls. Set it as soon as a poll was answered and its tasks are
+   * listed.
+   *
+   * If a lease was granted to one of these polls and is not listed, the agent has lost its task:
+   * the attempt ends as unknown (`drover.lost`), as if the agent had fallen silent. That counts as
+   * a loss, and three losses in a row ask a person; it does not count as an attempt of a retry
+   * policy. For 2 s the task is kept for another session. Polls in `lost_polls` are not treated in
+   * this way: their tasks are given back.
+   *
+   * A poll that is under way is never among the stated polls, so it does not matter when this call
+   * arrives, at which server, or how often. The server does not refuse a number that is ahead of
+   * the polls. Such a number makes the same statement about polls that are still to come, so the
+   * tasks that they bring are lost with the first heartbeat that does not list them.
    *
    * @generated from field: uint64 lists_all_to = 5;
    */
@@ -321,29 +332,29 @@ export const HeartbeatRequestSchema: GenMessage<HeartbeatRequest> = /*@__PURE__*
   messageDesc(file_drover_v1_agent_service, 4);
 
 /**
- * That one task is being worked on.
+ * States that the agent is working on one task.
  *
  * @generated from message drover.v1.HeartbeatReport
  */
 export type HeartbeatReport = Message<"drover.v1.HeartbeatReport"> & {
   /**
-   * Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is none,
-   * TASK_NOT_FOUND if it is of another namespace; both are this report's answer.
+   * Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+   * TASK_NOT_FOUND if it belongs to another namespace; both are this report's answer.
    *
    * @generated from field: string task_token = 1;
    */
   taskToken: string;
 
   /**
-   * How far it has come. Absent: unchanged; heartbeats that are sent by themselves leave it out.
+   * Progress of the task. Absent: unchanged; automatic heartbeats leave it out.
    *
    * @generated from field: drover.v1.Progress progress = 2;
    */
   progress?: Progress | undefined;
 
   /**
-   * What a later attempt would need to resume; it gets the last one stored as `last_details`.
-   * Absent: unchanged. PAYLOAD_TOO_LARGE if over the limit of the namespace.
+   * Data that a later attempt needs to resume; the attempt gets the last stored value as
+   * `last_details`. Absent: unchanged. PAYLOAD_TOO_LARGE if over the limit of the namespace.
    *
    * @generated from field: drover.v1.Payload details = 3;
    */
@@ -364,7 +375,7 @@ export const HeartbeatReportSchema: GenMessage<HeartbeatReport> = /*@__PURE__*/
  */
 export type HeartbeatResponse = Message<"drover.v1.HeartbeatResponse"> & {
   /**
-   * One for each report, in their order.
+   * One answer for each report, in the same order.
    *
    * @generated from field: repeated drover.v1.HeartbeatAnswer answers = 1;
    */
@@ -379,20 +390,20 @@ export const HeartbeatResponseSchema: GenMessage<HeartbeatResponse> = /*@__PURE_
   messageDesc(file_drover_v1_agent_service, 6);
 
 /**
- * What the agent is to do with one task.
+ * What the agent must do with one task.
  *
  * @generated from message drover.v1.HeartbeatAnswer
  */
 export type HeartbeatAnswer = Message<"drover.v1.HeartbeatAnswer"> & {
   /**
-   * The answer; always set. An agent that meets one it does not know carries on, and its lease is
-   * not renewed.
+   * The answer; always set. An agent that receives an answer that it does not know continues its
+   * work, and its lease is not renewed.
    *
    * @generated from oneof drover.v1.HeartbeatAnswer.answer
    */
   answer: {
     /**
-     * The lease is renewed: carry on.
+     * The lease is renewed: continue.
      *
      * @generated from field: drover.v1.HeartbeatAnswer.CarryOn carry_on = 1;
      */
@@ -400,8 +411,9 @@ export type HeartbeatAnswer = Message<"drover.v1.HeartbeatAnswer"> & {
     case: "carryOn";
   } | {
     /**
-     * Stop, and report what is known: `cancelled`, or how it ended after all. Answered again to
-     * each further beat, with what is left; no beat extends it.
+     * Stop the work, and report what is known: `cancelled`, or the outcome if the work ended after
+     * all. Each further heartbeat gets this answer again, with the time that is left; no heartbeat
+     * extends that time.
      *
      * @generated from field: drover.v1.HeartbeatAnswer.Cancel cancel = 2;
      */
@@ -409,7 +421,8 @@ export type HeartbeatAnswer = Message<"drover.v1.HeartbeatAnswer"> & {
     case: "cancel";
   } | {
     /**
-     * The task is no longer this session's. Stop; a report is still welcome as evidence.
+     * The task no longer belongs to this session. Stop the work; a report is still accepted as
+     * evidence.
      *
      * @generated from field: drover.v1.HeartbeatAnswer.LeaseLost lease_lost = 3;
      */
@@ -418,7 +431,7 @@ export type HeartbeatAnswer = Message<"drover.v1.HeartbeatAnswer"> & {
   } | {
     /**
      * What is wrong with this report: INVALID_REQUEST, MALFORMED_TOKEN, TASK_NOT_FOUND,
-     * PAYLOAD_TOO_LARGE. The lease was not renewed by it.
+     * PAYLOAD_TOO_LARGE. This report did not renew the lease.
      *
      * @generated from field: google.rpc.Status error = 4;
      */
@@ -435,7 +448,7 @@ export const HeartbeatAnswerSchema: GenMessage<HeartbeatAnswer> = /*@__PURE__*/
   messageDesc(file_drover_v1_agent_service, 7);
 
 /**
- * Carry on.
+ * Continue.
  *
  * @generated from message drover.v1.HeartbeatAnswer.CarryOn
  */
@@ -456,13 +469,13 @@ export const HeartbeatAnswer_CarryOnSchema: GenMessage<HeartbeatAnswer_CarryOn> 
   messageDesc(file_drover_v1_agent_service, 7, 0);
 
 /**
- * Stop.
+ * Stop the work.
  *
  * @generated from message drover.v1.HeartbeatAnswer.Cancel
  */
 export type HeartbeatAnswer_Cancel = Message<"drover.v1.HeartbeatAnswer.Cancel"> & {
   /**
-   * When the lease ends, measured from when the Heartbeat was sent. 0 or more.
+   * Time until the lease ends, measured from when the Heartbeat was sent. 0 or more.
    *
    * @generated from field: google.protobuf.Duration within = 1;
    */
@@ -477,7 +490,7 @@ export const HeartbeatAnswer_CancelSchema: GenMessage<HeartbeatAnswer_Cancel> = 
   messageDesc(file_drover_v1_agent_service, 7, 1);
 
 /**
- * Stop: the task is no longer this session's.
+ * Stop the work: the task no longer belongs to this session.
  *
  * @generated from message drover.v1.HeartbeatAnswer.LeaseLost
  */
@@ -505,21 +518,21 @@ export type CompleteRequest = Message<"drover.v1.CompleteRequest"> & {
   namespace: string;
 
   /**
-   * Who reports. Required.
+   * The agent that reports. Required.
    *
    * @generated from field: drover.v1.Agent agent = 2;
    */
   agent?: Agent | undefined;
 
   /**
-   * The reports, 1 to 1,000. Each stands for itself: some may be accepted and others not.
+   * The results, 1 to 1,000. Each is judged by itself: some may be accepted and others refused.
    *
    * @generated from field: repeated drover.v1.TaskResult results = 3;
    */
   results: TaskResult[];
 
   /**
-   * A poll that rides along, so that a busy agent needs one call for each step. Absent: none.
+   * A poll that this call carries, so that a busy agent needs one call for each step. Absent: none.
    *
    * @generated from field: drover.v1.Next next = 4;
    */
@@ -540,15 +553,15 @@ export const CompleteRequestSchema: GenMessage<CompleteRequest> = /*@__PURE__*/
  */
 export type TaskResult = Message<"drover.v1.TaskResult"> & {
   /**
-   * Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is none,
-   * TASK_NOT_FOUND if it is of another namespace; both are this result's answer.
+   * Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+   * TASK_NOT_FOUND if it belongs to another namespace; both are this result's answer.
    *
    * @generated from field: string task_token = 1;
    */
   taskToken: string;
 
   /**
-   * How it ended. Required.
+   * How the task ended. Required.
    *
    * @generated from field: drover.v1.Outcome outcome = 2;
    */
@@ -563,14 +576,15 @@ export const TaskResultSchema: GenMessage<TaskResult> = /*@__PURE__*/
   messageDesc(file_drover_v1_agent_service, 9);
 
 /**
- * A poll without a wait: the tasks that are there now, or none. A repeated Complete asks afresh, so
- * it needs a new number; the number of the call that had no answer goes into `lost_polls`.
+ * A poll without a wait: it returns the tasks that are available now, or none. A repeated Complete
+ * polls again, so it needs a new number; the number of the call that had no answer goes into
+ * `lost_polls`.
  *
  * @generated from message drover.v1.Next
  */
 export type Next = Message<"drover.v1.Next"> & {
   /**
-   * Number of this poll, of the same count as PollTask's. Required, from 1.
+   * Number of this poll, in the same count as PollTask's. Required, from 1.
    *
    * @generated from field: uint64 poll_seq = 1;
    */
@@ -591,7 +605,7 @@ export type Next = Message<"drover.v1.Next"> & {
   tasks: string[];
 
   /**
-   * Most tasks to hand over, 0 to 1,000; 0 means 1.
+   * Maximum number of tasks to hand over, 0 to 1,000; 0 means 1.
    *
    * @generated from field: int32 max_tasks = 4;
    */
@@ -612,7 +626,7 @@ export const NextSchema: GenMessage<Next> = /*@__PURE__*/
  */
 export type CompleteResponse = Message<"drover.v1.CompleteResponse"> & {
   /**
-   * One for each result, in their order.
+   * One answer for each result, in the same order.
    *
    * @generated from field: repeated drover.v1.CompleteAnswer answers = 1;
    */
@@ -626,7 +640,7 @@ export type CompleteResponse = Message<"drover.v1.CompleteResponse"> & {
   tasks: Task[];
 
   /**
-   * Time from the arrival of the call at the server to the start of the leases of `tasks`; use as
+   * Time from the arrival of the call at the server to the start of the leases of `tasks`; used as
    * in PollTaskResponse.
    *
    * @generated from field: google.protobuf.Duration waited = 3;
@@ -648,23 +662,24 @@ export const CompleteResponseSchema: GenMessage<CompleteResponse> = /*@__PURE__*
  */
 export type CompleteAnswer = Message<"drover.v1.CompleteAnswer"> & {
   /**
-   * Code 0: accepted and durable. Otherwise nothing was changed by this result.
+   * Code 0: accepted and durable. Any other code: this result changed nothing.
    *
    * LEASE_LOST (too late; kept as evidence), TASK_OVER (another outcome is on record),
    * TASK_NOT_FOUND and MALFORMED_TOKEN are final: drop the task.
    *
-   * After PAYLOAD_TOO_LARGE and INVALID_REQUEST the agent still holds the task, and no repeat of the
-   * same outcome passes: report a success again as a success with `output_problem`, and anything
-   * else as unknown.
+   * After PAYLOAD_TOO_LARGE and INVALID_REQUEST the agent still holds the task, and repeating the
+   * same outcome does not help: report a success again as a success with `output_problem`, and any
+   * other outcome as unknown.
    *
-   * After any other one, such as OVERLOADED, STORE_UNAVAILABLE or INTERNAL, repeat it unchanged.
+   * After any other reason, such as OVERLOADED, STORE_UNAVAILABLE or INTERNAL, repeat the result
+   * unchanged.
    *
    * @generated from field: google.rpc.Status status = 1;
    */
   status?: Status | undefined;
 
   /**
-   * The same outcome had been reported before; this is its answer again.
+   * The same outcome was reported before; this is the same answer again.
    *
    * @generated from field: bool repeated = 2;
    */
@@ -685,10 +700,11 @@ export const CompleteAnswerSchema: GenMessage<CompleteAnswer> = /*@__PURE__*/
  */
 export const AgentService: GenService<{
   /**
-   * Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-   * came within `wait`, the server is draining, or more polls wait there than it has room for, when
-   * it answers within 5 s; poll again. The server answers a second before
-   * the deadline of the call at the latest; set that deadline to `wait` + 10 s.
+   * Waits until there is a task and takes up to `max_tasks`. An empty answer is normal; poll again.
+   * The answer is empty when no task came within `wait`, when the server is draining, or when more
+   * polls wait at the server than it has room for; in the last case it answers within 5 s. The
+   * server answers at the latest a second before the deadline of the call; set that deadline to
+   * `wait` + 10 s.
    *
    * @generated from rpc drover.v1.AgentService.PollTask
    */
@@ -698,9 +714,9 @@ export const AgentService: GenService<{
     output: typeof PollTaskResponseSchema;
   },
   /**
-   * Renews the leases of all tasks in the agent's hands, stores progress, and brings requests to
-   * cancel. Durable when answered. A session renews only its own leases: another's are answered
-   * `lease_lost`.
+   * Renews the leases of all tasks that the agent holds, stores their progress, and returns
+   * requests to cancel. Durable when answered. A session renews only its own leases: those of
+   * another session are answered `lease_lost`.
    *
    * @generated from rpc drover.v1.AgentService.Heartbeat
    */
@@ -710,9 +726,10 @@ export const AgentService: GenService<{
     output: typeof HeartbeatResponseSchema;
   },
   /**
-   * Reports how tasks ended, and may take the next ones in the same call. May come from any session
-   * of the namespace. The same report again gets the same answer, with `repeated` set. An error of
-   * the call says nothing about the results: keep them and repeat it, see "Finished work" above.
+   * Reports how tasks ended, and can take the next tasks in the same call. Any session of the
+   * namespace may send the report. The same report again gets the same answer, with `repeated` set.
+   * An error of the call says nothing about the results: keep them and repeat the call, see
+   * "Finished work" above.
    *
    * @generated from rpc drover.v1.AgentService.Complete
    */
