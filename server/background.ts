@@ -105,9 +105,12 @@ export function circuitsOf(
 
 function keptFor(
   { circuits: { windowMs } = CIRCUIT_DEFAULTS }: BackgroundOptions,
-  { sessionMs, pollerMs }: SupervisorConfig,
+  { sessionRetentionMs, pollerRetentionMs }: SupervisorConfig,
 ): Partial<Retention> {
-  return { sessionMs, pollerMs, circuitEndsMs: 2 * windowMs };
+  return {
+    sessionMs: sessionRetentionMs,
+    pollerMs: pollerRetentionMs,
+    circuitEndsMs: 2 * windowMs };
 }
 
 export function learningOf(

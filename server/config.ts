@@ -180,12 +180,12 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     ...{ flag: "learn-every", unit: "ms", byDefault: MINUTE, least: 100, most: HOUR },
     why: "how often a server tells what it has learned of durations, a row for each step that changed, and asks anew for what it uses",
   },
-  sessionMs: {
-    ...{ flag: "session-kept", unit: "ms", byDefault: 10 * MINUTE, least: MINUTE, most: DAY },
+  sessionRetentionMs: {
+    ...{ flag: "session-retention", unit: "ms", byDefault: 10 * MINUTE, least: MINUTE, most: DAY },
     why: "an agent session that holds nothing is forgotten after so long a silence: longer than any pause in which its agent may come back",
   },
-  pollerMs: {
-    ...{ flag: "poller-kept", unit: "ms", byDefault: 5 * MINUTE, least: MINUTE, most: DAY },
+  pollerRetentionMs: {
+    ...{ flag: "poller-retention", unit: "ms", byDefault: 5 * MINUTE, least: MINUTE, most: DAY },
     why: "who polled a lane is forgotten after so long. At least twice --polled",
   },
   polledMs: {
@@ -234,8 +234,8 @@ export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.fre
   "slowSamples",
   "slowMs",
   "learnEveryMs",
-  "sessionMs",
-  "pollerMs",
+  "sessionRetentionMs",
+  "pollerRetentionMs",
   "polledMs",
   "ownerLookMs",
   "ownerLostMs",
@@ -260,9 +260,9 @@ export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorCo
     problems.push(
       `--watch-gap is ${config.gapMs} ms and --look-every ${config.lookEveryMs} ms: with a gap of less than two looks silence would never count`,
     );
-  if (config.pollerMs < 2 * config.polledMs)
+  if (config.pollerRetentionMs < 2 * config.polledMs)
     problems.push(
-      `--poller-kept is ${config.pollerMs} ms and --polled ${config.polledMs} ms: who polled would be forgotten while his lane counts as polled; keep him at least twice as long`,
+      `--poller-retention is ${config.pollerRetentionMs} ms and --polled ${config.polledMs} ms: who polled would be forgotten while his lane counts as polled; keep him at least twice as long`,
     );
   if (config.ownerLostMs < 3 * config.ownerLookMs)
     problems.push(
@@ -377,8 +377,8 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     slowSamples: value("slowSamples"),
     slowMs: value("slowMs"),
     learnEveryMs: value("learnEveryMs"),
-    sessionMs: value("sessionMs"),
-    pollerMs: value("pollerMs"),
+    sessionRetentionMs: value("sessionRetentionMs"),
+    pollerRetentionMs: value("pollerRetentionMs"),
     polledMs: value("polledMs"),
     ownerLookMs: value("ownerLookMs"),
     ownerLostMs: value("ownerLostMs"),

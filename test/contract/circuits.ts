@@ -186,7 +186,7 @@ export function describeCircuits(opened: Opened): void {
     const of = { lane: await laneOf(), agentId: "one" };
     const said = { forced: "open", by: "ada", why: "it leaks" } as const;
     const first = await store.circuits.say(of, said);
-    expect(first).toMatchObject({ ...of, said, state: { kind: "closed" } });
+    expect(first).toMatchObject({ ...of, override: said, state: { kind: "closed" } });
     expect(await store.circuits.say(of, { ...said, by: "bob" })).toEqual(first);
     expect(await change(store, { ...of, before: first.version })).toEqual([]);
     const closed = await store.circuits.say(of, { ...said, forced: "closed", by: "bob" });
@@ -229,7 +229,7 @@ export function describeCircuits(opened: Opened): void {
     expect(await polled()).toEqual([true]);
     expect(await circuits()).toEqual(
       new Map([
-        [0, { since: now, until: now + 30_000, trying: false, said: null, saw: "20 of 20 failed" }],
+        [0, { since: now, until: now + 30_000, trying: false, override: null, saw: "20 of 20 failed" }],
       ]),
     );
     const said = { forced: "open", by: "ada", why: "maintenance" } as const;

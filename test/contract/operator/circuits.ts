@@ -34,7 +34,7 @@ export function describeCircuitLists(opened: Opened<Store>): void {
     const open = { after: null, limit: 10, openOnly: true };
     expect(await store.lists.circuits(namespaceId, open)).toMatchObject([
       { agentId: "one" },
-      { agentId: "two", said: { forced: "open" } },
+      { agentId: "two", override: { forced: "open" } },
     ]);
   });
 

@@ -106,8 +106,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "a part of a list taken for all of it",
     file: "dispatch/heartbeats.ts",
-    find: "tries === 0 ? beat : { ...beat, reports, listsAllTo: 0 },",
-    replace: "{ ...beat, reports },",
+    find: "tries === 0 ? heartbeat : { ...heartbeat, reports, listsAllTo: 0 },",
+    replace: "{ ...heartbeat, reports },",
     why: "a task whose lease was busy at the first try is taken from the agent that works on it",
   },
   {
@@ -148,8 +148,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "a probe that says nothing ends nothing",
     file: "supervisor/circuits.ts",
-    find: 'if (state.kind !== "trying" || !probeEnd || said) return [];',
-    replace: 'if (state.kind !== "trying" || probeEnd?.end !== "good" || said) return [];',
+    find: 'if (state.kind !== "trying" || !probeEnd || override) return [];',
+    replace: 'if (state.kind !== "trying" || probeEnd?.end !== "good" || override) return [];',
     why: "a circuit whose one task failed or was given back stays shut for ever, and its lane with it",
   },
   {

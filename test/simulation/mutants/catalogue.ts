@@ -40,7 +40,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "acknowledged before the commit",
     file: "batcher.ts",
-    find: "for (const pending of batch) pending.reject(told);",
+    find: "for (const pending of batch) pending.reject(cause);",
     replace: 'for (const pending of batch) pending.resolve({ kind: "done" } as never);',
     why: "a report is acknowledged whose transaction has failed",
   },
@@ -105,15 +105,15 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "heartbeat lost at take-over",
     file: "scheduler/load.ts",
-    find: "const lastHeartbeatAt = session === null ? null : (beats.get(session) ?? null);",
-    replace: "const lastHeartbeatAt = beats.size < 0 ? 0 : null;",
+    find: "const lastHeartbeatAt = session === null ? null : (heartbeats.get(session) ?? null);",
+    replace: "const lastHeartbeatAt = heartbeats.size < 0 ? 0 : null;",
     why: "an agent that beats is declared lost, since its supervisor does not know its beats",
   },
   {
     name: "a lease ended because a heartbeat did not list it",
     file: "dispatch/heartbeats.ts",
-    find: "await store.beat(beats);",
-    replace: "await store.beat(beats.map((one) => ({ ...one, listsAllTo: 500 })));",
+    find: "await store.heartbeat(heartbeats);",
+    replace: "await store.heartbeat(heartbeats.map((one) => ({ ...one, listsAllTo: 500 })));",
     why: "a task is handed to a second agent while the first works on it",
   },
   {
@@ -176,11 +176,11 @@ export const MUTANTS: readonly Mutant[] = [
     name: "limit counted without its lock",
     file: "core/permits.ts",
     find: `const holders = slots.filter(({ holds }) => holds).length;
-  const slot: Slot = { ...asks, holds: false, leaving: false };
+  const slot: Permit = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === slots.length)`,
     replace: `const seen = slots.filter(({ since }) => since < asks.since - 300);
   const holders = seen.filter(({ holds }) => holds).length;
-  const slot: Slot = { ...asks, holds: false, leaving: false };
+  const slot: Permit = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === seen.length)`,
     why: "two runs of a key that ask at the same time do not see each other",
   },
@@ -239,7 +239,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "next wave without its gate",
     file: "core/map.ts",
-    find: 'if (work.kind === "map" && work.admission) askGate(pass, no);\n  else beginWave(pass, no);',
+    find: 'if (work.kind === "map" && work.gate) askGate(pass, no);\n  else beginWave(pass, no);',
     replace: "void work;\n  beginWave(pass, no);",
     why: "a roll-out goes on although nobody has looked at its last wave",
   },

@@ -71,7 +71,7 @@ test("an agent that never hears it ends by its silence, as timed out and not as 
   expect(world.step("a")).toMatchObject({ forward: { kind: "BACKOFF" }, attempt: 1, lost: 0 });
 });
 
-test("an agent that beats and no longer names the task cannot keep it for ever", () => {
+test("an agent that sends heartbeats and no longer names the task cannot keep it for ever", () => {
   const { world } = overrun();
   const asked = world.now();
   world.advance(29_999);
@@ -83,7 +83,7 @@ test("an agent that beats and no longer names the task cannot keep it for ever",
   world.fire("a");
   expect(world.step("a").forward.kind).toBe("BACKOFF");
   expect(world.interventions("lease")).toMatchObject([
-    { saw: "agent of s1 beats, and does not name this task any more", dueAt: asked + 30_000 },
+    { saw: "agent of s1 sends heartbeats, and does not name this task any more", dueAt: asked + 30_000 },
   ]);
 });
 
