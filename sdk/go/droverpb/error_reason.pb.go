@@ -24,25 +24,25 @@ const (
 )
 
 // Every error carries google.rpc.ErrorInfo with domain "drover" and as `reason` the name below
-// without its prefix, such as KEY_REUSED. The message of the error is for people and may change.
-// An error made by gRPC itself, before it reached the server's code, carries none.
+// without its prefix, such as KEY_REUSED. The message of the error is for people and may change. An
+// error that gRPC makes before the call reaches the server's code carries no ErrorInfo.
 type ErrorReason int32
 
 const (
-	// Never sent by this version; a newer server may send a reason that a client does not know: go by
-	// the code.
+	// Never sent by this version. A newer server may send a reason that a client does not know: use
+	// the gRPC code then.
 	ErrorReason_ERROR_REASON_UNSPECIFIED ErrorReason = 0
 	// INVALID_ARGUMENT. A field is missing, malformed or out of limits; BadRequest names each.
 	// Correct the request.
 	ErrorReason_ERROR_REASON_INVALID_REQUEST ErrorReason = 1
-	// INVALID_ARGUMENT. A workflow definition does not hold together: a cycle, an unknown or repeated
-	// step, an unknown field, fields that do not go together, an expression that is wrong, a text
-	// that does not parse. BadRequest names each, with line and column for a text. Correct the
+	// INVALID_ARGUMENT. A workflow definition is not consistent: a cycle, an unknown or repeated
+	// step, an unknown field, fields that exclude each other, a wrong expression, a text that does
+	// not parse. BadRequest names each problem, with line and column for a text. Correct the
 	// definition.
 	ErrorReason_ERROR_REASON_INVALID_DEFINITION ErrorReason = 2
-	// INVALID_ARGUMENT. The request is well-formed, but asks for what this version of the server
-	// cannot do; BadRequest names the field. Leave it out, or use a newer server. Not sent by this
-	// version.
+	// INVALID_ARGUMENT. The request is well-formed, but asks for a feature that this version of the
+	// server does not have; BadRequest names the field. Leave the field out, or use a newer server.
+	// Not sent by this version.
 	ErrorReason_ERROR_REASON_NOT_SUPPORTED ErrorReason = 3
 	// INVALID_ARGUMENT. A payload is over the limit of the namespace; metadata has `size_bytes` and
 	// `limit_bytes`. Keep the data in object storage and send its address.
@@ -51,108 +51,112 @@ const (
 	// RetryInfo: repeating it unchanged does not help. Native gRPC refuses it without details.
 	ErrorReason_ERROR_REASON_MESSAGE_TOO_LARGE ErrorReason = 5
 	// INVALID_ARGUMENT. The bytes are not a message of this type. Compare the versions of the
-	// contract and what stands between client and server.
+	// contract, and check the proxies between client and server.
 	ErrorReason_ERROR_REASON_MALFORMED_MESSAGE ErrorReason = 6
-	// INVALID_ARGUMENT. A task token or callback token is none that a server made. Send it exactly as
-	// it came.
+	// INVALID_ARGUMENT. A task token or callback token was not made by a server. Send the token
+	// exactly as it was received.
 	ErrorReason_ERROR_REASON_MALFORMED_TOKEN ErrorReason = 7
-	// INVALID_ARGUMENT. A page token is malformed, or of another filter or order. Start again at the
-	// first page.
+	// INVALID_ARGUMENT. A page token is malformed, or belongs to another filter or order. Start again
+	// at the first page.
 	ErrorReason_ERROR_REASON_PAGE_TOKEN_INVALID ErrorReason = 8
-	// INVALID_ARGUMENT. The deadline of the call is absurdly far away; metadata has `limit_seconds`.
-	// Set a nearer one, or none for WatchRun.
+	// INVALID_ARGUMENT. The deadline of the call is too far away; metadata has `limit_seconds`. Set a
+	// nearer one, or none for WatchRun.
 	ErrorReason_ERROR_REASON_DEADLINE_TOO_LONG ErrorReason = 9
-	// NOT_FOUND. There is no such namespace. Check its name.
+	// NOT_FOUND. There is no namespace of this name. Check the name.
 	ErrorReason_ERROR_REASON_NAMESPACE_NOT_FOUND ErrorReason = 10
-	// NOT_FOUND. There is no such workflow or version in the namespace. Register it first.
+	// NOT_FOUND. The namespace has no such workflow, or not this version of it. Register it first.
 	ErrorReason_ERROR_REASON_WORKFLOW_NOT_FOUND ErrorReason = 11
-	// NOT_FOUND. There is no such run in the namespace. Check id or key; old runs are removed.
+	// NOT_FOUND. The namespace has no such run. Check the id or key; old runs are removed.
 	ErrorReason_ERROR_REASON_RUN_NOT_FOUND ErrorReason = 12
-	// NOT_FOUND. A task token or callback token names no task of this namespace. Drop the task.
+	// NOT_FOUND. A task token or callback token does not belong to a task of this namespace. Drop the
+	// task.
 	ErrorReason_ERROR_REASON_TASK_NOT_FOUND ErrorReason = 13
 	// ALREADY_EXISTS. The key was used with another request; metadata has `run_id`. Use another key,
 	// or repeat the first request unchanged.
 	ErrorReason_ERROR_REASON_KEY_REUSED ErrorReason = 14
 	// FAILED_PRECONDITION. The report or callback came too late: the step was handed out again, or
-	// step or run have ended. It is kept as evidence and changed no state. Stop the work and drop the
-	// task.
+	// the step or run has ended. The report is kept as evidence and changed no state. Stop the work
+	// and drop the task.
 	ErrorReason_ERROR_REASON_LEASE_LOST ErrorReason = 15
 	// FAILED_PRECONDITION. The attempt has already ended by another report. Drop the task.
 	ErrorReason_ERROR_REASON_TASK_OVER ErrorReason = 16
-	// FAILED_PRECONDITION. The run's state does not allow it; metadata has `state`.
+	// FAILED_PRECONDITION. The state of the run does not allow the call; metadata has `state`.
 	ErrorReason_ERROR_REASON_RUN_STATE ErrorReason = 17
 	// RESOURCE_EXHAUSTED, with RetryInfo. The server has more calls than it can hold. Nothing was
-	// changed: repeat after the delay, or on another server.
+	// changed: repeat the call after the delay, or on another server.
 	ErrorReason_ERROR_REASON_OVERLOADED ErrorReason = 18
-	// UNAVAILABLE, with RetryInfo. The database is away or slow. Whether the call took effect is
-	// unknown: repeat it unchanged.
+	// UNAVAILABLE, with RetryInfo. The database is unavailable or slow. It is not known whether the
+	// call took effect: repeat it unchanged.
 	ErrorReason_ERROR_REASON_STORE_UNAVAILABLE ErrorReason = 19
-	// UNAVAILABLE, with RetryInfo. This server is about to stop. Repeat on another.
+	// UNAVAILABLE, with RetryInfo. This server is about to stop. Repeat the call on another server.
 	ErrorReason_ERROR_REASON_DRAINING ErrorReason = 20
-	// INTERNAL. A defect of the server. Whether the call took effect is unknown; repeating is safe.
-	// Report it with the message.
+	// INTERNAL. A defect of the server. It is not known whether the call took effect; repeating it is
+	// safe. Report the defect with the message.
 	ErrorReason_ERROR_REASON_INTERNAL ErrorReason = 21
-	// NOT_FOUND. The run has no escalation of this id. Look at GetRun with its escalations.
+	// NOT_FOUND. The run has no escalation of this id. GetRun lists its escalations.
 	ErrorReason_ERROR_REASON_ESCALATION_NOT_FOUND ErrorReason = 22
-	// NOT_FOUND. The run has no step of this id, or it is no approval. Check the id.
+	// NOT_FOUND. The run has no step of this id, or the step is not an approval. Check the id.
 	ErrorReason_ERROR_REASON_STEP_NOT_FOUND ErrorReason = 23
-	// FAILED_PRECONDITION. The escalation is closed: answered otherwise, or settled by an event;
-	// metadata has `closed_by`. There is nothing left to answer.
+	// FAILED_PRECONDITION. The escalation is closed: it got another answer, or an event settled it;
+	// metadata has `closed_by`. No answer is needed any more.
 	ErrorReason_ERROR_REASON_ESCALATION_CLOSED ErrorReason = 24
-	// FAILED_PRECONDITION. The escalation is open and does not take this answer now; metadata has
-	// `state` of the run and `answers`, those that it takes, with commas between. Give one of them.
+	// FAILED_PRECONDITION. The escalation is open and does not accept this answer now; metadata has
+	// `state` of the run and `answers`, the accepted answers separated by commas. Give one of them.
 	ErrorReason_ERROR_REASON_ANSWER_NOT_ALLOWED ErrorReason = 25
-	// FAILED_PRECONDITION. The approval does not take this decision: it does not wait for one, the
-	// approver may not decide or has decided otherwise, or the form breaks its schema; the message
-	// says which, and metadata has `state` of the run.
+	// FAILED_PRECONDITION. The approval does not accept this decision: it does not wait for one, the
+	// approver may not decide or has already decided otherwise, or the form breaks its schema; the
+	// message says which, and metadata has `state` of the run.
 	ErrorReason_ERROR_REASON_DECISION_REFUSED ErrorReason = 26
-	// RESOURCE_EXHAUSTED, without RetryInfo. The run keeps as many signals as it may, 1,000; metadata
-	// has `limit`. Send it to another run.
+	// RESOURCE_EXHAUSTED, without RetryInfo. The run holds the maximum number of signals, 1,000;
+	// metadata has `limit`. Send the signal to another run.
 	ErrorReason_ERROR_REASON_SIGNAL_LIMIT ErrorReason = 27
-	// INVALID_ARGUMENT. No step of the run takes a signal of this name, and nothing was stored. Metadata
-	// has `takes`: the names that its steps take, with commas between. Send one of them.
+	// INVALID_ARGUMENT. No step of the run takes a signal of this name, and nothing was stored.
+	// Metadata has `takes`: the names that its steps take, separated by commas. Send one of them.
 	ErrorReason_ERROR_REASON_SIGNAL_UNKNOWN ErrorReason = 63
-	// NOT_FOUND. The namespace has no hook of this name. Put it first, or name another.
+	// NOT_FOUND. The namespace has no hook of this name. Create it with PutHook first, or use another
+	// name.
 	ErrorReason_ERROR_REASON_HOOK_NOT_FOUND ErrorReason = 31
-	// FAILED_PRECONDITION. Another person has the escalation; metadata has `claimed_by`. Ask him, or
-	// say `anyway`.
+	// FAILED_PRECONDITION. Another person has claimed the escalation; metadata has `claimed_by`. Ask
+	// that person, or set `anyway`.
 	ErrorReason_ERROR_REASON_ESCALATION_CLAIMED ErrorReason = 32
-	// RESOURCE_EXHAUSTED, without RetryInfo. The concurrency key has no slot, and its policy is REFUSE;
-	// metadata has `key`, `limit`, and as `run_id` a run that holds one. Nothing was stored: repeat it
-	// when that run has ended, under the same key if you like.
+	// RESOURCE_EXHAUSTED, without RetryInfo. The concurrency key has no free permit, and its policy
+	// is REFUSE; metadata has `key`, `limit`, and as `run_id` a run that holds a permit. Nothing was
+	// stored: repeat the call when that run has ended, with the same key if you like.
 	ErrorReason_ERROR_REASON_CONCURRENCY_LIMIT ErrorReason = 28
 	// FAILED_PRECONDITION. A bulk action found another number of runs than was expected, and did
-	// nothing. Metadata: expected, found. Look again with `dry_run`.
+	// nothing. Metadata: expected, found. Repeat the `dry_run`.
 	ErrorReason_ERROR_REASON_COUNT_MISMATCH ErrorReason = 37
-	// NOT_FOUND. The namespace has no schedule of this name. Look at ListSchedules.
+	// NOT_FOUND. The namespace has no schedule of this name. ListSchedules lists the schedules.
 	ErrorReason_ERROR_REASON_SCHEDULE_NOT_FOUND ErrorReason = 38
-	// ALREADY_EXISTS. The namespace has a schedule of this name that says something else. Update it, or
-	// take another name.
+	// ALREADY_EXISTS. The namespace has a schedule of this name with another content. Update it, or
+	// use another name.
 	ErrorReason_ERROR_REASON_SCHEDULE_EXISTS ErrorReason = 39
-	// NOT_FOUND. The namespace has no trigger of this name. Put it first, or name another.
+	// NOT_FOUND. The namespace has no trigger of this name. Create it with PutTrigger first, or use
+	// another name.
 	ErrorReason_ERROR_REASON_TRIGGER_NOT_FOUND ErrorReason = 41
-	// INVALID_ARGUMENT. The mapping of a trigger fails for this body or run, or gives something that
-	// cannot be asked for; the message says where. Change the mapping, or what is sent.
+	// INVALID_ARGUMENT. The mapping of a trigger fails for this body or run, or its result is not a
+	// valid request; the message says where. Change the mapping, or the body that is sent.
 	ErrorReason_ERROR_REASON_MAPPING_FAILED ErrorReason = 42
-	// NOT_FOUND. The namespace has no agent of this session, or no longer: those that have not called
-	// for 10 minutes are forgotten. List those that there are.
+	// NOT_FOUND. The namespace has no agent of this session, or no longer has it: the server forgets
+	// agents that have not called for 10 minutes. ListAgents lists the agents.
 	ErrorReason_ERROR_REASON_AGENT_NOT_FOUND ErrorReason = 43
 	// ALREADY_EXISTS. There is a namespace of this name in another region; metadata has `region`. A
-	// namespace stays in its region: take another name.
+	// namespace cannot change its region: use another name.
 	ErrorReason_ERROR_REASON_NAMESPACE_EXISTS ErrorReason = 50
-	// RESOURCE_EXHAUSTED, with RetryInfo. The namespace has as many runs that have not ended as it may,
-	// or begins as many per second; metadata has `limit`, which of them, and `most`. Nothing was stored:
-	// repeat it after the delay, under the same key if you like.
+	// RESOURCE_EXHAUSTED, with RetryInfo. The namespace has reached its maximum number of runs that
+	// have not ended, or of runs begun per second; metadata has `limit`, which of them, and `most`.
+	// Nothing was stored: repeat the call after the delay, with the same key if you like.
 	ErrorReason_ERROR_REASON_NAMESPACE_LIMIT ErrorReason = 51
-	// UNAUTHENTICATED. The server wants to know who calls, and the call has no API token, or one that is
-	// unknown, revoked or over; metadata has `why`: missing, malformed, unknown, revoked, expired. Show
-	// one as `authorization: Bearer drover_...`.
+	// UNAUTHENTICATED. The server requires an API token, and the call has none, or one that is
+	// unknown, revoked or expired; metadata has `why`: missing, malformed, unknown, revoked, expired.
+	// Send one as `authorization: Bearer drover_...`.
 	ErrorReason_ERROR_REASON_TOKEN_REQUIRED ErrorReason = 60
-	// PERMISSION_DENIED. The API token is good, and not for this: metadata has `token` (its name), `role`,
-	// and what it lacks as `needs`. Use another, or ask whoever makes them.
+	// PERMISSION_DENIED. The API token is valid, but does not allow this call: metadata has `token`
+	// (its name), `role`, and the missing permission as `needs`. Use another token, or ask an
+	// administrator for one.
 	ErrorReason_ERROR_REASON_NOT_ALLOWED ErrorReason = 61
-	// NOT_FOUND. There is no API token of this id, or it is for another namespace. List those that there
-	// are.
+	// NOT_FOUND. There is no API token of this id, or it belongs to another namespace. ListTokens
+	// lists the tokens.
 	ErrorReason_ERROR_REASON_TOKEN_NOT_FOUND ErrorReason = 62
 )
 

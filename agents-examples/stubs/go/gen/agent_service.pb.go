@@ -1,61 +1,65 @@
-// The three calls of an agent. Nothing but this file and those that it imports is needed to write
-// one, in any language.
+// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// imports are all that is needed.
 //
-// The life of an agent: make a random session at the start of the process; poll; for each task do
-// the work, beat every `beat_every`, and report with Complete until that is *answered*; stop work
-// when a beat answers `cancel` or `lease_lost`, or when the lease ends unrenewed.
+// The life of an agent. At the start of the process, make a random session. Poll. For each task do
+// the work, send a heartbeat every `beat_every`, and report the outcome with Complete until that
+// report is *answered*. Stop the work when a heartbeat is answered with `cancel` or `lease_lost`,
+// or when the lease ends without having been renewed.
 //
-// Clock. Everything is a duration. A lease is measured by the agent's monotonic clock from the
-// moment at which it sent the call that granted it, plus the `waited` of the answer; a renewal from
-// the moment at which it sent the Heartbeat.
+// Clock. All times are durations. The agent measures a lease with its own monotonic clock, from the
+// time at which it sent the call that granted the lease, plus the `waited` of the answer. A renewal
+// counts from the time at which the agent sent the Heartbeat.
 //
 // Repeating. A call that was answered OK is durable. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED,
-// INTERNAL and UNKNOWN say nothing about whether it took effect: repeat it, on any server, with
+// INTERNAL and UNKNOWN do not say whether the call took effect: repeat it, on any server, with
 // backoff, and after RetryInfo where it is given. Every other code means that nothing was changed.
-// Repeating is always safe. A repeated poll is a new poll with a new number; the old one goes into
-// `lost_polls`.
+// Repeating is always safe. A repeated poll is a new poll with a new number; the number of the old
+// poll goes into `lost_polls`.
 //
 // Finished work. Keep the outcome of a task until its own CompleteAnswer says what became of it. An
 // error of a whole Complete says nothing about the results in it, whatever its code: an expired
-// token brings UNAUTHENTICATED, a proxy PERMISSION_DENIED, NOT_FOUND or UNIMPLEMENTED, and both pass.
-// Rest with backoff and send the same outcome again, at least until the lease of the task has ended,
-// also while the agent drains; beat meanwhile. Never report something else because a call was
-// refused. Only two errors of a call are about its results, and both are made by a Drover server
-// (they carry ErrorInfo): INVALID_ARGUMENT whose BadRequest names `results[...]`, and
-// MESSAGE_TOO_LARGE. Then send each result alone; one that is refused even so is refused as if its
-// own answer had said it.
+// token causes UNAUTHENTICATED, and a proxy can cause PERMISSION_DENIED, NOT_FOUND or
+// UNIMPLEMENTED; both are temporary. Wait with backoff and send the same outcome again, at least
+// until the lease of the task has ended, also while the agent drains. Continue to send heartbeats
+// meanwhile. Never report another outcome because a call was refused. Only two errors of a call are
+// about its results. Both are made by a Drover server, so they carry ErrorInfo: INVALID_ARGUMENT
+// whose BadRequest names `results[...]`, and MESSAGE_TOO_LARGE. In these two cases send each result
+// in a call of its own. If a result is refused even so, treat the error as if it were the result's
+// own answer.
 //
-// Lost polls. A poll that ended with an error may have been granted tasks all the same: name it in
-// `lost_polls`. That includes errors that the client's own library makes, such as RESOURCE_EXHAUSTED
-// for an answer over its receive limit. Nothing was granted if the error carries one of these
-// reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
+// Lost polls. The server may have granted tasks to a poll that ended with an error. Name such a
+// poll in `lost_polls`. This includes errors that the client's own library makes, such as
+// RESOURCE_EXHAUSTED for an answer over its receive limit. Nothing was granted if the error carries
+// one of these reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
 // NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, and for PollTask OVERLOADED. Naming such a poll
-// does no harm. A task that is named so ten times in a row rests in between, and then asks a person.
+// does no harm. When polls that carry the same task are lost again and again, the server waits
+// before it hands the task out again; after ten losses in a row it asks a person.
 //
 // Sizes. Set the receive limit of the client to 8 MiB or more: most gRPC libraries refuse an answer
-// over 4 MiB unless told otherwise. An answer has at most 3 MiB of tasks, or a single task, and one
-// task may carry an input, details and an output of up to 2 MiB each. A message to the server has at
-// most 4 MiB.
+// over 4 MiB by default. An answer has at most 3 MiB of tasks, or a single task, and one task may
+// carry an input, details and an output of up to 2 MiB each. A message to the server has at most 4
+// MiB.
 //
-// Connections. Let the client connect again within seconds: the backoff of gRPC grows to two minutes
-// unless told otherwise, and leases end meanwhile.
+// Connections. Make the client reconnect within seconds. By default the backoff of gRPC grows to
+// two minutes, and leases end meanwhile.
 //
-// Tokens. A server that wants to know who calls takes an API token with each call, in the header
+// Tokens. A server that requires API tokens expects one with each call, in the header
 // `authorization: Bearer drover_...`.
 //
-// Lateness. The end of a lease revokes nothing by itself. An attempt stays *current* until another
-// perform or compensate task of its step is handed out, and a report of the current attempt settles
-// the step even after its lease has ended. Later reports, and reports to a step or run that has
-// ended, are answered LEASE_LOST: they change no state and are kept as evidence. So an agent always
-// reports what it knows, late or not. An `unknown` that it reports counts as an attempt; a lease that
-// ends without a report does not, so an agent that knows nothing may say nothing.
+// Late reports. The end of a lease alone does not revoke the attempt. An attempt stays *current*
+// until another perform or compensate task of its step is handed out. A report of the current
+// attempt settles the step even after its lease has ended. Later reports, and reports about a step
+// or run that has ended, are answered LEASE_LOST: they change no state and are kept as evidence. So
+// an agent always reports what it knows, late or not. An `unknown` that the agent reports counts as
+// an attempt. A lease that ends without a report does not count, so an agent that knows nothing
+// need not report.
 //
-// Errors. What is wrong with the call fails the call, and then nothing of it was done. What is
-// wrong with one report or result is that item's answer, with field paths as in
-// `results[3].outcome`. Each error carries google.rpc.ErrorInfo; its reasons are in
-// error_reason.proto. Every call can bring INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE,
-// DEADLINE_TOO_LONG, NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, OVERLOADED,
-// STORE_UNAVAILABLE, DRAINING and INTERNAL.
+// Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
+// report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
+// Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
+// fail with INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
+// NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, OVERLOADED, STORE_UNAVAILABLE, DRAINING and
+// INTERNAL.
 
 // Code generated by protoc-gen-go. DO NOT EDIT.
 // versions:
@@ -83,14 +87,14 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Who calls.
+// The agent that calls.
 type Agent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the agent, for people; need not be unique. Required, 1 to 128 characters of
 	// [A-Za-z0-9._-].
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Exactly 16 random bytes, new at each start of the process and kept until its end. Leases belong
-	// to the session, and poll numbers count within it.
+	// Exactly 16 random bytes, made at each start of the process and used until its end. Leases
+	// belong to the session, and polls are numbered within it.
 	Session []byte `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
 	// Version of the agent's program, for people. At most 128 characters, no control characters.
 	Version string `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
@@ -164,8 +168,8 @@ type QueueWeight struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the queue. Required, 1 to 128 characters of [A-Za-z0-9._-].
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// How often this queue is looked at first, compared to the others of the poll. 0 to 1,000; 0
-	// means 1.
+	// How often the server takes from this queue first, relative to the other queues of the poll. 0
+	// to 1,000; 0 means 1.
 	Weight        int32 `protobuf:"varint,2,opt,name=weight,proto3" json:"weight,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -219,27 +223,29 @@ func (x *QueueWeight) GetWeight() int32 {
 type PollTaskRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Namespace to work for. Empty: "default". At most 128 characters of [A-Za-z0-9._-].
-	// NAMESPACE_NOT_FOUND if there is none of that name.
+	// NAMESPACE_NOT_FOUND if there is no namespace of that name.
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Who polls. Required.
+	// The agent that polls. Required.
 	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Number of this poll: from 1, growing, never used twice in a session; PollTask and
-	// Complete.next share one count. Nothing refuses a number that was used before: what both polls
-	// brought is one poll's then, and is given back together once that is named lost.
+	// Number of this poll: starts at 1, grows, and is never used twice in a session. PollTask and
+	// Complete.next share one count. The server does not refuse a number that was used before: it
+	// treats both polls as one poll, and when that number is named as lost, it takes back the tasks
+	// of both.
 	PollSeq uint64 `protobuf:"varint,3,opt,name=poll_seq,json=pollSeq,proto3" json:"poll_seq,omitempty"`
 	// Queues to take from, at most 100. Empty: the queue "default".
 	Queues []*QueueWeight `protobuf:"bytes,4,rep,name=queues,proto3" json:"queues,omitempty"`
 	// Names of the tasks that this agent performs, at most 100. Empty: every task of the queues.
 	Tasks []string `protobuf:"bytes,5,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Most tasks to hand over, 0 to 1,000; 0 means 1. Ask for no more than can be started at once: the
-	// leases run from the answer on.
+	// Maximum number of tasks to hand over, 0 to 1,000; 0 means 1. Ask only for tasks that the agent
+	// can start at once: the leases run from the answer on.
 	MaxTasks int32 `protobuf:"varint,6,opt,name=max_tasks,json=maxTasks,proto3" json:"max_tasks,omitempty"`
-	// How long to wait for a task, 0 to 60 s. 0 looks once. Default 30 s.
+	// How long to wait for a task, 0 to 60 s. 0 checks once and does not wait. Default 30 s.
 	Wait *durationpb.Duration `protobuf:"bytes,7,opt,name=wait,proto3" json:"wait,omitempty"`
 	// Numbers of polls of this session that ended on the agent's side without an answer (deadline,
-	// cancel, broken connection). Each is repeated in every PollTask and Heartbeat until 30 s after
-	// the end of its `wait`. What was granted to them is given back at once and counts for nothing,
-	// so never name a poll whose answer was read. At most 1,000.
+	// cancel, broken connection). Repeat each number in every PollTask and Heartbeat until 30 s after
+	// the end of its `wait`. The server takes back at once the tasks that it granted to these polls,
+	// and these hand-outs do not count as attempts; so never name a poll whose answer was read. At
+	// most 1,000.
 	LostPolls     []uint64 `protobuf:"varint,8,rep,packed,name=lost_polls,json=lostPolls,proto3" json:"lost_polls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -387,29 +393,34 @@ func (x *PollTaskResponse) GetWaited() *durationpb.Duration {
 	return nil
 }
 
-// Keeps leases.
+// Renews leases.
 type HeartbeatRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Namespace of the tasks. Empty: "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Who beats. Required. The session must be the one that polled.
+	// The agent that sends the heartbeat. Required. The session must be the one that polled.
 	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
 	// As in PollTaskRequest. At most 1,000.
 	LostPolls []uint64 `protobuf:"varint,3,rep,packed,name=lost_polls,json=lostPolls,proto3" json:"lost_polls,omitempty"`
-	// One for each task in the agent's hands; a task is listed until its Complete is *answered*. More
-	// than 1,000 tasks are split over several calls. At most 1,000; may be empty.
+	// One report for each task that the agent holds. List a task until its Complete is *answered*.
+	// Split more than 1,000 tasks over several calls. At most 1,000; may be empty.
 	Reports []*HeartbeatReport `protobuf:"bytes,4,rep,name=reports,proto3" json:"reports,omitempty"`
-	// States that this call lists all that the agent holds: the number of a poll such that each poll
-	// of the session up to it has ended (answered, or lost), and that every task of theirs which the
-	// agent still holds is in `reports`. A lease that was granted to one of these polls and is not
-	// listed has been forgotten: its attempt ends as unknown (`drover.lost`), as if its agent had fallen
-	// silent. It counts as a loss, three of which in a row ask a person, and not as an attempt of a
-	// retry policy; for 2 s the task is kept for another session. A poll that is under way is never
-	// among them, so it does not matter when this call arrives, where, or how often. What `lost_polls`
-	// names is given back instead. Name it as soon as a poll was answered and its tasks are listed; 0,
-	// where the tasks are split over several calls: nothing is stated. Nothing refuses a number ahead
-	// of the polls: it states the same of those that are still to come, and what they bring is lost
-	// with the first beat that does not list it.
+	// States that this call lists every task that the agent holds: the number of a poll such that
+	// each poll of the session up to that number has ended (answered, or lost), and every task of
+	// these polls that the agent still holds is in `reports`. 0: nothing is stated; send 0 where the
+	// tasks are split over several calls. Set it as soon as a poll was answered and its tasks are
+	// listed.
+	//
+	// If a lease was granted to one of these polls and is not listed, the agent has lost its task:
+	// the attempt ends as unknown (`drover.lost`), as if the agent had fallen silent. That counts as
+	// a loss, and three losses in a row ask a person; it does not count as an attempt of a retry
+	// policy. For 2 s the task is kept for another session. Polls in `lost_polls` are not treated in
+	// this way: their tasks are given back.
+	//
+	// A poll that is under way is never among the stated polls, so it does not matter when this call
+	// arrives, at which server, or how often. The server does not refuse a number that is ahead of
+	// the polls. Such a number makes the same statement about polls that are still to come, so the
+	// tasks that they bring are lost with the first heartbeat that does not list them.
 	ListsAllTo    uint64 `protobuf:"varint,5,opt,name=lists_all_to,json=listsAllTo,proto3" json:"lists_all_to,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -480,16 +491,16 @@ func (x *HeartbeatRequest) GetListsAllTo() uint64 {
 	return 0
 }
 
-// That one task is being worked on.
+// States that the agent is working on one task.
 type HeartbeatReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is none,
-	// TASK_NOT_FOUND if it is of another namespace; both are this report's answer.
+	// Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+	// TASK_NOT_FOUND if it belongs to another namespace; both are this report's answer.
 	TaskToken string `protobuf:"bytes,1,opt,name=task_token,json=taskToken,proto3" json:"task_token,omitempty"`
-	// How far it has come. Absent: unchanged; heartbeats that are sent by themselves leave it out.
+	// Progress of the task. Absent: unchanged; automatic heartbeats leave it out.
 	Progress *Progress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
-	// What a later attempt would need to resume; it gets the last one stored as `last_details`.
-	// Absent: unchanged. PAYLOAD_TOO_LARGE if over the limit of the namespace.
+	// Data that a later attempt needs to resume; the attempt gets the last stored value as
+	// `last_details`. Absent: unchanged. PAYLOAD_TOO_LARGE if over the limit of the namespace.
 	Details       *Payload `protobuf:"bytes,3,opt,name=details,proto3" json:"details,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -549,7 +560,7 @@ func (x *HeartbeatReport) GetDetails() *Payload {
 // Answers a heartbeat.
 type HeartbeatResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each report, in their order.
+	// One answer for each report, in the same order.
 	Answers       []*HeartbeatAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -592,11 +603,11 @@ func (x *HeartbeatResponse) GetAnswers() []*HeartbeatAnswer {
 	return nil
 }
 
-// What the agent is to do with one task.
+// What the agent must do with one task.
 type HeartbeatAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The answer; always set. An agent that meets one it does not know carries on, and its lease is
-	// not renewed.
+	// The answer; always set. An agent that receives an answer that it does not know continues its
+	// work, and its lease is not renewed.
 	//
 	// Types that are valid to be assigned to Answer:
 	//
@@ -687,24 +698,26 @@ type isHeartbeatAnswer_Answer interface {
 }
 
 type HeartbeatAnswer_CarryOn_ struct {
-	// The lease is renewed: carry on.
+	// The lease is renewed: continue.
 	CarryOn *HeartbeatAnswer_CarryOn `protobuf:"bytes,1,opt,name=carry_on,json=carryOn,proto3,oneof"`
 }
 
 type HeartbeatAnswer_Cancel_ struct {
-	// Stop, and report what is known: `cancelled`, or how it ended after all. Answered again to
-	// each further beat, with what is left; no beat extends it.
+	// Stop the work, and report what is known: `cancelled`, or the outcome if the work ended after
+	// all. Each further heartbeat gets this answer again, with the time that is left; no heartbeat
+	// extends that time.
 	Cancel *HeartbeatAnswer_Cancel `protobuf:"bytes,2,opt,name=cancel,proto3,oneof"`
 }
 
 type HeartbeatAnswer_LeaseLost_ struct {
-	// The task is no longer this session's. Stop; a report is still welcome as evidence.
+	// The task no longer belongs to this session. Stop the work; a report is still accepted as
+	// evidence.
 	LeaseLost *HeartbeatAnswer_LeaseLost `protobuf:"bytes,3,opt,name=lease_lost,json=leaseLost,proto3,oneof"`
 }
 
 type HeartbeatAnswer_Error struct {
 	// What is wrong with this report: INVALID_REQUEST, MALFORMED_TOKEN, TASK_NOT_FOUND,
-	// PAYLOAD_TOO_LARGE. The lease was not renewed by it.
+	// PAYLOAD_TOO_LARGE. This report did not renew the lease.
 	Error *status.Status `protobuf:"bytes,4,opt,name=error,proto3,oneof"`
 }
 
@@ -721,11 +734,11 @@ type CompleteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Namespace of the tasks. Empty: "default".
 	Namespace string `protobuf:"bytes,1,opt,name=namespace,proto3" json:"namespace,omitempty"`
-	// Who reports. Required.
+	// The agent that reports. Required.
 	Agent *Agent `protobuf:"bytes,2,opt,name=agent,proto3" json:"agent,omitempty"`
-	// The reports, 1 to 1,000. Each stands for itself: some may be accepted and others not.
+	// The results, 1 to 1,000. Each is judged by itself: some may be accepted and others refused.
 	Results []*TaskResult `protobuf:"bytes,3,rep,name=results,proto3" json:"results,omitempty"`
-	// A poll that rides along, so that a busy agent needs one call for each step. Absent: none.
+	// A poll that this call carries, so that a busy agent needs one call for each step. Absent: none.
 	Next          *Next `protobuf:"bytes,4,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -792,10 +805,10 @@ func (x *CompleteRequest) GetNext() *Next {
 // How one task ended.
 type TaskResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is none,
-	// TASK_NOT_FOUND if it is of another namespace; both are this result's answer.
+	// Token of the task. Required, at most 512 characters. MALFORMED_TOKEN if it is not a token,
+	// TASK_NOT_FOUND if it belongs to another namespace; both are this result's answer.
 	TaskToken string `protobuf:"bytes,1,opt,name=task_token,json=taskToken,proto3" json:"task_token,omitempty"`
-	// How it ended. Required.
+	// How the task ended. Required.
 	Outcome       *Outcome `protobuf:"bytes,2,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -845,17 +858,18 @@ func (x *TaskResult) GetOutcome() *Outcome {
 	return nil
 }
 
-// A poll without a wait: the tasks that are there now, or none. A repeated Complete asks afresh, so
-// it needs a new number; the number of the call that had no answer goes into `lost_polls`.
+// A poll without a wait: it returns the tasks that are available now, or none. A repeated Complete
+// polls again, so it needs a new number; the number of the call that had no answer goes into
+// `lost_polls`.
 type Next struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of this poll, of the same count as PollTask's. Required, from 1.
+	// Number of this poll, in the same count as PollTask's. Required, from 1.
 	PollSeq uint64 `protobuf:"varint,1,opt,name=poll_seq,json=pollSeq,proto3" json:"poll_seq,omitempty"`
 	// As in PollTaskRequest. At most 100; empty: the queue "default".
 	Queues []*QueueWeight `protobuf:"bytes,2,rep,name=queues,proto3" json:"queues,omitempty"`
 	// As in PollTaskRequest. At most 100; empty: every task of the queues.
 	Tasks []string `protobuf:"bytes,3,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Most tasks to hand over, 0 to 1,000; 0 means 1.
+	// Maximum number of tasks to hand over, 0 to 1,000; 0 means 1.
 	MaxTasks      int32 `protobuf:"varint,4,opt,name=max_tasks,json=maxTasks,proto3" json:"max_tasks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -922,11 +936,11 @@ func (x *Next) GetMaxTasks() int32 {
 // Answers a Complete.
 type CompleteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// One for each result, in their order.
+	// One answer for each result, in the same order.
 	Answers []*CompleteAnswer `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
 	// Tasks for `next`, at most its `max_tasks`. Empty is normal.
 	Tasks []*Task `protobuf:"bytes,2,rep,name=tasks,proto3" json:"tasks,omitempty"`
-	// Time from the arrival of the call at the server to the start of the leases of `tasks`; use as
+	// Time from the arrival of the call at the server to the start of the leases of `tasks`; used as
 	// in PollTaskResponse.
 	Waited        *durationpb.Duration `protobuf:"bytes,3,opt,name=waited,proto3" json:"waited,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -987,18 +1001,19 @@ func (x *CompleteResponse) GetWaited() *durationpb.Duration {
 // What became of one result.
 type CompleteAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Code 0: accepted and durable. Otherwise nothing was changed by this result.
+	// Code 0: accepted and durable. Any other code: this result changed nothing.
 	//
 	// LEASE_LOST (too late; kept as evidence), TASK_OVER (another outcome is on record),
 	// TASK_NOT_FOUND and MALFORMED_TOKEN are final: drop the task.
 	//
-	// After PAYLOAD_TOO_LARGE and INVALID_REQUEST the agent still holds the task, and no repeat of the
-	// same outcome passes: report a success again as a success with `output_problem`, and anything
-	// else as unknown.
+	// After PAYLOAD_TOO_LARGE and INVALID_REQUEST the agent still holds the task, and repeating the
+	// same outcome does not help: report a success again as a success with `output_problem`, and any
+	// other outcome as unknown.
 	//
-	// After any other one, such as OVERLOADED, STORE_UNAVAILABLE or INTERNAL, repeat it unchanged.
+	// After any other reason, such as OVERLOADED, STORE_UNAVAILABLE or INTERNAL, repeat the result
+	// unchanged.
 	Status *status.Status `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`
-	// The same outcome had been reported before; this is its answer again.
+	// The same outcome was reported before; this is the same answer again.
 	Repeated      bool `protobuf:"varint,2,opt,name=repeated,proto3" json:"repeated,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1048,7 +1063,7 @@ func (x *CompleteAnswer) GetRepeated() bool {
 	return false
 }
 
-// Carry on.
+// Continue.
 type HeartbeatAnswer_CarryOn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Length of the lease from now on, measured from when the Heartbeat was sent. Positive.
@@ -1094,10 +1109,10 @@ func (x *HeartbeatAnswer_CarryOn) GetLeaseFor() *durationpb.Duration {
 	return nil
 }
 
-// Stop.
+// Stop the work.
 type HeartbeatAnswer_Cancel struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// When the lease ends, measured from when the Heartbeat was sent. 0 or more.
+	// Time until the lease ends, measured from when the Heartbeat was sent. 0 or more.
 	Within        *durationpb.Duration `protobuf:"bytes,1,opt,name=within,proto3" json:"within,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1140,7 +1155,7 @@ func (x *HeartbeatAnswer_Cancel) GetWithin() *durationpb.Duration {
 	return nil
 }
 
-// Stop: the task is no longer this session's.
+// Stop the work: the task no longer belongs to this session.
 type HeartbeatAnswer_LeaseLost struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields

@@ -1,61 +1,65 @@
-// The three calls of an agent. Nothing but this file and those that it imports is needed to write
-// one, in any language.
+// The three calls of an agent. To write an agent, in any language, this file and the files that it
+// imports are all that is needed.
 //
-// The life of an agent: make a random session at the start of the process; poll; for each task do
-// the work, beat every `beat_every`, and report with Complete until that is *answered*; stop work
-// when a beat answers `cancel` or `lease_lost`, or when the lease ends unrenewed.
+// The life of an agent. At the start of the process, make a random session. Poll. For each task do
+// the work, send a heartbeat every `beat_every`, and report the outcome with Complete until that
+// report is *answered*. Stop the work when a heartbeat is answered with `cancel` or `lease_lost`,
+// or when the lease ends without having been renewed.
 //
-// Clock. Everything is a duration. A lease is measured by the agent's monotonic clock from the
-// moment at which it sent the call that granted it, plus the `waited` of the answer; a renewal from
-// the moment at which it sent the Heartbeat.
+// Clock. All times are durations. The agent measures a lease with its own monotonic clock, from the
+// time at which it sent the call that granted the lease, plus the `waited` of the answer. A renewal
+// counts from the time at which the agent sent the Heartbeat.
 //
 // Repeating. A call that was answered OK is durable. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED,
-// INTERNAL and UNKNOWN say nothing about whether it took effect: repeat it, on any server, with
+// INTERNAL and UNKNOWN do not say whether the call took effect: repeat it, on any server, with
 // backoff, and after RetryInfo where it is given. Every other code means that nothing was changed.
-// Repeating is always safe. A repeated poll is a new poll with a new number; the old one goes into
-// `lost_polls`.
+// Repeating is always safe. A repeated poll is a new poll with a new number; the number of the old
+// poll goes into `lost_polls`.
 //
 // Finished work. Keep the outcome of a task until its own CompleteAnswer says what became of it. An
 // error of a whole Complete says nothing about the results in it, whatever its code: an expired
-// token brings UNAUTHENTICATED, a proxy PERMISSION_DENIED, NOT_FOUND or UNIMPLEMENTED, and both pass.
-// Rest with backoff and send the same outcome again, at least until the lease of the task has ended,
-// also while the agent drains; beat meanwhile. Never report something else because a call was
-// refused. Only two errors of a call are about its results, and both are made by a Drover server
-// (they carry ErrorInfo): INVALID_ARGUMENT whose BadRequest names `results[...]`, and
-// MESSAGE_TOO_LARGE. Then send each result alone; one that is refused even so is refused as if its
-// own answer had said it.
+// token causes UNAUTHENTICATED, and a proxy can cause PERMISSION_DENIED, NOT_FOUND or
+// UNIMPLEMENTED; both are temporary. Wait with backoff and send the same outcome again, at least
+// until the lease of the task has ended, also while the agent drains. Continue to send heartbeats
+// meanwhile. Never report another outcome because a call was refused. Only two errors of a call are
+// about its results. Both are made by a Drover server, so they carry ErrorInfo: INVALID_ARGUMENT
+// whose BadRequest names `results[...]`, and MESSAGE_TOO_LARGE. In these two cases send each result
+// in a call of its own. If a result is refused even so, treat the error as if it were the result's
+// own answer.
 //
-// Lost polls. A poll that ended with an error may have been granted tasks all the same: name it in
-// `lost_polls`. That includes errors that the client's own library makes, such as RESOURCE_EXHAUSTED
-// for an answer over its receive limit. Nothing was granted if the error carries one of these
-// reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
+// Lost polls. The server may have granted tasks to a poll that ended with an error. Name such a
+// poll in `lost_polls`. This includes errors that the client's own library makes, such as
+// RESOURCE_EXHAUSTED for an answer over its receive limit. Nothing was granted if the error carries
+// one of these reasons: INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
 // NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, and for PollTask OVERLOADED. Naming such a poll
-// does no harm. A task that is named so ten times in a row rests in between, and then asks a person.
+// does no harm. When polls that carry the same task are lost again and again, the server waits
+// before it hands the task out again; after ten losses in a row it asks a person.
 //
 // Sizes. Set the receive limit of the client to 8 MiB or more: most gRPC libraries refuse an answer
-// over 4 MiB unless told otherwise. An answer has at most 3 MiB of tasks, or a single task, and one
-// task may carry an input, details and an output of up to 2 MiB each. A message to the server has at
-// most 4 MiB.
+// over 4 MiB by default. An answer has at most 3 MiB of tasks, or a single task, and one task may
+// carry an input, details and an output of up to 2 MiB each. A message to the server has at most 4
+// MiB.
 //
-// Connections. Let the client connect again within seconds: the backoff of gRPC grows to two minutes
-// unless told otherwise, and leases end meanwhile.
+// Connections. Make the client reconnect within seconds. By default the backoff of gRPC grows to
+// two minutes, and leases end meanwhile.
 //
-// Tokens. A server that wants to know who calls takes an API token with each call, in the header
+// Tokens. A server that requires API tokens expects one with each call, in the header
 // `authorization: Bearer drover_...`.
 //
-// Lateness. The end of a lease revokes nothing by itself. An attempt stays *current* until another
-// perform or compensate task of its step is handed out, and a report of the current attempt settles
-// the step even after its lease has ended. Later reports, and reports to a step or run that has
-// ended, are answered LEASE_LOST: they change no state and are kept as evidence. So an agent always
-// reports what it knows, late or not. An `unknown` that it reports counts as an attempt; a lease that
-// ends without a report does not, so an agent that knows nothing may say nothing.
+// Late reports. The end of a lease alone does not revoke the attempt. An attempt stays *current*
+// until another perform or compensate task of its step is handed out. A report of the current
+// attempt settles the step even after its lease has ended. Later reports, and reports about a step
+// or run that has ended, are answered LEASE_LOST: they change no state and are kept as evidence. So
+// an agent always reports what it knows, late or not. An `unknown` that the agent reports counts as
+// an attempt. A lease that ends without a report does not count, so an agent that knows nothing
+// need not report.
 //
-// Errors. What is wrong with the call fails the call, and then nothing of it was done. What is
-// wrong with one report or result is that item's answer, with field paths as in
-// `results[3].outcome`. Each error carries google.rpc.ErrorInfo; its reasons are in
-// error_reason.proto. Every call can bring INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE,
-// DEADLINE_TOO_LONG, NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, OVERLOADED,
-// STORE_UNAVAILABLE, DRAINING and INTERNAL.
+// Errors. If the call itself is wrong, the whole call fails and nothing of it was done. If one
+// report or result is wrong, its own answer says so, with field paths such as `results[3].outcome`.
+// Each error carries google.rpc.ErrorInfo; its reasons are in error_reason.proto. Every call can
+// fail with INVALID_REQUEST, MALFORMED_MESSAGE, MESSAGE_TOO_LARGE, DEADLINE_TOO_LONG,
+// NAMESPACE_NOT_FOUND, TOKEN_REQUIRED, NOT_ALLOWED, OVERLOADED, STORE_UNAVAILABLE, DRAINING and
+// INTERNAL.
 
 // Code generated by protoc-gen-go-grpc. DO NOT EDIT.
 // versions:
@@ -89,18 +93,20 @@ const (
 //
 // For agents: processes that perform steps.
 type AgentServiceClient interface {
-	// Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-	// came within `wait`, the server is draining, or more polls wait there than it has room for, when
-	// it answers within 5 s; poll again. The server answers a second before
-	// the deadline of the call at the latest; set that deadline to `wait` + 10 s.
+	// Waits until there is a task and takes up to `max_tasks`. An empty answer is normal; poll again.
+	// The answer is empty when no task came within `wait`, when the server is draining, or when more
+	// polls wait at the server than it has room for; in the last case it answers within 5 s. The
+	// server answers at the latest a second before the deadline of the call; set that deadline to
+	// `wait` + 10 s.
 	PollTask(ctx context.Context, in *PollTaskRequest, opts ...grpc.CallOption) (*PollTaskResponse, error)
-	// Renews the leases of all tasks in the agent's hands, stores progress, and brings requests to
-	// cancel. Durable when answered. A session renews only its own leases: another's are answered
-	// `lease_lost`.
+	// Renews the leases of all tasks that the agent holds, stores their progress, and returns
+	// requests to cancel. Durable when answered. A session renews only its own leases: those of
+	// another session are answered `lease_lost`.
 	Heartbeat(ctx context.Context, in *HeartbeatRequest, opts ...grpc.CallOption) (*HeartbeatResponse, error)
-	// Reports how tasks ended, and may take the next ones in the same call. May come from any session
-	// of the namespace. The same report again gets the same answer, with `repeated` set. An error of
-	// the call says nothing about the results: keep them and repeat it, see "Finished work" above.
+	// Reports how tasks ended, and can take the next tasks in the same call. Any session of the
+	// namespace may send the report. The same report again gets the same answer, with `repeated` set.
+	// An error of the call says nothing about the results: keep them and repeat the call, see
+	// "Finished work" above.
 	Complete(ctx context.Context, in *CompleteRequest, opts ...grpc.CallOption) (*CompleteResponse, error)
 }
 
@@ -148,18 +154,20 @@ func (c *agentServiceClient) Complete(ctx context.Context, in *CompleteRequest, 
 //
 // For agents: processes that perform steps.
 type AgentServiceServer interface {
-	// Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-	// came within `wait`, the server is draining, or more polls wait there than it has room for, when
-	// it answers within 5 s; poll again. The server answers a second before
-	// the deadline of the call at the latest; set that deadline to `wait` + 10 s.
+	// Waits until there is a task and takes up to `max_tasks`. An empty answer is normal; poll again.
+	// The answer is empty when no task came within `wait`, when the server is draining, or when more
+	// polls wait at the server than it has room for; in the last case it answers within 5 s. The
+	// server answers at the latest a second before the deadline of the call; set that deadline to
+	// `wait` + 10 s.
 	PollTask(context.Context, *PollTaskRequest) (*PollTaskResponse, error)
-	// Renews the leases of all tasks in the agent's hands, stores progress, and brings requests to
-	// cancel. Durable when answered. A session renews only its own leases: another's are answered
-	// `lease_lost`.
+	// Renews the leases of all tasks that the agent holds, stores their progress, and returns
+	// requests to cancel. Durable when answered. A session renews only its own leases: those of
+	// another session are answered `lease_lost`.
 	Heartbeat(context.Context, *HeartbeatRequest) (*HeartbeatResponse, error)
-	// Reports how tasks ended, and may take the next ones in the same call. May come from any session
-	// of the namespace. The same report again gets the same answer, with `repeated` set. An error of
-	// the call says nothing about the results: keep them and repeat it, see "Finished work" above.
+	// Reports how tasks ended, and can take the next tasks in the same call. Any session of the
+	// namespace may send the report. The same report again gets the same answer, with `repeated` set.
+	// An error of the call says nothing about the results: keep them and repeat the call, see
+	// "Finished work" above.
 	Complete(context.Context, *CompleteRequest) (*CompleteResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }

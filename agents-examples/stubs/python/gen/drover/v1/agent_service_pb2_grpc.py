@@ -57,28 +57,30 @@ class AgentServiceServicer:
     """
 
     def PollTask(self, request, context):
-        """Waits until there is a task and takes up to `max_tasks`. An empty answer is normal: nothing
-        came within `wait`, the server is draining, or more polls wait there than it has room for, when
-        it answers within 5 s; poll again. The server answers a second before
-        the deadline of the call at the latest; set that deadline to `wait` + 10 s.
+        """Waits until there is a task and takes up to `max_tasks`. An empty answer is normal; poll again.
+        The answer is empty when no task came within `wait`, when the server is draining, or when more
+        polls wait at the server than it has room for; in the last case it answers within 5 s. The
+        server answers at the latest a second before the deadline of the call; set that deadline to
+        `wait` + 10 s.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Heartbeat(self, request, context):
-        """Renews the leases of all tasks in the agent's hands, stores progress, and brings requests to
-        cancel. Durable when answered. A session renews only its own leases: another's are answered
-        `lease_lost`.
+        """Renews the leases of all tasks that the agent holds, stores their progress, and returns
+        requests to cancel. Durable when answered. A session renews only its own leases: those of
+        another session are answered `lease_lost`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Complete(self, request, context):
-        """Reports how tasks ended, and may take the next ones in the same call. May come from any session
-        of the namespace. The same report again gets the same answer, with `repeated` set. An error of
-        the call says nothing about the results: keep them and repeat it, see "Finished work" above.
+        """Reports how tasks ended, and can take the next tasks in the same call. Any session of the
+        namespace may send the report. The same report again gets the same answer, with `repeated` set.
+        An error of the call says nothing about the results: keep them and repeat the call, see
+        "Finished work" above.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
