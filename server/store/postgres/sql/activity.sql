@@ -1,8 +1,13 @@
--- What an overview counts. Runs are counted by `insert_runs` and `end_runs`, in run_count_delta; a number
--- is the sum of run_count and of what was not added to it yet, both read by one statement.
+-- Counts for the overview. `insert_runs` and `end_runs` write to run_count_delta, in the transaction that
+-- accepts or ends the runs. `fold_run_counts` moves these rows into run_count. A count is the sum over both
+-- tables, read by one statement.
 
 -- name: run_counts
--- By minute and event, from $2 on. Plan: run_count by key.
+-- Purpose: Counts the runs of a namespace that were accepted or that ended, by minute and event.
+-- Params: $1 namespace_id integer, $2 since bigint (ms since 1970; minutes that began then or later).
+-- Plan: run_count by key.
+-- Result: One row for each minute and event with runs, oldest minute first. event is -1 for accepted, else
+--   the code of the state in which the runs ended.
 select x.minute, x.event, sum(x.runs)::integer as runs
 from (
   select c.minute, c.event, c.runs
@@ -17,8 +22,12 @@ group by x.minute, x.event
 order by x.minute, x.event;
 
 -- name: unsuccessful_workflows
--- Workflows of which runs ended otherwise than COMPLETED (4), from $2 on: those with most of them first.
+-- Purpose: Lists the workflows of a namespace with runs that ended otherwise than COMPLETED (code 4). The
+--   workflow with the most such runs comes first.
+-- Params: $1 namespace_id integer, $2 since bigint (ms since 1970; minutes that began then or later),
+--   $3 limit integer.
 -- Plan: run_count by key.
+-- Result: One row for each workflow, with the number of runs for each state in which runs end.
 select x.workflow,
   coalesce(sum(x.runs) filter (where x.event = 4), 0)::integer as completed,
   coalesce(sum(x.runs) filter (where x.event = 5), 0)::integer as failed,
@@ -40,8 +49,11 @@ order by sum(x.runs) filter (where x.event > 4) desc, x.workflow
 limit $3::integer;
 
 -- name: fold_run_counts
--- Moves up to $1 rows into run_count. Rows that another server moves are left to it. In key order: servers
--- add to the same rows.
+-- Purpose: Moves up to $1 rows of run_count_delta into run_count.
+-- Params: $1 rows_max integer.
+-- Locks: The moved rows, without waiting: a row that another server moves is skipped. Rows of run_count in
+--   key order, because several servers add to the same rows; waits for them.
+-- Result: One row. more: $1 rows were moved, so there may be more.
 with moved as (
   delete from drover.run_count_delta as d
   where d.ctid = any (array(
@@ -60,7 +72,11 @@ added as (
 select count(*) = $1::integer as more from moved;
 
 -- name: forget_run_counts
--- Sums of minutes that began more than $2 milliseconds ago. Plan: run_count by key.
+-- Purpose: Deletes sums of minutes that began more than $2 ms ago.
+-- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Locks: The deleted rows, without waiting: a locked row is skipped.
+-- Plan: run_count by key.
+-- Result: One row. more: $1 rows were deleted, so there may be more.
 with gone as (
   delete from drover.run_count as c
   where c.ctid = any (array(
@@ -81,8 +97,11 @@ with gone as (
 select count(*) = $1::integer as more from gone;
 
 -- name: count_open_runs
--- Up to $1 of each partition: runs are spread over them evenly. Plan: run_page_open_partition, whose order
--- keeps the planner to it.
+-- Purpose: Counts the open runs of all namespaces by state, up to $1 in each partition. Runs are spread
+--   evenly over the partitions.
+-- Params: $1 runs_max integer (for each partition).
+-- Plan: run_page_open_partition; the order clause keeps the planner on it.
+-- Result: One row for each state with open runs. more: a partition has reached $1, so there may be more runs.
 select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
 from drover.partition_lease as p
 cross join lateral (
@@ -98,7 +117,10 @@ cross join lateral (
 group by o.state;
 
 -- name: count_states_of
--- Up to $1 of the namespace $2. Plan: run_page_open, whose order keeps the planner to it.
+-- Purpose: Counts the open runs of one namespace by state, up to $1 in all.
+-- Params: $1 runs_max integer, $2 namespace_id integer.
+-- Plan: run_page_open; the order clause keeps the planner on it.
+-- Result: One row for each state with open runs. more: $1 is reached, so there may be more runs.
 select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
 from (
   select c.state, row_number() over () as counted
@@ -113,7 +135,11 @@ from (
 group by o.state;
 
 -- name: count_interventions
--- Of each rule ($2), from $3 on, up to $4: by the index that each range of runs has.
+-- Purpose: Counts the interventions of a namespace by rule, up to $4 for each rule.
+-- Params: $1 namespace_id integer, $2 rules smallint[] (codes), $3 since bigint (ms since 1970; acted then or
+--   later), $4 counted_max integer.
+-- Plan: In each range of runs the index on namespace, rule and time.
+-- Result: One row for each rule with interventions.
 select u.of_rule as rule, n.counted::integer as counted
 from unnest($2::smallint[]) as u (of_rule)
 cross join lateral (

@@ -1,8 +1,16 @@
--- The agents that call, as servers tell of them. Nothing else touches their rows.
+-- Agent sessions as the servers report them. No other file writes rows of agent.
 
 -- name: mark_agents
--- In key order. What a server has not seen itself stays as it is. Who was silent is no more once it has
--- called since. HOT: no index on what changes, unless a session was silent.
+-- Purpose: Stores what a server has seen of agent sessions. A value that this server has not seen (null)
+--   leaves the stored one. A session that was silent is no longer silent once it has called since.
+-- Params: $1 server text (its address). Parallel arrays, one element per session: $2 session text[] (hex),
+--   $3 namespace_id integer[], $4 agent_id text[], $5 agent_version text[], $6 labels text[] (JSON),
+--   $7 queues text[] and $8 tasks text[] (JSON, of the last poll here; null: none), $9 ago bigint[] (ms since
+--   the session was last seen: it called, or its poll was parked), $10 succeeded_ago bigint[] (ms since its
+--   last accepted success; null: none here), $11 called_ago bigint[] (ms since its last call).
+-- Locks: Rows in key order; waits for other servers.
+-- Note: A session that belongs to another namespace stays as it is. Updates are HOT, because no changed
+--   column is indexed, unless the session was silent.
 insert into drover.agent as a (session, namespace_id, agent_id, agent_version, labels, queues, tasks, server,
   seen_at, succeeded_at, called_at)
 select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.labels::jsonb,
@@ -24,10 +32,16 @@ set agent_version = excluded.agent_version, labels = excluded.labels,
 where a.namespace_id = excluded.namespace_id;
 
 -- name: mark_silent
--- In key order. Those ($1) of which a lease was lost then ($2), unless a heartbeat came in the lease's time
--- ($3) before that; and those ($4) whose connection has gone so long ago ($5), unless they hold a task,
--- whose lease tells more. Who has called since is not silent. Moments of leases are of whole milliseconds,
--- so a call in the same one counts as before. Plan: agent, agent_session by key, lease_session.
+-- Purpose: Marks sessions as silent. A session that lost a lease ($1 to $3) is silent if it had sent no
+--   heartbeat within the timeout of that lease before. A session whose connection closed ($4, $5) is silent
+--   if it holds no lease; where it holds one, the lease decides. A session that has called since is not
+--   silent.
+-- Params: Parallel arrays: $1 session text[] (hex), $2 at bigint[] (ms since 1970, when the lease was lost),
+--   $3 heartbeat_ms bigint[] (timeout of the lease). Parallel arrays: $4 session text[] (hex), $5 ago
+--   bigint[] (ms since the connection closed).
+-- Locks: Rows of agent in key order; waits for other servers.
+-- Plan: agent, agent_session by key, lease_session.
+-- Note: Times of leases are whole milliseconds, so a call in the same millisecond counts as earlier.
 with said as (
   select decode(u.session, 'hex') as session, to_timestamp(u.at / 1e3::float8) as since, u.heartbeat_ms
   from unnest($1::text[], $2::bigint[], $3::bigint[]) as u (session, at, heartbeat_ms)
@@ -57,8 +71,13 @@ from found as f
 where a.session = f.session;
 
 -- name: list_agents
--- By name and session, after ($4, $5), of one name ($2) or one session ($3). Plan: agent_by_name,
--- lease_session.
+-- Purpose: Lists agent sessions of a namespace by agent id and session.
+-- Params: $1 namespace_id integer, $2 agent_id text (null: all), $3 session text (hex; null: all),
+--   $4 after_agent_id text and $5 after_session text (hex; the last row of the previous page, null: the first
+--   page), $6 limit integer, $7 held_max integer.
+-- Plan: agent_by_name, lease_session.
+-- Result: queues is null if the session has not polled yet, last_heartbeat_at if it has sent no heartbeat,
+--   silent_since if it is not silent. held counts its leases, up to $7.
 with page as (
   select a.*
   from drover.agent as a
@@ -80,7 +99,10 @@ left join drover.agent_session as s on s.session = a.session
 order by a.agent_id, a.session;
 
 -- name: held_tasks
--- With the page of each, which says the rest. Plan: lease_session; run, run_page by key.
+-- Purpose: Lists the tasks that a session holds, the longest held first.
+-- Params: $1 session text (hex), $2 limit integer.
+-- Plan: lease_session; run, run_page by key.
+-- Result: One row for each lease, with the page of its step. The caller reads all else from the page.
 with held as materialized (
   select l.*
   from drover.lease as l
@@ -99,7 +121,10 @@ cross join lateral (
 order by l.granted_at, l.run_id, l.step_no;
 
 -- name: forget_agents
--- Sessions that have not called for $2 ms and hold nothing. Plan: lease_session.
+-- Purpose: Deletes sessions that were not seen for $2 ms and hold no lease.
+-- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Plan: lease_session.
+-- Result: One row. more: $1 rows were deleted, so there may be more.
 with gone as (
   delete from drover.agent as a
   where a.session in (

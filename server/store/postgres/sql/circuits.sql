@@ -1,7 +1,12 @@
--- Circuits and cordons. All of these tables are tiny; no claim reads them but for the one task that tries.
+-- Circuit breakers and cordons. All of these tables are tiny. No claim reads them, except to take a probe.
 
 -- name: count_ends
--- In key order: servers add to the same rows.
+-- Purpose: Adds outcomes of tasks to the counts of their lane and agent, in intervals of 5 seconds. A row
+--   contains up to two runs with a bad outcome.
+-- Params: Parallel arrays: $1 lane integer[], $2 agent_id text[], $3 ago bigint[] (ms since the outcomes),
+--   $4 good integer[], $5 bad integer[] (counts), $6 run_a uuid[], $7 run_b uuid[] (runs with a bad outcome;
+--   null: none).
+-- Locks: Rows in key order, because several servers add to the same rows; waits for them.
 insert into drover.circuit_end as e (lane, agent_id, at, good, bad, runs, last_at)
 select u.lane, u.agent_id,
   date_bin('5 seconds', now() - u.ago_ms * interval '1 millisecond', timestamptz 'epoch') as at,
@@ -26,7 +31,9 @@ set good = e.good + excluded.good, bad = e.bad + excluded.bad,
   last_at = greatest(e.last_at, excluded.last_at);
 
 -- name: outages_of_late
--- What moves the end of a total.
+-- Purpose: Reads the newest 1,000 outages that have not ended or ended within a day. An outage extends the
+--   `total` timeout of steps.
+-- Result: closed_at is null while the outage lasts.
 select o.lane, o.opened_at, o.closed_at
 from drover.circuit_outage as o
 where o.closed_at is null or o.closed_at > now() - interval '1 day'
@@ -34,7 +41,8 @@ order by o.opened_at desc
 limit 1000;
 
 -- name: circuits_not_closed
--- All that a claim may have to know: read when it has changed.
+-- Purpose: Reads every circuit that is open, has a probe out, or is set by an operator. That is all that
+--   admission needs to know; a server reads it again after a change (poll_query).
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from drover.circuit as c
@@ -42,13 +50,18 @@ where c.state <> 0 or c.forced is not null
 order by c.lane, c.agent_id;
 
 -- name: all_cordons
+-- Purpose: Reads all cordons of all namespaces.
 select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
 from drover.cordon as o
 order by o.namespace_id, o.kind, o.name;
 
 -- name: circuit_tallies
--- Of each agent since the window began and nothing has changed. Runs of a row stand in their order, so
--- these two are different ones if any are. Plan: circuit_end, circuit by key.
+-- Purpose: Sums the outcome counts of each agent in these lanes, within the window and since the last change
+--   of the circuits of the lane and of the agent.
+-- Params: $1 lanes integer[], $2 window bigint (ms).
+-- Plan: circuit_end, circuit by key.
+-- Result: One row for each lane and agent with outcomes. The runs of each row are sorted, so one_run and
+--   other_run differ if any of the runs differ; null: no run.
 select e.lane, e.agent_id, sum(e.good)::integer as good, sum(e.bad)::integer as bad,
   max(e.last_at) as last_at, min(e.runs[1]::text) as one_run,
   max(e.runs[cardinality(e.runs)]::text) as other_run
@@ -64,8 +77,12 @@ group by e.lane, e.agent_id
 order by e.lane, e.agent_id;
 
 -- name: circuits_of_lanes
--- With where it stands how the task that tries has ended, once its lease is gone: the page of its step, and
--- the attempts of its fence that are in it no more. Plan: circuit, lease, run_page, attempt_log by key.
+-- Purpose: Reads the circuits of these lanes, and the evidence of how the probe of each has ended.
+-- Params: $1 lanes integer[].
+-- Plan: circuit, lease, run_page, attempt_log by key.
+-- Result: One row for each circuit, and one with lane null for a lane without any. is_out: the lease of the
+--   probe exists. If not, page is the page of the probe's step, and logged contains the attempts of its fence
+--   that have left the page.
 select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests,
   c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.probe_run, c.probe_step, c.probe_fence,
   encode(c.probe_secret, 'hex') as probe_secret, l.run_id is not null as is_out, a.page, a.logged
@@ -88,7 +105,12 @@ left join lateral (
 order by u.lane, c.agent_id;
 
 -- name: take_probes
--- Of several claims one has it; the others pass it by and wait for nobody.
+-- Purpose: Makes the tasks that a claim is about to grant the probes of open circuits whose `until` has
+--   passed.
+-- Params: Parallel arrays: $1 lane integer[], $2 agent_id text[], $3 version bigint[] (of the circuit),
+--   $4 run_id uuid[], $5 step_no integer[], $6 fence integer[], $7 secret text[] (hex, of the lease).
+-- Locks: Circuits, without waiting: of several claims one gets the circuit, and the others skip it.
+-- Result: The circuits that were taken. A missing circuit: another claim has it, or it has changed.
 with mine as (
   select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
   from unnest($1::integer[], $2::text[], $3::bigint[], $4::uuid[], $5::integer[], $6::integer[], $7::text[])
@@ -106,7 +128,14 @@ where c.lane = m.lane and c.agent_id = m.agent_id
 returning c.lane, c.agent_id;
 
 -- name: change_circuits
--- Compare and set; a circuit without a row is version 0.
+-- Purpose: Moves circuits whose version is the one that the change was decided by, and that no operator has
+--   set.
+-- Params: Parallel arrays: $1 lane integer[], $2 agent_id text[], $3 before bigint[] (version; 0: the circuit
+--   has no row), $4 state smallint[] (code), $5 since bigint[] (ms since 1970; null: closed), $6 until
+--   bigint[] (ms since 1970; null: not open), $7 rests smallint[] (cool-downs of this outage so far), $8 saw
+--   text[] (what the evaluator saw, in words).
+-- Locks: Circuits in key order; waits.
+-- Result: The circuits that were changed, with their new version. A missing circuit had changed before.
 insert into drover.circuit as c (lane, agent_id, state, since, until, rests, saw)
 select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
   u.rests, u.saw
@@ -130,7 +159,12 @@ where c.forced is null and c.version = (
 returning c.lane, c.agent_id, c.version;
 
 -- name: intervene_in_circuits
--- Kept with a run that it was decided by; its version tells it apart.
+-- Purpose: Records the interventions that moved circuits. Each is stored with a run that the decision was
+--   based on; the version of the circuit makes it unique.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (-1: the run as a whole), $3 fence
+--   integer[], $4 rule smallint[] (code), $5 n integer[] (version of the circuit), $6 saw text[], $7 did
+--   text[], $8 due_at bigint[] (ms since 1970). For all: $9 node uuid, $10 epoch bigint (of the supervisor
+--   that acted).
 insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
@@ -142,7 +176,9 @@ join drover.run as r on r.id = u.run_id
 on conflict (run_id, step_no, fence, rule, n) do nothing;
 
 -- name: end_outages
--- After circuits of these lanes have changed, in the same transaction.
+-- Purpose: Ends the outages of lanes whose circuits are closed now. It follows a change of circuits, in the
+--   same transaction.
+-- Params: $1 lanes integer[].
 update drover.circuit_outage as o
 set closed_at = now()
 from unnest($1::integer[]) as u (lane)
@@ -150,7 +186,9 @@ where o.lane = u.lane and o.closed_at is null
   and not exists (select from drover.open_lane as c where c.lane = u.lane);
 
 -- name: begin_outages
--- The same, for lanes of which nothing goes through from now on.
+-- Purpose: Begins an outage for each of these lanes whose circuit is not closed now, unless one has begun. It
+--   follows a change of circuits, in the same transaction.
+-- Params: $1 lanes integer[].
 insert into drover.circuit_outage (lane, opened_at)
 select c.lane, now()
 from drover.open_lane as c
@@ -161,13 +199,17 @@ where c.lane = any ($1::integer[])
 on conflict (lane, opened_at) do update set closed_at = null;
 
 -- name: lanes_of_classes
--- A lane, and those of its task for single versions of agents.
+-- Purpose: Reads the id of a lane and of the lanes of the same task for single versions of agents.
+-- Params: $1 lane integer (of class 0).
 select $1::integer as lane
 union all
 select v.lane from drover.version_lane as v where v.base = $1::integer;
 
 -- name: force_circuit
--- Nothing, if it is said already.
+-- Purpose: Sets a circuit as an operator says, in the lane and in the lanes of the same task for single
+--   versions of agents. A circuit that is set so already stays as it is.
+-- Params: $1 lane integer (of class 0), $2 agent_id text (empty: the circuit of the lane), $3 forced smallint
+--   (code), $4 by text, $5 why text.
 insert into drover.circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
 select o.lane, $2::text, $3::smallint, $4::text, $5::text, now()
 from (
@@ -181,7 +223,9 @@ set version = excluded.version, changed_at = now(), forced = excluded.forced,
 where c.forced is distinct from excluded.forced;
 
 -- name: release_circuit
--- It begins closed, and what was counted before counts no more.
+-- Purpose: Takes back what an operator has set, in the same lanes as force_circuit. The circuit starts
+--   closed, and outcomes that were counted before no longer count.
+-- Params: $1 lane integer (of class 0), $2 agent_id text (empty: the circuit of the lane).
 update drover.circuit
 set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
   forced_why = null, forced_at = null, state = 0, since = null, until = null, rests = 0,
@@ -190,14 +234,22 @@ where agent_id = $2::text and forced is not null
   and (lane = $1::integer or lane in (select v.lane from drover.version_lane as v where v.base = $1::integer));
 
 -- name: circuit_by_key
+-- Purpose: Reads one circuit.
+-- Params: $1 lane integer, $2 agent_id text.
+-- Result: No row: the circuit is closed.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from drover.circuit as c
 where c.lane = $1::integer and c.agent_id = $2::text;
 
 -- name: list_circuits
--- A page, by lane and agent, of these agents ($5) or of all; $6: of open ones alone. What a person says
--- is said of the lanes of all classes, and shown once. Plan: circuit by key.
+-- Purpose: Lists the circuits of a namespace that are open, have a probe out, or are set by an operator, by
+--   lane and agent. A setting of an operator holds for the lanes of all classes and is listed once.
+-- Params: $1 namespace_id integer, $2 after_lane integer and $3 after_agent_id text (the last row of the
+--   previous page; 0 and empty: the first page), $4 limit integer, $5 agent_ids text[] (null: all),
+--   $6 open_only boolean.
+-- Plan: circuit by key.
+-- Result: agent_version is null for a lane of all agents.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at, l.queue, l.task, v.agent_version
 from drover.circuit as c
@@ -213,24 +265,35 @@ order by c.lane, c.agent_id
 limit $4::integer;
 
 -- name: cordon
--- Nothing, if it is cordoned already.
+-- Purpose: Cordons an agent or a version of agents. A cordon that exists stays as it is.
+-- Params: $1 namespace_id integer, $2 kind smallint (code), $3 name text (agent id or version), $4 by text,
+--   $5 why text.
 insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
 values ($1::integer, $2::smallint, $3::text, $4::text, $5::text)
 on conflict (namespace_id, kind, name) do nothing;
 
 -- name: uncordon
+-- Purpose: Removes a cordon.
+-- Params: $1 namespace_id integer, $2 kind smallint (code), $3 name text (agent id or version).
+-- Result: No row: there was no such cordon.
 delete from drover.cordon
 where namespace_id = $1::integer and kind = $2::smallint and name = $3::text
 returning name;
 
 -- name: cordons_of_namespace
+-- Purpose: Lists the cordons of a namespace by kind and name.
+-- Params: $1 namespace_id integer.
 select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
 from drover.cordon as o
 where o.namespace_id = $1::integer
 order by o.kind, o.name;
 
 -- name: forget_circuit_ends
--- What circuits are not evaluated by any more, in small batches. The table is small; no index is by time.
+-- Purpose: Deletes outcome counts of intervals that began more than $2 ms ago, which no evaluator needs any
+--   more.
+-- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Result: One row. more: $1 rows were deleted, so there may be more.
+-- Note: The table is small and has no index on the time.
 with gone as (
   delete from drover.circuit_end as e
   where (e.lane, e.agent_id, e.at) in (
@@ -244,7 +307,8 @@ with gone as (
 select count(*) = $1::integer as more from gone;
 
 -- name: forget_circuits
--- Closed for a week; of an agent, a day after it could have tried and never did.
+-- Purpose: Deletes circuits that have been closed for a week, and circuits of single agents whose probe was
+--   due more than a day ago and was never taken.
 delete from drover.circuit as c
 where c.forced is null and (
   (c.state = 0 and c.changed_at < now() - interval '7 days')
@@ -252,4 +316,5 @@ where c.forced is null and (
 );
 
 -- name: forget_outages
+-- Purpose: Deletes outages that ended more than a week ago.
 delete from drover.circuit_outage where closed_at < now() - interval '7 days';

@@ -1,14 +1,20 @@
--- Claims: tasks that are ready are handed out.
+-- Claims: the statements that hand out ready tasks, and the poll query.
 
 -- name: lock_ready
--- Up to `most` rows of each lane in its order; what another claim or a pass holds is skipped, and so
--- is a row whose time is over: its ready moment ends it. A paused lane gives nothing: this look is what
--- a pause relies on (claims_under_way). A lane that gives nothing and is not paused has a row without a
--- run; one of a queue with limits always, which names the queue, until $3 says that this transaction has
--- locked it. `moves`: a pin or a paused workflow has a say in where rows of its namespace go. A lane is
--- walked in ranges (from priorities $4 and transactions $5 up to priorities $6), which leave out what is
--- dead (store/watermarks.ts). With the page of each row, locked with it: a page that somebody else holds is
--- skipped, too. Plan: ready_lane, one probe a lane; run_page by key.
+-- Purpose: Locks up to `most` ready rows of each lane, in the order of the lane, with their pages. A paused
+--   lane gives nothing. A lane whose queue has limits gives nothing until $3 is true. A row whose `until` has
+--   passed is left out: its timer ends it.
+-- Params: $1 lane integer[], $2 most integer[]; $3 queues_locked boolean (this transaction has locked the
+--   queues with limits); $4 priorities text[], $5 firsts text[], $6 lasts text[] (one array literal per lane:
+--   the ranges in which the lane is read, each from a priority and a transaction up to a last priority). The
+--   ranges leave out dead entries (store/watermarks.ts).
+-- Locks: Ready rows and their pages, without waiting: a row is skipped if another claim or a pass holds it or
+--   its page.
+-- Plan: ready_lane, one probe a lane; run_page by key.
+-- Result: asked is the lane that was asked for. A lane that is not paused and gives nothing has one row with
+--   run_id null. There queue names a queue with limits that is not locked yet; null: no such queue. moves:
+--   the namespace has a pin or a paused workflow, so its ready rows may belong to other lanes.
+-- Note: A pause relies on this read: it waits for the claims that began before it (claims_under_way).
 select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue,
   r.run_id, r.partition, r.step_no, r.lane, r.priority, r.no, r.version, r.wake_at, r.state
 from (
@@ -49,9 +55,13 @@ left join lateral (
 ) as r on true;
 
 -- name: hold_empty_lanes
--- Refused unless these lanes are neither paused nor of queues with limits, no pin or paused workflow has a
--- say in where their rows go, and they give no ready row, walked in ranges as in lock_ready. The rows are
--- locked like there, which is what a pause waits for (claims_under_way). Plan: ready_lane, one probe a lane.
+-- Purpose: Fails the transaction with DR001 unless these lanes are as the server knows them: neither paused
+--   nor of queues with limits, in namespaces without pins and paused workflows, and without a ready row in
+--   the given ranges.
+-- Params: $1 lane integer[]; $2 priorities text[], $3 firsts text[], $4 lasts text[] (ranges as in
+--   lock_ready).
+-- Locks: Ready rows as in lock_ready, without waiting. A pause waits for this (claims_under_way).
+-- Plan: ready_lane, one probe a lane.
 select drover.expect_known(count(*) = 0, 'a lane')
 from (
   select
@@ -81,13 +91,20 @@ from (
 ) as met;
 
 -- name: undelivered_leases
--- Of many sessions: a row of the question for each poll. Plan: lease_session.
+-- Purpose: Finds the leases that were granted to polls of many sessions. The polls ended without an answer.
+-- Params: Parallel arrays, one element per poll: $1 session text[] (hex), $2 poll_seq bigint[].
+-- Plan: lease_session.
+-- Result: Each lease once. A poll without leases has no row.
 select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
 from unnest($1::text[], $2::bigint[]) as u (session, poll_seq)
 join drover.lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq;
 
 -- name: mark_polled
--- In key order. HOT: no index on what changes; gone 5 minutes after the last poll.
+-- Purpose: Notes that polls for these lanes wait on a node.
+-- Params: $1 node uuid, $2 lanes integer[].
+-- Locks: Rows in key order.
+-- Note: Updates are HOT, because no changed column is indexed. A row is deleted 5 minutes after the last
+--   poll.
 insert into drover.lane_poller (lane, node, seen_at)
 select u.lane, $1::uuid, now()
 from unnest($2::integer[]) as u (lane)
@@ -95,12 +112,20 @@ order by u.lane
 on conflict (lane, node) do update set seen_at = excluded.seen_at;
 
 -- name: poll_query
--- One statement for everything that waits in a process; lanes in ranges, as lock_ready has them. Of each
--- mark ($7, $8, $9) the first row from there on, and the oldest transaction that writes, in one snapshot. Of
--- circuits, unless $10 is null, a mark that is another one after any change that has been committed, and
--- the lanes with a bad end within so many milliseconds; these tables are tiny. And up to $11 sessions that
--- fell silent within $12 milliseconds.
+-- Purpose: Answers everything that waits in a process, in one statement and one snapshot: lanes with ready
+--   rows, open runs, the first rows after watermarks, changes of circuits, and silent sessions.
+-- Params: $1 lane integer[], with $4 priority smallint[], $5 first text[], $6 last smallint[] (one element
+--   per range, as in lock_ready); $2 partition smallint[], $3 run_id uuid[] (watched runs); $7 lane
+--   integer[], $8 priority smallint[], $9 mark text[] (watermarks; mark is a transaction number);
+--   $10 circuits bigint (ms; how far back a bad outcome makes a lane watched; null: circuits are not asked
+--   about); $11 silent_max integer, $12 silent integer (ms; sessions that fell silent within this time).
 -- Plan: ready_lane, run_page by key, agent_silent.
+-- Result: kind 0: a lane with a ready row that a claim may take. 1: an open run with its version; a run that
+--   has ended has no row. 2: for each watermark the transaction of the first row from there on (null: no
+--   row), the oldest transaction that still writes, and the incarnation of the database. 3: one row if $10 is
+--   not null, with a mark that differs after every committed change of circuits, cordons, pins or lanes of
+--   classes, and the watched lanes, which had a bad outcome. 4: a silent session in mark.
+-- Note: The tables of circuits are tiny.
 select 0 as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
   null::text as first, null::text as oldest, null::text as incarnation, null::timestamptz as now,
   null::text as mark, null::integer[] as watched

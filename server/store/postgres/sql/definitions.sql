@@ -1,33 +1,50 @@
--- Namespaces, definitions, workflows and lanes: small, and mostly read from memory. Ids are drawn at
--- random, so an insert may conflict with the id of another row, and is then repeated.
+-- Namespaces, definitions, workflows and lanes. They are few, and servers mostly have them in memory. Ids are
+-- drawn at random, so an insert may conflict with the id of another row; the caller then repeats it.
 
 -- name: find_namespace
+-- Purpose: Finds a namespace by name.
+-- Params: $1 name text.
+-- Result: No row: there is none.
 select id, name, region from drover.namespace where name = $1::text;
 
 -- name: create_namespace
+-- Purpose: Creates a namespace in a region that exists. Nothing happens if the name or the id is taken.
+-- Params: $1 name text, $2 region text (name).
 insert into drover.namespace (name, region)
 select $1::text, r.id from drover.region as r where r.name = $2::text
 on conflict do nothing;
 
 -- name: find_region
+-- Purpose: Finds a region by name.
+-- Params: $1 name text.
+-- Result: No row: there is none.
 select id from drover.region where name = $1::text;
 
 -- name: lock_regions
--- Whoever makes one holds the first one.
+-- Purpose: Locks the creation of regions until the end of the transaction.
+-- Locks: The row of region 0; waits for another transaction that creates a region.
 select from drover.region where id = 0 for update;
 
 -- name: create_region
--- None if there is no room for another; the number is what a smallint of partitions holds.
+-- Purpose: Creates a region with the next number.
+-- Params: $1 name text, $2 regions_max integer (128, as a partition is a smallint).
+-- Result: The number. No row: there are $2 regions already.
 insert into drover.region (id, name)
 select max(r.id) + 1, $1::text from drover.region as r having max(r.id) < $2::integer - 1
 returning id;
 
 -- name: create_partitions
+-- Purpose: Creates the 256 rows of partition_lease of a new region.
+-- Params: $1 region smallint (number).
 insert into drover.partition_lease (partition, epoch)
 select $1::smallint * 256 + p, 0 from generate_series(0, 255) as p;
 
 -- name: list_namespaces
--- Few rows, whatever the plan.
+-- Purpose: Lists namespaces with their settings, by name.
+-- Params: $1 names text[] (null: all), $2 after text (the last name of the previous page; null: the first
+--   page), $3 limit integer.
+-- Result: null: no such limit, or no retention.
+-- Note: There are few rows, so any plan will do.
 select n.id, n.name, r.name as region, n.created_at, n.retention_ms, n.open_runs_max, n.runs_per_second,
   n.runs_burst, n.payload_bytes_max
 from drover.namespace as n
@@ -38,7 +55,8 @@ order by n.name collate "C"
 limit $3::integer;
 
 -- name: list_regions
--- Who holds the lock of a partition watches it, whatever its row says.
+-- Purpose: Lists regions by number, with the number of their partitions that are watched. The holder of a
+--   partition's advisory lock watches it, whatever its row says.
 select r.id, r.name, count(l.objid)::integer as watched
 from drover.region as r
 left join pg_locks as l
@@ -49,26 +67,38 @@ group by r.id, r.name
 order by r.id;
 
 -- name: intern_definition
--- None where the namespace is not there: a fail-over may have lost it since the caller found it.
+-- Purpose: Stores a definition, unless the namespace has one with this digest. Stores nothing if the
+--   namespace does not exist: a fail-over may have lost it since the caller found it.
+-- Params: $1 namespace_id integer, $2 digest text (SHA-256, hex), $3 body text (JSON).
 insert into drover.definition (namespace_id, digest, body)
 select n.id, decode($2::text, 'hex'), $3::text from drover.namespace as n where n.id = $1::integer
 on conflict do nothing;
 
 -- name: find_definition
--- `unused`: it may be removed before it is used (keep_definition).
+-- Purpose: Finds a definition by its content.
+-- Params: $1 namespace_id integer, $2 digest text (SHA-256, hex).
+-- Result: unused: the definition may be deleted before the caller uses it; see keep_definition. No row: it is
+--   not stored.
 select id, unused_since is not null as unused
 from drover.definition
 where namespace_id = $1::integer and digest = decode($2::text, 'hex');
 
 -- name: keep_definition
--- Somebody is about to use it. No row: it has been removed. Plan: definition by key.
+-- Purpose: Removes the mark of an unused definition, because a caller is about to use it.
+-- Params: $1 id bigint.
+-- Plan: definition by key.
+-- Result: No row: the definition has been deleted.
 update drover.definition set unused_since = null where id = $1::bigint returning id;
 
 -- name: forget_definitions
--- A page of $2 behind $1, of all namespaces: those that no version and no run has are marked, and go when
--- they were unused for $3 milliseconds; those that one has again lose their mark. Who finds a marked one
--- takes the mark away, and this waits for that: the row is looked at again. Plan: definition by key,
--- workflow_version_definition.
+-- Purpose: Reads a page of $2 definitions after $1, of all namespaces. Marks those that no workflow version
+--   and no run has, removes the mark of those that are used again, and deletes those that have been marked
+--   for $3 ms.
+-- Params: $1 after bigint (id; 0: the first page), $2 limit integer, $3 retention bigint (ms).
+-- Locks: Changed rows; waits for a caller that removes a mark (keep_definition), and then sees the row as
+--   that caller left it.
+-- Plan: definition by key, workflow_version_definition.
+-- Result: One row: the last id of the page (null: it is empty), and how many definitions it had.
 with page as materialized (
   select d.id, d.unused_since
   from drover.definition as d
@@ -101,29 +131,46 @@ gone as (
 select max(p.id) as last, count(*)::integer as looked_at from page as p;
 
 -- name: get_definition
+-- Purpose: Reads a definition.
+-- Params: $1 id bigint.
+-- Result: No row: it is not stored.
 select body from drover.definition where id = $1::bigint;
 
 -- name: lock_workflow
--- The first registration of a name makes its row; all take turns on it.
+-- Purpose: Locks a workflow; the first registration of a name creates its row. Registrations of one name
+--   follow each other.
+-- Params: $1 namespace_id integer, $2 name text.
+-- Locks: The row of the workflow; waits.
+-- Result: Both versions are 0 for a new name.
 insert into drover.workflow as w (namespace_id, name, default_version, latest_version)
 values ($1::integer, $2::text, 0, 0)
 on conflict (namespace_id, name) do update set latest_version = w.latest_version
 returning default_version, latest_version;
 
 -- name: find_version_of
+-- Purpose: Finds the version of a workflow with this definition.
+-- Params: $1 namespace_id integer, $2 name text, $3 definition_id bigint.
+-- Result: No row: the definition is new under this name.
 select version from drover.workflow_version
 where namespace_id = $1::integer and name = $2::text and definition_id = $3::bigint;
 
 -- name: insert_version
+-- Purpose: Adds a version of a workflow. Its row is locked.
+-- Params: $1 namespace_id integer, $2 name text, $3 version integer, $4 definition_id bigint.
 insert into drover.workflow_version (namespace_id, name, version, definition_id)
 values ($1::integer, $2::text, $3::integer, $4::bigint);
 
 -- name: set_versions
+-- Purpose: Stores the latest and the default version of a workflow. Its row is locked.
+-- Params: $1 namespace_id integer, $2 name text, $3 latest_version integer, $4 default_version integer.
 update drover.workflow set latest_version = $3::integer, default_version = $4::integer
 where namespace_id = $1::integer and name = $2::text;
 
 -- name: set_default_version
--- Only to a version that is there. Takes turns with registrations on the workflow's row.
+-- Purpose: Makes a version that exists the default of its workflow.
+-- Params: $1 namespace_id integer, $2 name text, $3 version integer.
+-- Locks: The row of the workflow, as registrations do; waits.
+-- Result: The default version before. No row: there is no such version, and nothing has changed.
 with held as (
   select w.namespace_id, w.name, w.default_version, v.version
   from drover.workflow as w
@@ -137,8 +184,11 @@ where w.namespace_id = h.namespace_id and w.name = h.name
 returning h.default_version as previous_version;
 
 -- name: list_versions
--- The newest $3 of each name, with the open runs of their content, counted up to $4.
--- Plan: run_page_open, whose order keeps the planner to it.
+-- Purpose: Lists the newest $3 versions of each workflow, with the number of open runs of the same
+--   definition, counted up to $4.
+-- Params: $1 namespace_id integer, $2 names text[], $3 limit integer (for each name), $4 open_runs_max
+--   integer.
+-- Plan: run_page_open; the order clause keeps the planner on it.
 select v.name, v.version, v.created_at, o.open_runs
 from unnest($2::text[]) with ordinality as u (name, place)
 cross join lateral (
@@ -161,7 +211,9 @@ cross join lateral (
 order by u.place, v.version desc;
 
 -- name: find_version
--- $3 is 0: the default version; -1: the newest.
+-- Purpose: Finds a version of a workflow.
+-- Params: $1 namespace_id integer, $2 name text, $3 version integer (0: the default version, -1: the newest).
+-- Result: No row: there is no such version.
 select v.definition_id, v.version, v.created_at
 from drover.workflow as w
 join drover.workflow_version as v on v.namespace_id = w.namespace_id and v.name = w.name
@@ -169,8 +221,10 @@ join drover.workflow_version as v on v.namespace_id = w.namespace_id and v.name 
 where w.namespace_id = $1::integer and w.name = $2::text;
 
 -- name: intern_lanes
--- In the order of the key: two servers that make the same lanes at once wait in one direction only. With
--- those of all classes of the queue (version_class).
+-- Purpose: Creates lanes of these tasks, of class 0 and of every class of the queue (version_class). Lanes
+--   that exist stay as they are.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 queue text[], $3 task text[].
+-- Locks: Inserts in key order, so that servers that create the same lanes at once wait in one direction only.
 insert into drover.lane (namespace_id, queue, task, class)
 select distinct u.namespace_id, u.queue, u.task, k.class
 from unnest($1::integer[], $2::text[], $3::text[]) as u (namespace_id, queue, task)
@@ -185,7 +239,10 @@ order by u.namespace_id, u.queue, u.task, k.class
 on conflict do nothing;
 
 -- name: find_lanes
--- Ids in the order of the question; lanes that are not there are left out. Plan: lane by its unique key.
+-- Purpose: Finds lanes of class 0, in the order of the question.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 queue text[], $3 task text[].
+-- Plan: lane by its unique key.
+-- Result: A lane that does not exist has no row.
 select u.place, l.id
 from unnest($1::integer[], $2::text[], $3::text[]) with ordinality
   as u (namespace_id, queue, task, place)
@@ -194,6 +251,8 @@ join drover.lane as l on l.namespace_id = u.namespace_id and l.queue = u.queue a
 order by u.place;
 
 -- name: lanes_of_queues
+-- Purpose: Reads all lanes of class 0 of these queues, for an agent that performs any task.
+-- Params: $1 namespace_id integer, $2 queues text[].
 select l.id, l.queue, l.task
 from drover.lane as l
 where l.namespace_id = $1::integer and l.queue = any ($2::text[]) and l.class = 0;

@@ -1,6 +1,9 @@
--- What is derived from the pages of runs: ready rows, leases and wake-ups.
+-- What is derived from the pages of runs: ready rows, leases and wake-up times. They are written in the
+-- transaction that writes the page.
 
 -- name: delete_ready
+-- Purpose: Deletes ready rows. If one does not exist, the transaction fails.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key).
 -- Plan: ready by key.
 with met as (
   delete from drover.ready as r
@@ -11,6 +14,9 @@ with met as (
 select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the removal of ready rows') from met;
 
 -- name: move_ready
+-- Purpose: Changes the time until which ready tasks may run.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 until float8[] (ms since
+--   1970; null: no bound).
 -- Plan: ready by key.
 update drover.ready as r
 set until = to_timestamp(u.until / 1e3::float8)
@@ -18,11 +24,15 @@ from unnest($1::uuid[], $2::integer[], $3::float8[]) as u (run_id, step_no, unti
 where r.run_id = u.run_id and r.step_no = u.step_no;
 
 -- name: insert_ready
--- The order within a priority is (transaction, number): rows of one transaction keep their order. Those
--- of a paused workflow go where no claim looks; those that a pin keeps for one version of agents, into
--- the lane of its class. Whether there is any pause or pin is asked once, so that a row pays next to
--- nothing where there is none. Returns the lanes that claims will find them in.
+-- Purpose: Inserts ready rows. A row of a paused workflow gets the negative of its lane, which no claim
+--   reads. A row that a pin gives to one version of agents gets the lane of that class.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 partition smallint[],
+--   $4 lane integer[] (class 0), $5 priority smallint[] (1 first, 9 last), $6 ready_at float8[], $7 until
+--   float8[] (ms since 1970; null: no bound), $8 namespace_id integer[], $9 definition_id bigint[].
 -- Plan: run by key; version_pin, lane by key.
+-- Result: The lanes in which claims find the rows, each once.
+-- Note: The order within a priority is (transaction, number), so rows of one transaction keep their order.
+--   Whether there is any pause or pin is read once, so a row costs next to nothing where there is none.
 with made as (
   insert into drover.ready (run_id, step_no, partition, lane, priority, ordinal, ready_at, until)
   select u.run_id, u.step_no, u.partition,
@@ -65,8 +75,13 @@ with made as (
 select distinct m.lane from made as m where m.lane > 0;
 
 -- name: insert_leases
--- With a row for a session that holds a task and was never heard of: sessions are watched. One that has a
--- row is written only if it was found idle, or to lower the time by which it is watched (release_sessions).
+-- Purpose: Inserts leases, and makes their sessions watched. A session without a row gets one. A row of a
+--   session is written only if the session was found idle (release_sessions) or if its heartbeat timeout is
+--   longer than that of the lease.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 partition smallint[],
+--   $4 lane integer[], $5 fence integer[], $6 session text[] (hex), $7 secret text[] (hex), $8 poll_seq
+--   bigint[] (number of the poll), $9 granted_at float8[] (ms since 1970), $10 heartbeat_ms integer[],
+--   $11 agent_id text[], $12 cancel text[] (none, asked or heard).
 -- Plan: lane, agent_session by key.
 with watched as (
   insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, heartbeat_ms)
@@ -94,6 +109,9 @@ from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::intege
     cancel);
 
 -- name: cancel_leases
+-- Purpose: Stores whether the agents of leases have to stop.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 cancel text[] (none, asked
+--   or heard).
 -- Plan: lease by key.
 update drover.lease as l
 set cancel = u.cancel
@@ -101,6 +119,8 @@ from unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, cancel
 where l.run_id = u.run_id and l.step_no = u.step_no;
 
 -- name: delete_leases
+-- Purpose: Deletes leases. If one does not exist, the transaction fails.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key).
 -- Plan: lease by key.
 with met as (
   delete from drover.lease as l
@@ -111,8 +131,10 @@ with met as (
 select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the removal of leases') from met;
 
 -- name: end_leases
--- The same, of tasks that have ended. Returns the lanes of queues with limits that they were of, in which
--- others may be handed out now. Plan: lease by key.
+-- Purpose: Deletes leases of tasks that have ended. If one does not exist, the transaction fails.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 secret text[] (hex).
+-- Plan: lease by key.
+-- Result: freed: all lanes of the queues with limits of which a lease ended. Claims may take more there now.
 with gone as (
   delete from drover.lease as l
   using unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, secret)
@@ -129,7 +151,10 @@ select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the end of leases'
 from gone;
 
 -- name: derived_rows_of_runs
+-- Purpose: Reads the ready rows and leases of runs, for the consistency check.
+-- Params: $1 run_ids uuid[].
 -- Plan: ready, lease by the run's key.
+-- Result: of is ready or lease. secret (hex) is null for a ready row, until for a lease.
 select r.run_id, 'ready' as of, r.step_no, null as secret, r.until, 'none' as cancel
 from drover.ready as r
 where r.run_id = any ($1::uuid[])
@@ -139,6 +164,8 @@ from drover.lease as l
 where l.run_id = any ($1::uuid[]);
 
 -- name: remove_derived_rows
+-- Purpose: Deletes all ready rows and leases of locked runs, before they are written again.
+-- Params: $1 run_ids uuid[].
 -- Plan: ready, lease by the run's key.
 with ready as (
   delete from drover.ready as r where r.run_id = any ($1::uuid[])
@@ -146,6 +173,9 @@ with ready as (
 delete from drover.lease as l where l.run_id = any ($1::uuid[]);
 
 -- name: set_wake_ups
+-- Purpose: Stores the wake-up times of pages of locked runs, without a new version.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[] (page), $3 wake_at float8[] (ms since 1970;
+--   null: no timer).
 -- Plan: run_page by key.
 update drover.run_page as p
 set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8), case when u.no = 0 then timestamptz 'infinity' end)

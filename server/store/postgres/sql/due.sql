@@ -1,15 +1,21 @@
--- What has come due: timers of pages, silent sessions, escalations, messages between runs and schedules.
+-- The timer scan: due timers of pages, silent sessions, escalations, messages between runs, and cron
+-- schedules.
 
 -- name: due_rows
--- What has come due, earliest first: up to $3 of each kind and partition, $2 in all; so that a backlog of
--- any length costs a look no more than that. Of runs their pages, in which the timers are found. That of a
--- schedule has its id for a run's. What a held snapshot keeps of rows that are gone is walked over: so a
--- look begins at the time $4, and what is more than $5 milliseconds ahead is not looked for; null: at all.
--- Rows that rest after a failure are left out: by kind ($6), run or schedule ($7), and page or number ($8).
--- And one row without a run: the time, the earliest time still to come, and what else of these partitions
--- waits for their owner (store/due.ts).
+-- Purpose: Reads what is due in these partitions, earliest first: up to $3 rows of each kind and partition,
+--   $2 in all. So the cost of a scan has a bound, however long the backlog is. Of runs it returns pages, in
+--   which the caller finds the timers.
+-- Params: $1 partitions smallint[], $2 limit integer, $3 of_partition_max integer, $4 since bigint (ms since
+--   1970; the scan begins there, so that it does not pass dead entries that an old snapshot retains; null: at
+--   the first row), $5 ahead integer (ms; how far ahead the next due time is searched; null: any time).
+--   Parallel arrays, rows that are left out because they are suspended after a failure: $6 kind smallint[],
+--   $7 id uuid[] (run or schedule), $8 place integer[] (number of the page or of the escalation).
 -- Plan: the wake index of each table, two probes a partition; inbox_waiting, outbox_partition, delivery_due,
--- trigger_end_due.
+--   trigger_end_due.
+-- Result: kind is 0 page, 1 escalation, 2 message, 3 schedule. run_id is the id of the schedule for kind 3.
+--   place is the number of the page, the step key of an escalation, or -1. n is the number of the escalation.
+--   One more row has run_id null: the time of the scan, in wake_at the earliest due time still to come (null:
+--   none), and in outside what else waits for the owner of these partitions (store/due.ts).
 with mine as materialized (
   select p.partition, coalesce(to_timestamp($4::bigint / 1e3::float8), '-infinity') as since,
     coalesce(now() + $5::integer * interval '1 millisecond', timestamptz '294000-01-01') as ahead
@@ -112,15 +118,23 @@ from (
 ) as n;
 
 -- name: resting_pages
--- Pages of which some timer rests after a failure: others of them may be due. Plan: run_page by key.
+-- Purpose: Reads pages with a timer that is suspended after a failure: their other timers may be due.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[] (page).
+-- Plan: run_page by key.
+-- Result: wake_at is null if the page has no timer.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
 join drover.run_page as p on p.run_id = u.run_id and p.no = u.no;
 
 -- name: ready_takers
--- Of ready tasks that are due: where they wait, whether somebody may take them, and the version of agents
--- that they are for. A lane counts as polled for $3 milliseconds, unless those that polled it are silent
--- since; one that lets nothing through counts as polled, too. Plan: ready by key.
+-- Purpose: Reads, for due timers of ready tasks, the lane of the task, whether agents ask for it, and the
+--   version of agents that it is for.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key). For all: $3 polled integer (ms;
+--   how long a lane counts as polled after a poll, unless the agents that polled it have fallen silent
+--   since).
+-- Plan: ready by key.
+-- Result: polled is also true for a lane that lets nothing through: paused, or with an open circuit.
+--   agent_version is null for a lane of all agents. No row: the task is no longer ready.
 with waiting as materialized (
   select r.run_id, r.step_no, r.lane
   from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
@@ -143,11 +157,14 @@ select w.run_id, w.step_no, abs(w.lane) as lane,
 from waiting as w;
 
 -- name: silent_leases
--- Leases of partitions ($1) whose session has been silent for longer than they allow, or will have been
--- within $4 milliseconds (null: at any time), counted from $2 at the earliest; up to $3, earliest first.
--- An agent that has heard that it should stop is watched by the time that it has for that.
--- No lease is read of a session that holds none, or has sent a heartbeat within its shortest timeout.
+-- Purpose: Finds up to $3 leases whose session has been silent for longer than the lease allows, or will have
+--   been within $4 ms, earliest first. If an agent has heard that it should stop, its lease is left out,
+--   because it ends at the time that the agent has for that.
+-- Params: Parallel arrays: $1 partition smallint[], $2 since float8[] (ms since 1970; silence is counted from
+--   then at the earliest). For all: $3 limit integer, $4 ahead integer (ms; null: any time).
 -- Plan: agent_session_watched; lease_session, one probe a session that is silent.
+-- Result: silent_at is when the heartbeat timeout of the lease passes.
+-- Note: The statement reads no lease of a session that has sent a heartbeat within its shortest timeout.
 select l.run_id, l.partition, l.step_no, l.fence, x.silent_at, now() as now
 from drover.agent_session as s
 cross join lateral (
@@ -172,7 +189,11 @@ order by x.silent_at
 limit $3::integer;
 
 -- name: raise_wake_ups
--- Pages that were looked at too early. One that has changed since, or that somebody holds, stays as it is.
+-- Purpose: Stores later wake-up times of pages that the scan has read too early.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[] (page), $3 version integer[] (that was read),
+--   $4 wake_at float8[] (ms since 1970; null: the page has no timer).
+-- Locks: Pages, without waiting. A page that is locked, or that has changed since it was read, stays as it
+--   is.
 -- Plan: run_page by key.
 update drover.run_page as p
 set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8), case when u.no = 0 then timestamptz 'infinity' end)

@@ -1,7 +1,10 @@
--- How long attempts take: one row for each step of a workflow version, once a minute where it changed.
+-- Typical durations of attempts: one row for each step of a workflow version. A server that has new samples
+-- writes them once a minute.
 
 -- name: open_durations
--- Rows that are not there yet, in key order: who comes second waits, and finds the row.
+-- Purpose: Creates the rows that do not exist, for definitions that are a version of a workflow.
+-- Params: Parallel arrays: $1 definition_id bigint[], $2 step_no integer[].
+-- Locks: Inserts in key order; waits for another server that inserts the same row, and then leaves it.
 -- Plan: workflow_version_definition, one probe a row.
 insert into drover.learned_duration (definition_id, step_no)
 select u.definition_id, u.step_no
@@ -11,7 +14,12 @@ order by u.definition_id, u.step_no
 on conflict (definition_id, step_no) do nothing;
 
 -- name: lock_durations
+-- Purpose: Locks and reads rows.
+-- Params: Parallel arrays: $1 definition_id bigint[], $2 step_no integer[].
+-- Locks: Rows in key order; waits for other servers.
 -- Plan: learned_duration by key.
+-- Result: recent is null in a row that was created in this transaction. A definition without a workflow
+--   version has no row.
 select l.definition_id, l.step_no, l.recent, l.older
 from unnest($1::bigint[], $2::integer[]) as u (definition_id, step_no)
 join drover.learned_duration as l on l.definition_id = u.definition_id and l.step_no = u.step_no
@@ -19,6 +27,9 @@ order by l.definition_id, l.step_no
 for update of l;
 
 -- name: keep_durations
+-- Purpose: Writes locked rows.
+-- Params: Parallel arrays: $1 definition_id bigint[], $2 step_no integer[], $3 recent text[], $4 older text[]
+--   (sketches; see store/sketch.ts).
 -- Plan: learned_duration by key.
 update drover.learned_duration as l
 set recent = u.recent, older = u.older, changed_at = now()
@@ -27,7 +38,10 @@ from unnest($1::bigint[], $2::integer[], $3::text[], $4::text[])
 where l.definition_id = u.definition_id and l.step_no = u.step_no;
 
 -- name: learned_durations
+-- Purpose: Reads the sketches of all steps of these definitions.
+-- Params: $1 definition_ids bigint[].
 -- Plan: learned_duration by key.
+-- Result: older is null while there are too few samples.
 select l.definition_id, l.step_no, l.recent, l.older
 from unnest($1::bigint[]) as u (definition_id)
 join drover.learned_duration as l on l.definition_id = u.definition_id

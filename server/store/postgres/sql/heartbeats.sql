@@ -1,11 +1,16 @@
--- Heartbeats belong to the session.
+-- Heartbeats. A heartbeat is of a session and renews all of its leases.
 
 -- name: store_heartbeats
--- Written first, in key order. HOT: no index on what changes. The time of the last heartbeat does not go back:
--- this statement may have waited for a row while a later heartbeat of the session was stored by another server,
--- and its agent was told to carry on from there. A time that lies ahead of the clock does not stay: the
--- clock was set back. A session belongs to the namespace of its first heartbeat: what names another one stores
--- nothing, and is the answer, with the right namespace.
+-- Purpose: Stores the heartbeats of sessions. It precedes leases_of_heartbeats.
+-- Params: Parallel arrays, one element per session: $1 session text[] (hex), $2 namespace_id integer[],
+--   $3 agent_id text[], $4 agent_version text[].
+-- Locks: Rows in key order; waits for passes that read them (last_heartbeats) and for other servers.
+-- Result: Only sessions that belong to another namespace than $2 says, with the right one; nothing is stored
+--   for them. A session belongs to the namespace of its first heartbeat. namespace_id is null if the row is
+--   not visible yet.
+-- Note: The time of the last heartbeat does not go back. This statement may have waited while another server
+--   stored a later heartbeat of the session and answered its agent. A stored time ahead of the database's
+--   clock is replaced, because the clock was set back. Updates are HOT: no changed column is indexed.
 with asked as materialized (
   select decode(u.session, 'hex') as session, u.namespace_id, u.agent_id, u.agent_version
   from unnest($1::text[], $2::integer[], $3::text[], $4::text[])
@@ -28,8 +33,12 @@ left join drover.agent_session as s on s.session = a.session
 where a.session not in (select s.session from stored as s);
 
 -- name: last_heartbeats
--- For passes that may end leases of silent sessions: a heartbeat that comes now waits for them, and finds
--- its leases gone. In the order of the sessions. Plan: agent_session by key.
+-- Purpose: Reads the last heartbeats of sessions, for passes that may end their leases.
+-- Params: $1 sessions text[] (hex).
+-- Locks: Rows in the order of the sessions, shared. A heartbeat that arrives now waits for the pass and then
+--   finds that its lease has ended.
+-- Plan: agent_session by key.
+-- Result: last_heartbeat_at is null if there was no heartbeat.
 select encode(s.session, 'hex') as session, s.last_heartbeat_at
 from unnest($1::text[]) as u (session)
 join drover.agent_session as s on s.session = decode(u.session, 'hex')
@@ -37,10 +46,15 @@ order by s.session
 for share of s;
 
 -- name: leases_of_heartbeats
--- Of what heartbeats name ($1 to $5) the leases that are there. A session that lists all of what it was
--- granted up to a poll ($6, $7) has forgotten what it leaves out: such a lease is answered without a place.
--- Those of a session in one gathering are one list.
+-- Purpose: Finds the leases that heartbeats report ($1 to $5), and leases that their session has forgotten. A
+--   session in $6 has listed every lease that it was granted up to a poll and still holds; what it leaves out
+--   it has forgotten.
+-- Params: Parallel arrays, one element per report: $1 run_id uuid[], $2 step_no integer[] (step key),
+--   $3 fence integer[], $4 secret text[] (hex), $5 session text[] (hex). Parallel arrays: $6 session text[]
+--   (hex), $7 lists_all_to bigint[] (number of the poll).
 -- Plan: lease by key; lease_session, one probe a session that lists all.
+-- Result: place is the position of the report, from 1; a report without a row has lost its lease. place is
+--   null for a forgotten lease. The reports of one session in one batch count as one list.
 with asked as materialized (
   select *
   from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[]) with ordinality

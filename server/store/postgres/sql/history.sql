@@ -1,9 +1,13 @@
--- What is appended: what supervisors did.
+-- Interventions, which are appended.
 
 -- name: insert_intervention
--- One outside of a pass, of the run $1, by whoever owns its partition still: the writer row is held as
--- in a batch (hold_writer), so a take-over waits for this statement, or it inserts nothing. Plan: run,
--- partition_lease and writer by key.
+-- Purpose: Records an intervention about a run outside of a pass, if the node still owns the partition of the
+--   run.
+-- Params: $1 run_id uuid, $2 fence integer, $3 rule smallint (code), $4 n integer, $5 saw text, $6 did text,
+--   $7 due_at bigint (ms since 1970), $8 node uuid, $9 epoch bigint (of the partition).
+-- Locks: The writer row 0 of the node, as a batch does (hold_writer). A take-over waits for this statement,
+--   or this statement inserts nothing.
+-- Plan: run, partition_lease and writer by key.
 with held as (
   select r.id, r.partition, r.namespace_id
   from drover.run as r
@@ -20,7 +24,12 @@ from held as h
 on conflict (run_id, step_no, fence, rule, n) do nothing;
 
 -- name: insert_interventions
--- Unique by what it is about, so that no two supervisors record one action.
+-- Purpose: Records the interventions of passes. The key is what an intervention is about, so two supervisors
+--   cannot record one action twice.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key; -1: the run), $3 fence
+--   integer[], $4 rule smallint[] (code), $5 n integer[], $6 partition smallint[], $7 saw text[], $8 did
+--   text[], $9 due_at bigint[], $10 acted_at bigint[] (ms since 1970), $11 node uuid[], $12 epoch bigint[]
+--   (of the supervisor; null: no supervisor acted), $13 namespace_id integer[].
 insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, u.partition, u.saw, u.did,

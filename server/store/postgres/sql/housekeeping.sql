@@ -1,13 +1,18 @@
--- What nobody will ask for again, in small batches, each of which says whether there may be more.
--- Everything of a run goes with its range instead.
+-- Deletes data that no caller will ask for again, in small batches. A batch returns whether there may be
+-- more. Rows of a run are deleted with the run instead (namespaces.sql), or with its range.
 
 -- name: release_sessions
--- Sessions that hold nothing and have been silent for $2 milliseconds are watched no longer, in two steps.
--- A transaction that is under way may grant a lease without writing the session's row, which says already
--- that it is watched; so at first the row says that the session was found idle, which every later grant
--- clears (insert_leases). After $3 milliseconds no earlier transaction is left, and its lease would be seen.
--- Rows that somebody holds are left for the next time.
+-- Purpose: Stops watching sessions that hold no lease and have been silent for $2 ms, in two steps. The first
+--   step sets idle_at; every later grant clears it (insert_leases). The second step, after $3 ms, clears
+--   heartbeat_ms.
+-- Params: $1 rows_max integer, $2 silent bigint (ms), $3 grant_max bigint (ms; no transaction that grants
+--   leases takes longer).
+-- Locks: Sessions, without waiting: a locked row is left for the next call.
 -- Plan: agent_session_watched; lease_session, one probe a session that is silent.
+-- Result: One row. more: $1 rows were changed, so there may be more.
+-- Note: A running transaction may grant a lease without writing the row of a session that is watched already.
+--   So the first step alone would miss that lease; after $3 ms no such transaction is left, and its lease is
+--   visible.
 with idle as materialized (
   select o.session
   from drover.agent_session as o
@@ -31,7 +36,10 @@ released as (
 select count(*) = $1::integer as more from released;
 
 -- name: forget_sessions
--- Sessions that are not watched (release_sessions) and have been silent for $2 milliseconds.
+-- Purpose: Deletes sessions that are not watched (release_sessions) and have been silent for $2 ms.
+-- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Locks: Sessions, without waiting: a locked row is skipped.
+-- Result: One row. more: $1 rows were deleted, so there may be more.
 with old as materialized (
   select o.session
   from drover.agent_session as o
@@ -48,7 +56,9 @@ gone as (
 select count(*) = $1::integer as more from gone;
 
 -- name: forget_lane_pollers
--- Pollers not seen for $2 milliseconds: what is evaluated by them is a minute old at most.
+-- Purpose: Deletes pollers that were not seen for $2 ms. Evaluators use polls of the last minute at most.
+-- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Result: One row. more: $1 rows were deleted, so there may be more.
 with gone as (
   delete from drover.lane_poller as p
   where (p.lane, p.node) in (
@@ -62,10 +72,14 @@ with gone as (
 select count(*) = $1::integer as more from gone;
 
 -- name: forget_triggered
--- Of the next $1 behind $3, those of runs that ended more than $2 milliseconds ago: nothing asks how many
--- triggers stand behind one once every end in its partition that is as old has set off what it sets off;
--- children end before it. Ids begin with the milliseconds of their making. With the last that was looked
--- at: those that stay are passed over. Plan: triggered, run_page by key.
+-- Purpose: Reads the next $1 rows after $3, and deletes those of runs that ended more than $2 ms ago. A row
+--   stays while an end of its partition that is not later still waits for its triggers, because they may ask
+--   for the depth. Child runs end before their parent.
+-- Params: $1 limit integer, $2 retention bigint (ms), $3 after uuid (run).
+-- Plan: triggered, run_page by key.
+-- Result: more: the page was full. last: the last run of the page, where the next page begins; rows that stay
+--   are passed; null: the page is empty.
+-- Note: Run ids begin with their creation time in ms, so runs that began less than $2 ms ago are not read.
 with page as materialized (
   select o.run_id
   from drover.triggered as o
@@ -98,16 +112,20 @@ select count(*) = $1::integer as more,
 from page;
 
 -- name: forget_writers
--- Writer rows of processes that are long gone and own no partition. Those of an owner stay: a take-over
--- deletes them, and waits for the batch that holds one.
+-- Purpose: Deletes writer rows of processes that are gone and own no partition. Rows of an owner stay: a
+--   take-over deletes them and waits for the batch that holds one.
 delete from drover.writer as w
 where not exists (select from drover.node as n where n.id = w.node)
   and not exists (select from drover.partition_lease as l where l.node = w.node);
 
 -- name: forget_keys
--- Of the next $1 keys that have expired, behind a place ($2 to $4), those of runs that have ended. With the
--- last that was looked at: a key of an open run stays, and is passed over. One that is reserved again
--- meanwhile has another expiry. Plan: idempotency_expiry, and one probe of the key of run_page a key.
+-- Purpose: Reads the next $1 expired keys after the last page, and deletes those whose run has ended. A key
+--   that was reserved again meanwhile has another expiry and stays.
+-- Params: $1 limit integer, $2 expires_at text (timestamp), $3 namespace_id integer, $4 key text (the last
+--   key of the previous page).
+-- Plan: idempotency_expiry, and one probe of the key of run_page a key.
+-- Result: One row. more: the page was full. The other columns are the last key of the page, where the next
+--   page begins; null: the page is empty. Keys of open runs are passed.
 with page as materialized (
   select o.namespace_id, o.key, o.run_id, o.expires_at
   from drover.idempotency as o
@@ -136,14 +154,20 @@ left join (
 ) as l on true;
 
 -- name: incarnation
--- Another one after a restart, on another server, and in a database that was restored.
+-- Purpose: Reads the incarnation of the database. It differs after a restart, on another server, and in a
+--   database that was restored.
 select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) as incarnation from pg_stat_wal as w;
 
 -- name: restamp_ready
--- Of up to $2 lanes behind $1, up to $3 ready rows that are of a transaction which has not begun yet: their
--- number was given by another cluster, from which the rows were restored or replicated. They would stand
--- behind all that become ready until this one has come as far. They get a number of today, in their order.
+-- Purpose: Reads up to $2 lanes after $1, and gives up to $3 ready rows a new transaction number: rows with
+--   the number of a transaction that has not begun here. Another cluster gave them that number, before they
+--   were restored or replicated. Otherwise they would wait behind all new ready rows until this cluster
+--   reaches the number. Their order stays.
+-- Params: $1 after integer (lane; 0: the first page), $2 lanes_max integer, $3 rows_max integer.
+-- Locks: Ready rows, without waiting: a locked row is skipped.
 -- Plan: ready_lane, ready by key.
+-- Result: last: the last lane of the page (null: no lane is left). lanes: how many it had. moved: how many
+--   rows were changed.
 with lanes as materialized (
   select l.id from drover.lane as l where l.id > $1::integer order by l.id limit $2::integer
 ),

@@ -1,8 +1,11 @@
--- The inbox: runs that users have put there in transactions of their own (drover.schedule).
+-- The inbox: runs that users ask for in transactions of their own (drover.schedule).
 
 -- name: take_inbox
--- The oldest rows that nobody is at, for half a minute; what another server takes is skipped. A row that
--- commits late is found whenever it comes, as there is no mark of how far one has read.
+-- Purpose: Takes the oldest rows that no server works on, for 30 seconds.
+-- Params: $1 limit integer.
+-- Locks: Rows, without waiting: a row that another server takes is skipped.
+-- Result: digest is the SHA-256 of the request, hex. input null: there is none.
+-- Note: There is no watermark, so a row that commits late is found too.
 update drover.inbox as i
 set taken_until = now() + interval '30 seconds'
 where i.id in (
@@ -17,20 +20,26 @@ returning i.id, i.namespace, i.workflow, i.version, i.input, i.key, i.labels, en
   jsonb_build_array('inbox', i.workflow, i.version, i.input, i.labels)::text, 'UTF8')), 'hex') as digest;
 
 -- name: empty_inbox
--- One stays whose run ($2) is lost again. Plan: run by key.
+-- Purpose: Deletes rows that were scheduled. A row stays if its run is not there: the database has lost it.
+-- Params: Parallel arrays: $1 id bigint[], $2 run_id uuid[] (the run that it began; null: none).
+-- Plan: run by key.
 delete from drover.inbox as i
 using unnest($1::bigint[], $2::uuid[]) as u (id, run_id)
 where i.id = u.id
   and (u.run_id is null or (select true from drover.run as r where r.id = u.run_id limit 1));
 
 -- name: refuse_inbox
+-- Purpose: Marks rows as refused.
+-- Params: Parallel arrays: $1 id bigint[], $2 reason text[], $3 message text[].
 update drover.inbox as i
 set refused_at = now(), reason = u.reason, message = u.message
 from unnest($1::bigint[], $2::text[], $3::text[]) as u (id, reason, message)
 where i.id = u.id;
 
 -- name: forget_refused
--- Nobody has looked at them for 30 days.
+-- Purpose: Deletes rows that were refused more than 30 days ago.
+-- Params: $1 rows_max integer.
+-- Result: One row. more: $1 rows were deleted, so there may be more.
 with gone as (
   delete from drover.inbox as i
   where i.id in (

@@ -1,10 +1,14 @@
--- What runs tell each other: written with the change that causes it, applied and deleted by a pass of the
--- run that it is for.
+-- Messages between runs. A message is written with the change that causes it; a pass of its target applies
+-- and deletes it.
 
 -- name: insert_messages
--- In the order of the passes, so that those of one source are numbered in the order in which it wrote
--- them. The owner of the target's partition looks after a message once $8 milliseconds are over. A run
--- that never was, as a child whose workflow could not be found, is told nothing: nobody would take it.
+-- Purpose: Writes messages, in the order of the passes, so that the messages of one source are numbered in
+--   the order in which it sent them. A target that does not exist gets none: it is a child whose workflow was
+--   not found.
+-- Params: Parallel arrays: $1 partition smallint[] and $2 run_id uuid[] (target), $3 source uuid[] (run),
+--   $4 kind smallint[] (code), $5 undo boolean[] (of a cancel: compensate; else null), $6 step_key integer[],
+--   $7 fence integer[] (of the end of a child: the step that began it; else null). For all: $8 grace integer
+--   (ms; then the owner of the target's partition delivers the message).
 -- Plan: run by key.
 insert into drover.message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
 select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
@@ -15,14 +19,19 @@ cross join lateral (select from drover.run as r where r.id = u.run_id limit 1) a
 order by u.place;
 
 -- name: messages_of_runs
--- The runs are locked, or have ended. Plan: message by key.
+-- Purpose: Reads the messages for runs that are locked or have ended, in the order of their numbers.
+-- Params: $1 run_ids uuid[].
+-- Plan: message by key.
 select m.run_id, m.no, m.source, m.kind, m.undo, m.step_key, m.fence
 from drover.message as m
 where m.run_id = any ($1::uuid[])
 order by m.run_id, m.no;
 
 -- name: take_messages
--- No two messages have one number, whatever their runs. Plan: message by key.
+-- Purpose: Deletes messages that passes have applied. A number is unique over all runs.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no bigint[].
+-- Plan: message by key.
+-- Result: One row for each deleted message.
 delete from drover.message as m
 where m.run_id = any ($1::uuid[]) and m.no = any ($2::bigint[])
 returning m.no;

@@ -1,22 +1,32 @@
--- What namespaces may take, and runs that have been kept for long enough.
+-- Settings of namespaces, and the deletion of runs whose retention is over.
 
 -- name: set_retention
+-- Purpose: Sets how long runs of a namespace are retained after their end.
+-- Params: $1 namespace_id integer, $2 retention_ms bigint (null: for ever).
 update drover.namespace set retention_ms = $2::bigint where id = $1::integer;
 
 -- name: set_namespace_limits
+-- Purpose: Sets the limits of a namespace. null: no limit.
+-- Params: $1 namespace_id integer, $2 open_runs_max integer, $3 runs_per_second double precision,
+--   $4 runs_burst integer, $5 payload_bytes_max integer.
 update drover.namespace
 set open_runs_max = $2::integer, runs_per_second = $3::double precision, runs_burst = $4::integer,
   payload_bytes_max = $5::integer
 where id = $1::integer;
 
 -- name: limited_namespaces
+-- Purpose: Reads the namespaces that have a limit.
+-- Result: null: no such limit.
 select n.id, n.name, n.open_runs_max, n.runs_per_second, n.runs_burst, n.payload_bytes_max
 from drover.namespace as n
 where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_bytes_max is not null;
 
 -- name: count_open_runs_of
--- A page of $4 of the open runs of a namespace, behind a definition and a run: how many there are, and the
--- last. Plan: run_page_open.
+-- Purpose: Counts a page of the open runs of a namespace.
+-- Params: $1 namespace_id integer, $2 definition_id bigint and $3 run_id uuid (the last run of the previous
+--   page), $4 limit integer.
+-- Plan: run_page_open.
+-- Result: One row: how many runs, and the last of them. No row: there are no more.
 with page as materialized (
   select o.definition_id, o.run_id
   from drover.run_page as o
@@ -32,12 +42,20 @@ cross join (
 ) as p;
 
 -- name: namespaces_with_retention
+-- Purpose: Reads the namespaces whose runs are deleted after a time.
 select id, retention_ms from drover.namespace where retention_ms is not null;
 
 -- name: old_runs
--- A page of the runs of a namespace that began more than $2 milliseconds ago, behind $3; those that ended
--- as long ago and that nobody asks about are locked, by their first page. Ids begin with the milliseconds of their making.
--- Where all runs are of one namespace its page may come by the key of run. Plan: run_page by key.
+-- Purpose: Reads a page of the runs of a namespace that began more than $2 ms ago, and locks those that may
+--   be deleted: they ended more than $2 ms ago, have no open escalation and no open parent, and no trigger or
+--   webhook is still waiting for them.
+-- Params: $1 namespace_id integer, $2 retention bigint (ms), $3 after uuid (the last run of the previous
+--   page; null: the first page), $4 limit integer.
+-- Locks: First pages of the runs, without waiting: a run that is locked stays.
+-- Plan: run_page by key.
+-- Result: One row for each run of the page, by id. old: it may be deleted, and is locked.
+-- Note: Ids begin with the creation time in ms. If all runs are of one namespace, the planner may read the
+--   page by the key of run.
 with page as materialized (
   select r.id, r.partition, r.parent_id
   from drover.run as r
@@ -79,8 +97,11 @@ left join old as o on o.id = p.id
 order by p.id;
 
 -- name: forget_run_rows
--- Up to $2 rows of each table; whether there may be more. The runs are locked; their first pages stay until
--- they themselves go. Plan: payload, attempt_log, run_page, intervention by the run's key.
+-- Purpose: Deletes up to $2 rows of each table that belong to these runs. The runs are locked. Their first
+--   pages stay until the runs themselves are deleted.
+-- Params: $1 run_ids uuid[], $2 rows_max integer (for each table).
+-- Plan: payload, attempt_log, run_page, intervention by the run's key.
+-- Result: One row. more: $2 rows of one table were deleted, so there may be more.
 with payloads as (
   delete from drover.payload as t
   using (
@@ -166,8 +187,10 @@ select greatest(
 ) >= $2::integer as more;
 
 -- name: forget_runs
--- Those of which nothing else is left. Their marks by their whole keys, gathered first, as the planner takes
--- a run to have a hundred labels. Plan: run, run_page, run_mark by key.
+-- Purpose: Deletes runs of which nothing else is left. Their search keys are deleted by the whole key. They
+--   are collected first, because the planner assumes that a run has a hundred labels.
+-- Params: $1 run_ids uuid[].
+-- Plan: run, run_page, run_mark by key.
 with marks as (
   delete from drover.run_mark as m
   using (

@@ -1,8 +1,14 @@
--- What operators look at. Nothing is locked.
+-- What operators see of queues, partitions, nodes and interventions. Nothing is locked.
 
 -- name: queue_looks
--- The oldest of a lane is the head of one of its nine priorities, whose workflow may be paused.
+-- Purpose: Reads how long the oldest task of each queue waits, when the queue was polled, and how many agents
+--   ask for it.
+-- Params: $1 namespace_id integer, $2 names text[] (queues).
 -- Plan: ready_lane, agent_by_name.
+-- Result: One row for each name, in the order of the names. oldest_at is null if no task waits, polled_at if
+--   no poll was seen lately. agents counts sessions that were seen in the last minute and are not silent.
+-- Note: The oldest task of a lane is the first of one of its nine priorities, also where its workflow is
+--   paused.
 with asking as (
   select q.name, count(*)::integer as agents
   from drover.agent as a
@@ -35,8 +41,12 @@ group by u.name, u.place
 order by u.place;
 
 -- name: queue_tasks
--- Those for one version of agents while a pin names it, or something is left of them.
+-- Purpose: Reads the same for each task of a queue, with the numbers of ready and leased tasks. A lane for
+--   one version of agents is listed while a pin names it, or while it has tasks.
+-- Params: $1 namespace_id integer, $2 queue text, $3 limit integer, $4 ready_max integer (tasks counted of
+--   each lane).
 -- Plan: ready_lane, lease_lane, agent_by_name.
+-- Result: One row for each lane, by task and class. agent_version is null for a lane of all agents.
 with asking as materialized (
   select a.tasks, a.agent_version
   from drover.agent as a
@@ -90,8 +100,13 @@ left join lateral (
 order by l.task, l.class;
 
 -- name: list_partitions
--- After $1. What pages wait for is in them (late_pages). Plan: escalation_wake, message_wake, schedule_wake,
--- one probe a partition.
+-- Purpose: Lists partitions with their owner and their oldest due time that has passed. Due times of pages
+--   are in the pages (late_pages).
+-- Params: $1 after integer (partition), $2 limit integer, $3 owner_lost integer (ms; an owner seen within
+--   this time watches).
+-- Plan: escalation_wake, message_wake, schedule_wake, one probe a partition.
+-- Result: node is null if the partition has no owner, address and last_seen_at if the row of the node is
+--   gone, overdue_at if nothing is due.
 with page as (
   select p.*
   from drover.partition_lease as p
@@ -123,7 +138,11 @@ cross join lateral (
 order by p.partition;
 
 -- name: list_hand_overs
--- Newest first, behind a place ($2 to $4), of one partition ($1) or of all. Few rows, whatever the plan.
+-- Purpose: Lists the owners that partitions have had, newest first.
+-- Params: $1 partition integer (null: all), $2 taken_at bigint (ms since 1970), $3 partition integer,
+--   $4 epoch bigint (the last row of the previous page; null: the first page), $5 limit integer.
+-- Result: address is null if the node had left, left_at while the owner still has the partition.
+-- Note: There are few rows, so any plan will do.
 select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
 from drover.partition_history as h
 where ($1::integer is null or h.partition = $1::integer)
@@ -133,7 +152,9 @@ order by h.taken_at desc, h.partition, h.epoch desc
 limit $5::integer;
 
 -- name: list_nodes
--- Those that were seen in the last minute, as they have joined. There is a row for each server.
+-- Purpose: Lists the nodes that were seen in the last minute, in the order in which they joined.
+-- Params: $1 owner_lost integer (ms; a node seen within this time is alive), $2 limit integer.
+-- Note: There is one row for each process, so any plan will do.
 select n.id, n.address, n.started_at, n.last_seen_at,
   n.last_seen_at > now() - $1::integer * interval '1 millisecond' as alive,
   (select count(*) from drover.partition_lease as p where p.node = n.id)::integer as partitions
@@ -143,10 +164,15 @@ order by n.started_at, n.id
 limit $2::integer;
 
 -- name: list_interventions
--- Of these rules ($2), newest first, behind a place ($5 to $10). Without a run ($12): the newest of each
--- rule, by the index that each range of runs has, and of those the newest; else those of the run. With the
--- page of the step, and the attempts of that fence that are in it no more.
+-- Purpose: Lists interventions of these rules, newest first: of one run ($12), or of the whole namespace,
+--   where the newest of each rule are read by the index of each range of runs and then merged.
+-- Params: $1 namespace_id integer, $2 rules smallint[] (codes), $3 from bigint, $4 until bigint (ms since
+--   1970; acted at from or later, and before until; null: no bound), $5 acted_at bigint (ms since 1970),
+--   $6 run_id uuid, $7 step_no integer, $8 fence integer, $9 rule smallint, $10 n integer (the last row of
+--   the previous page; null: the first page), $11 limit integer, $12 run_id uuid (null: all runs).
 -- Plan: intervention by the run's key; run_page, attempt_log by key.
+-- Result: page is the page of the step; null: no step, or one that was never tried. logged is an attempt of
+--   the fence that has left the page; null: none.
 with found as (
   select x.*
   from unnest($2::smallint[]) as u (of_rule)
@@ -184,13 +210,17 @@ order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule de
 limit $11::integer;
 
 -- name: database_now
+-- Purpose: Reads the time and the version of the database.
 select now() as now, current_setting('server_version') as version;
 
 -- name: applied_migrations
+-- Purpose: Lists the migrations that were applied, in their order.
 select m.number, m.name, m.applied_at from drover.drover_migration as m order by m.number;
 
 -- name: count_open_escalations
--- In the order of the index that holds them alone.
+-- Purpose: Counts the open escalations of a namespace, up to $2. The order clause keeps the planner on the
+--   index of open escalations.
+-- Params: $1 namespace_id integer, $2 counted_max integer.
 select count(*)::integer as escalations
 from (
   select from drover.escalation as e
@@ -200,8 +230,12 @@ from (
 ) as counted;
 
 -- name: what_stands
--- Tasks that may be taken (up to $1 of each lane) and how long the oldest waits, open questions (up to $2
--- of each namespace), and open circuits, of everybody. Plan: ready_lane.
+-- Purpose: Reads gauges over all namespaces: how many tasks may be claimed (up to $1 of each lane) and how
+--   long the oldest waits, open escalations (up to $2 of each namespace), and open circuits.
+-- Params: $1 waiting_max integer, $2 escalations_max integer.
+-- Plan: ready_lane.
+-- Result: One row. waiting_ms is in ms; 0: no task waits. queue_circuits are circuits of lanes,
+--   agent_circuits of single agents.
 with waiting as (
   select coalesce(sum(n.waiting), 0)::integer as waiting,
     coalesce(extract(epoch from now() - min(o.oldest_at)) * 1000, 0)::bigint as waiting_ms
@@ -247,15 +281,19 @@ select w.waiting, w.waiting_ms, a.escalations, c.queue_circuits, c.agent_circuit
 from waiting as w cross join asked as a cross join rests as c;
 
 -- name: orphan_lanes
--- Tasks wait there which may be taken, and nobody has asked for them for $3 milliseconds, or those that
--- have are silent since. Plan: ready_lane.
+-- Purpose: Lists lanes with claimable tasks that no agent has polled for $3 ms, or whose agents have fallen
+--   silent since.
+-- Params: $1 namespace_id integer, $2 limit integer, $3 polled integer (ms).
+-- Plan: ready_lane.
+-- Result: By queue and task. agent_version is null for a lane of all agents, polled_at if no poll was seen
+--   lately.
 with orphan as (
   select l.id, l.queue, l.task, c.agent_version
   from drover.lane as l
   left join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
     and c.class = l.class
   where l.namespace_id = $1::integer
-    -- With an offset each lane is looked up; without one all ready rows might be read.
+    -- With an offset the planner probes each lane; without one it may read all ready rows.
     and exists (select from drover.ready as r where r.lane = l.id offset 0)
     and not exists (select from drover.paused_lane as p where p.lane = l.id)
     and (
@@ -289,7 +327,8 @@ left join lateral (
 order by l.queue, l.task, l.id;
 
 -- name: paused_things
--- Queues (the name '' is the namespace) and workflows, by name.
+-- Purpose: Lists paused queues and paused workflows, by name. The name '' is the whole namespace.
+-- Params: $1 namespace_id integer, $2 limit integer (for each kind; one more queue, as '' is among them).
 (select false as is_workflow, q.name, q.paused_at, q.pause_reason
 from drover.queue as q
 where q.namespace_id = $1::integer and q.paused_at is not null

@@ -1,8 +1,12 @@
--- What the outside is told: hooks, the outbox and its deliveries. Rows of the outbox are written with
--- what they tell: by open_, answer_ and close_escalations, and by end_runs.
+-- Webhooks: hooks, the outbox and its deliveries. Rows of the outbox are written in the transaction of the
+-- event: by tell_of_escalations and end_runs.
 
 -- name: put_hook
--- Without a secret ($5) only a hook that is there is changed. Plan: hook by key.
+-- Purpose: Creates or changes a hook. Without a secret ($5) a hook keeps the one that it has.
+-- Params: $1 namespace_id integer, $2 name text, $3 url text, $4 events smallint[] (codes), $5 secret text,
+--   $6 secret_digest text (SHA-256, hex; null with $5).
+-- Plan: hook by key.
+-- Result: No row: the hook is new and has no secret; nothing is stored.
 insert into drover.hook as h (namespace_id, name, url, events, secret, secret_digest)
 select $1::integer, $2::text, $3::text, $4::smallint[], coalesce($5::text, o.secret),
   coalesce($6::text, o.secret_digest)
@@ -15,6 +19,8 @@ set url = excluded.url, events = excluded.events, secret = excluded.secret,
 returning xmax = 0 as created;
 
 -- name: list_hooks
+-- Purpose: Lists the hooks of a namespace by name.
+-- Params: $1 namespace_id integer.
 -- Plan: hook by key.
 select h.name, h.url, h.events, h.secret_digest, h.created_at, h.changed_at
 from drover.hook as h
@@ -22,16 +28,22 @@ where h.namespace_id = $1::integer
 order by h.name collate "C";
 
 -- name: delete_hook
+-- Purpose: Deletes a hook.
+-- Params: $1 namespace_id integer, $2 name text.
 -- Plan: hook by key.
+-- Result: No row: there is none.
 delete from drover.hook as h
 where h.namespace_id = $1::integer and h.name = $2::text
 returning h.name;
 
 -- name: fold_outbox
--- Makes deliveries: one for all rows of one cause that a hook was not told of within $3 ms. Looks at the next
--- $2 rows of these partitions ($1, in their order) behind a place ($4, $5), and says which was the last, if
--- there may be more: a flood of one cause, which has to wait, is passed over, and hides nothing that stands
--- behind it. Plan: outbox_partition, delivery_cause.
+-- Purpose: Turns rows of the outbox into deliveries: one for all rows of one hook, kind and cause. If such a
+--   delivery was created within $3 ms, the rows wait. Reads the next $2 rows after the last call, so that
+--   many waiting rows of one cause do not hide the rows after them.
+-- Params: $1 partitions smallint[] (in ascending order), $2 limit integer, $3 apart integer (ms),
+--   $4 partition smallint and $5 id bigint (where the last call ended; 0 and 0: the first row).
+-- Plan: outbox_partition, delivery_cause.
+-- Result: The last row that was read, where the next call begins. No row: there are no more rows.
 with page as materialized (
   select x.id, x.partition, x.namespace_id, x.hook, x.kind, x.cause
   from unnest($1::smallint[]) as p (partition)
@@ -76,8 +88,12 @@ order by x.partition desc, x.id desc
 limit 1;
 
 -- name: due_deliveries
--- Up to $2 of each hook, with what they tell, among the first $3 of each partition. Plan: delivery_due;
--- hook, run, run_page, escalation by key.
+-- Purpose: Reads the deliveries that are due, with the content of the webhooks: up to $2 of each hook, among
+--   the first $3 of each partition.
+-- Params: $1 partitions smallint[], $2 of_hook_max integer, $3 of_partition_max integer.
+-- Plan: delivery_due; hook, run, run_page, escalation by key.
+-- Result: hook_url and secret are null if the hook was deleted, the columns of the escalation if the delivery
+--   is about the run. head is the first line of page 0 of the run.
 with due as (
   select d.*, row_number() over (partition by d.namespace_id, d.hook order by d.next_try_at, d.id) as place
   from unnest($1::smallint[]) as p (partition)
@@ -110,7 +126,11 @@ where d.place <= $2::integer
 order by d.next_try_at, d.id;
 
 -- name: settle_deliveries
--- Another sender may have been quicker: its word counts. Plan: delivery by key.
+-- Purpose: Stores how tries of deliveries went. If another sender has stored a try of the delivery first,
+--   that one stays.
+-- Params: Parallel arrays: $1 id uuid[], $2 tries integer[] (before this one), $3 state smallint[] (code),
+--   $4 error text[] (null: none), $5 next integer[] (ms until the next try; null: the delivery has ended).
+-- Plan: delivery by key.
 update drover.delivery as d
 set state = u.state, tries = d.tries + 1, error = u.error,
   ended_at = case when u.next_ms is null then now() end,
@@ -120,7 +140,10 @@ from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::text[], $5::integer[]
 where d.id = u.id and d.tries = u.tries and d.state = 0;
 
 -- name: list_deliveries
--- Newest first, after the one of the id $4. Plan: delivery_by_namespace, delivery by key.
+-- Purpose: Lists deliveries of a namespace, newest first.
+-- Params: $1 namespace_id integer, $2 states smallint[] (codes; empty: all), $3 hook text (null: all),
+--   $4 after uuid (the last delivery of the previous page; null: the first page), $5 limit integer.
+-- Plan: delivery_by_namespace, delivery by key.
 select d.id, d.hook, d.url, d.kind, d.count, d.run_id, d.n, d.state, d.tries, d.error, d.created_at,
   d.ended_at, d.next_try_at
 from drover.delivery as d
@@ -133,7 +156,10 @@ order by d.created_at desc, d.id desc
 limit $5::integer;
 
 -- name: forget_deliveries
--- Those that ended long ago. Plan: delivery_ended.
+-- Purpose: Deletes deliveries that ended more than $2 ms ago.
+-- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Plan: delivery_ended.
+-- Result: One row. more: $1 rows were deleted, so there may be more.
 with gone as (
   delete from drover.delivery as d
   where d.id in (

@@ -1,9 +1,12 @@
--- The watch that watches the watching: what is overdue, and who is there to act.
+-- The health check of the supervisors: what is overdue, and which partitions have no live owner.
 
 -- name: overdue
--- Rows whose moment has passed by more than $2 milliseconds: up to $3 of each kind and partition, counted
--- by kind, and the earliest, from the moment $4 on, or all if it is null. What pages wait for is in them
--- (late_pages), and leases end by the silence of their session (late_leases). Plan: escalation_wake, message_wake, schedule_wake, trigger_end_due, one probe a partition.
+-- Purpose: Counts rows that were due more than $2 ms ago, up to $3 of each kind and partition. Timers of
+--   pages are read by late_pages, and silent sessions by late_leases.
+-- Params: $1 partitions smallint[], $2 by bigint (ms), $3 rows_max integer, $4 since bigint (ms since 1970;
+--   earlier due times are left out; null: none is).
+-- Plan: escalation_wake, message_wake, schedule_wake, trigger_end_due, one probe a partition.
+-- Result: One row for each kind. oldest_at is null if no row is overdue.
 with mine as materialized (
   select p.partition from unnest($1::smallint[]) as p (partition)
 ),
@@ -40,10 +43,14 @@ from mine as m cross join late cross join lateral (
 ) as x;
 
 -- name: late_leases
--- The same of leases whose session has been silent for longer than they allow, by partition. Silence counts
--- only since somebody could have heard: from the take-over of the partition, and the start of the database.
--- No lease is read of a session that holds none, or has sent a heartbeat within its shortest timeout.
+-- Purpose: Counts, by partition, leases whose session has been silent for longer than they allow, by more
+--   than $2 ms. Silence counts only from the take-over of the partition and from the start of the database,
+--   because no process could receive a heartbeat before.
+-- Params: $1 partitions smallint[], $2 by bigint (ms), $3 rows_max integer (for each partition), $4 since
+--   bigint (ms since 1970; null: no bound).
 -- Plan: agent_session_watched, lease_session, partition_lease by key.
+-- Result: One row for each partition with such leases.
+-- Note: The statement reads no lease of a session that has sent a heartbeat within its shortest timeout.
 select x.partition, least(count(*), $3::integer)::integer as rows, min(x.silent_at) as oldest_at
 from (
   select l.partition, greatest(l.granted_at, s.last_heartbeat_at, w.taken_at, pg_postmaster_start_time())
@@ -68,9 +75,13 @@ where x.silent_at < now() - $2::bigint * interval '1 millisecond'
 group by x.partition;
 
 -- name: late_pages
--- Of each of these partitions ($1), behind a place ($2 to $4; null: from the first on), the next $6 pages
--- that were to be looked at more than $5 milliseconds ago. That moment may be too early, so whoever asks
--- looks into the page. Plan: run_page_wake, one probe a partition.
+-- Purpose: Reads, for each partition, the next $6 pages whose wake-up time was more than $5 ms ago. That time
+--   may be too early, so the caller searches the page for late timers.
+-- Params: Parallel arrays, one element per partition: $1 partition smallint[], $2 wake_at text[] (timestamp),
+--   $3 run_id uuid[], $4 no integer[] (the last page of the previous call; null: from the first). For all:
+--   $5 by bigint (ms), $6 limit integer.
+-- Plan: run_page_wake, one probe a partition.
+-- Result: late_at is the time before which a timer is late.
 select m.partition, x.run_id, x.no, x.wake_at::text as wake_at, x.state as page,
   now() - $5::bigint * interval '1 millisecond' as late_at
 from unnest($1::smallint[], $2::text[], $3::uuid[], $4::integer[]) as m (partition, wake_at, run_id, no)
@@ -88,7 +99,9 @@ cross join lateral (
 order by m.partition, x.wake_at, x.run_id, x.no;
 
 -- name: unowned_partitions
--- Of the regions in use, those partitions whose owner was not seen for $2 milliseconds.
+-- Purpose: Counts, for each region in use, the partitions among $1 whose owner was not seen for $2 ms.
+-- Params: $1 partitions smallint[], $2 owner_lost integer (ms).
+-- Result: A region whose partitions all have an owner has no row.
 select u.name as region, count(*)::integer as partitions
 from drover.region_use as u
 join unnest($1::smallint[]) as m (partition) on m.partition / 256 = u.id

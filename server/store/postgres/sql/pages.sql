@@ -1,10 +1,15 @@
--- The pages of runs, and what has no room in them.
+-- The pages of runs, and what has no room in them: large payloads and the attempt log. A page number is `no`,
+-- a step key `step_no`.
 
 -- name: lock_runs_skip
--- Locks the first pages of open runs in the order of their ids; leaves out what another transaction
--- holds. The text of a page is left out where its version is the one that is known ($3). The number of the
--- page is a column: with a constant, an index of open runs would do, and be walked from end to end.
+-- Purpose: Locks the first pages of open runs.
+-- Params: Parallel arrays: $1 partition smallint[], $2 run_id uuid[], $3 known integer[] (version of the page
+--   that the server knows; 0: none).
+-- Locks: Pages in the order of run ids, without waiting: a page that another transaction holds is left out.
 -- Plan: run_page by key.
+-- Result: state is null if the page has the version $3. wake_at is null if nothing happens by itself. No row:
+--   the run has ended, or its page is locked.
+-- Note: The page number is a column. With a constant, the planner could read a whole index of open runs.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at,
   case when p.version <> u.known then p.state end as state
 from (
@@ -18,7 +23,11 @@ order by p.run_id
 for no key update of p skip locked;
 
 -- name: lock_runs_wait
--- The same, waiting for who holds them up to lock_timeout. Plan: run_page by key.
+-- Purpose: As lock_runs_skip.
+-- Params: Parallel arrays: $1 partition smallint[], $2 run_id uuid[], $3 known integer[] (version; 0: none).
+-- Locks: Pages in the order of run ids; waits for other transactions up to lock_timeout.
+-- Plan: run_page by key.
+-- Result: As lock_runs_skip. No row: the run has ended.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at,
   case when p.version <> u.known then p.state end as state
 from (
@@ -32,9 +41,13 @@ order by p.run_id
 for no key update of p;
 
 -- name: hold_known_runs
--- The same, of runs that are open in the version that is known ($3). Refused where one of them is not, where
--- another transaction holds it, or where the time by which the transaction is decided ($4, in milliseconds
--- since 1970) is more than $5 milliseconds from the database's. Plan: run_page by key.
+-- Purpose: Locks the first pages of open runs, and fails the transaction with DR001 unless all are as the
+--   server knows them. It also fails if the assumed time differs from the database's by more than $5 ms.
+-- Params: Parallel arrays: $1 partition smallint[], $2 run_id uuid[], $3 known integer[] (version). For all:
+--   $4 now float8 (ms since 1970; the time by which the transaction is decided), $5 off_max integer (ms).
+-- Locks: Pages in the order of run ids, without waiting: a page that another transaction holds fails the
+--   transaction.
+-- Plan: run_page by key.
 select drover.expect_known(
   count(*) = cardinality($2::uuid[])
     and abs(extract(epoch from now()) * 1e3 - $4::float8) <= $5::integer, 'a run')
@@ -52,8 +65,12 @@ from (
 ) as held;
 
 -- name: lock_ended_runs
--- The same of runs that have ended. They are asked for after those that are open, and nobody who holds
--- one asks for an open run again. Plan: run_page by key.
+-- Purpose: Locks the first pages of runs that have ended. A transaction locks them after open runs, and then
+--   locks no more open runs.
+-- Params: Parallel arrays: $1 partition smallint[], $2 run_id uuid[], $3 known integer[] (version; 0: none).
+-- Locks: Pages in the order of run ids; waits.
+-- Plan: run_page by key.
+-- Result: As lock_runs_skip. No row: the run is open or does not exist.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at,
   case when p.version <> u.known then p.state end as state
 from unnest($1::smallint[], $2::uuid[], $3::integer[]) as u (partition, run_id, known)
@@ -63,8 +80,11 @@ order by p.run_id
 for no key update of p;
 
 -- name: load_pages
--- Further pages of locked runs, locked: a claim or a heartbeat holds one at most, and waits for nobody.
+-- Purpose: Locks and reads further pages of locked runs.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[].
+-- Locks: Pages in key order; waits. A claim or a heartbeat may hold one; they wait for no other transaction.
 -- Plan: run_page by key.
+-- Result: No row: the page is not stored.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
 join drover.run_page as p on p.run_id = u.run_id and p.no = u.no
@@ -72,7 +92,9 @@ order by p.run_id, p.no
 for no key update of p;
 
 -- name: lock_pages_skip
--- Pages of which a heartbeat says something new; one that somebody else holds is left out.
+-- Purpose: Locks and reads pages of which heartbeats report something new.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[].
+-- Locks: Pages in key order, without waiting: a page that another transaction holds is left out.
 -- Plan: run_page by key.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
@@ -81,14 +103,18 @@ order by p.run_id, p.no
 for no key update of p skip locked;
 
 -- name: read_pages
+-- Purpose: Reads pages without a lock.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[].
 -- Plan: run_page by key.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from unnest($1::uuid[], $2::integer[]) as u (run_id, no)
 join drover.run_page as p on p.run_id = u.run_id and p.no = u.no;
 
 -- name: load_whole_runs
--- All further pages of locked runs but those of items that are done for good. Plan: run_page by the run's
--- key.
+-- Purpose: Locks and reads all further pages of locked runs, except pages of items that are settled.
+-- Params: $1 run_ids uuid[].
+-- Locks: Pages in key order; waits.
+-- Plan: run_page by the run's key.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from drover.run_page as p
 where p.run_id = any ($1::uuid[]) and p.no > 0 and (p.no < 512 or not p.settled)
@@ -96,8 +122,13 @@ order by p.run_id, p.no
 for no key update of p;
 
 -- name: insert_pages
--- Of a run that begins, or the next steps and items of one. Their texts come joined by U+0001.
+-- Purpose: Inserts pages, of a run that begins or of its further steps and items.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[], $3 wake_at float8[] (ms since 1970; null: no
+--   timer), $4 run_state smallint[] (code; of page 0), $5 ended_at float8[] (ms since 1970; null: open),
+--   $6 settled boolean[] (of an item), $7 partition smallint[], $8 namespace_id integer[], $9 definition_id
+--   bigint[] (of page 0). $10 states text: the texts of the pages, joined by U+0001.
 -- Plan: none, values alone.
+-- Note: The first page of an open run always has a wake-up time: infinity if it has no timer.
 insert into drover.run_page (run_id, no, partition, version, wake_at, namespace_id, definition_id,
   run_state, ended_at, settled, state)
 select u.run_id, u.no, u.partition, 1,
@@ -113,9 +144,15 @@ from (
 ) as u;
 
 -- name: update_pages
--- Only in the version that was read; else the transaction fails. The texts come joined by U+0001. The first
--- page of an open run always has a wake-up: infinity, where nothing happens by itself. Plan: run_page by key.
--- HOT unless the wake-up moves.
+-- Purpose: Writes pages in the version that was read. If one of them has another version, the transaction
+--   fails.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[], $3 wake_at float8[] (ms since 1970; null: no
+--   timer), $4 run_state smallint[] (code; of page 0), $5 ended_at float8[] (ms since 1970; null: open),
+--   $6 settled boolean[] (of an item), $7 version integer[] (that was read). $8 states text: the texts of the
+--   pages, joined by U+0001.
+-- Plan: run_page by key.
+-- Note: The first page of an open run always has a wake-up time: infinity if it has no timer. The update is
+--   HOT unless the wake-up time moves.
 with met as (
   update drover.run_page as p
   set version = p.version + 1, state = u.state, run_state = u.run_state, settled = u.settled,
@@ -134,7 +171,10 @@ with met as (
 select drover.expect_rows(count(*), cardinality($1::uuid[]), 'a write of pages') from met;
 
 -- name: write_payloads
--- What heartbeats say of one attempt replaces what they have said before.
+-- Purpose: Stores payloads. The details that a heartbeat reports replace those that it reported before.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[], $3 fence integer[], $4 kind text[], $5 n
+--   integer[] (of the attempt), $6 what text[] (output or details), $7 type text[] (content type), $8 json
+--   text[], $9 data bytea[] (one of both).
 insert into drover.payload (run_id, step_no, fence, kind, n, what, type, json, data)
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.what, u.type, u.json, u.data
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[], $7::text[],
@@ -143,7 +183,9 @@ on conflict (run_id, step_no, fence, kind, n, what) do update
 set type = excluded.type, json = excluded.json, data = excluded.data;
 
 -- name: insert_logged_attempts
--- One that is there already stays as it is.
+-- Purpose: Moves attempts into the log. One that is there stays as it is.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[], $3 fence integer[], $4 kind text[], $5 n
+--   integer[], $6 attempt text[] (JSON).
 insert into drover.attempt_log (run_id, step_no, fence, kind, n, attempt)
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.attempt
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
@@ -151,8 +193,12 @@ from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[],
 on conflict (run_id, step_no, fence, kind, n) do nothing;
 
 -- name: settle_logged_attempts
--- An attempt that had ended open counts as its agent says after all: its end, outcome, digest and charge
--- are those of $6, the rest stays. Plan: attempt_log by key.
+-- Purpose: Gives attempts that had ended with an unknown outcome the one that their agent reported after all:
+--   end, outcome, digest and charge are those of $6, the rest stays.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[], $3 fence integer[], $4 kind text[], $5 n
+--   integer[], $6 attempt text[] (JSON).
+-- Plan: attempt_log by key.
+-- Result: One row for each changed attempt.
 update drover.attempt_log as a
 set attempt = ((a.attempt::jsonb - '{o,c}'::text[]) || jsonb_strip_nulls(jsonb_build_object(
   'e', x.of -> 'e', 'o', x.of -> 'o', 'd', x.of -> 'd', 'c', x.of -> 'c'
@@ -167,6 +213,8 @@ where a.run_id = x.run_id and a.step_no = x.step_no and a.fence = x.fence and a.
 returning a.step_no;
 
 -- name: attempts_in_log
+-- Purpose: Reads the logged attempts at steps, the oldest first.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[].
 -- Plan: attempt_log by key.
 select a.run_id, a.step_no, a.attempt
 from unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
@@ -174,7 +222,11 @@ join drover.attempt_log as a on a.run_id = u.run_id and a.step_no = u.step_no
 order by a.run_id, a.step_no, a.fence, a.kind, a.n;
 
 -- name: payloads
--- What has a row of its own. Plan: payload by key.
+-- Purpose: Reads payloads that have a row of their own.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[], $3 fence integer[], $4 kind text[], $5 n
+--   integer[], $6 what text[].
+-- Plan: payload by key.
+-- Result: json or data is null. No row: the payload is not there.
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.what, x.type, x.json, x.data
 from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::integer[], $6::text[])
   as u (run_id, step_no, fence, kind, n, what)
@@ -187,7 +239,9 @@ cross join lateral (
 ) as x;
 
 -- name: open_runs_after
--- The next $4 open runs of partitions ($1) behind a place ($2, $3) in the order of partition and id.
+-- Purpose: Reads the next $4 open runs of these partitions, by partition and id.
+-- Params: $1 partitions smallint[], $2 partition smallint and $3 run_id uuid (the last run of the previous
+--   page; null: the first page), $4 limit integer.
 -- Plan: run_page_open_partition.
 select p.run_id, p.partition
 from drover.run_page as p
@@ -197,7 +251,9 @@ order by p.partition, p.run_id
 limit $4::integer;
 
 -- name: pages_of_runs
--- But those of items that are done for good. Plan: run_page by the run's key.
+-- Purpose: Reads the pages of runs without a lock, except pages of items that are settled.
+-- Params: $1 run_ids uuid[].
+-- Plan: run_page by the run's key.
 select p.run_id, p.no, p.partition, p.version, nullif(p.wake_at, 'infinity') as wake_at, p.state
 from drover.run_page as p
 where p.run_id = any ($1::uuid[]) and (p.no < 512 or not p.settled)

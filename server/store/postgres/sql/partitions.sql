@@ -1,24 +1,41 @@
--- Partitions: who watches which share of the runs.
+-- Partitions: which node watches which share of the runs.
 --
--- The first of the two keys of an advisory lock is the oid of a table: no other schema of the database has
--- the same. That of `partition_lease` is for partitions, that of `node` for the numbers of nodes that live.
+-- The first of the two keys of an advisory lock is the oid of a table, so that other schemas of the database
+-- use other locks. The oid of `partition_lease` is for partitions, that of `node` for the numbers of live
+-- nodes.
 
 -- name: join_node
+-- Purpose: Stores a node that joins.
+-- Params: $1 id uuid, $2 address text, $3 regions smallint[] (that it watches; null: all), $4 standby
+--   boolean.
+-- Result: The number of the node.
 insert into drover.node (id, address, regions, standby, last_seen_at)
 values ($1::uuid, $2::text, $3::smallint[], $4::boolean, now())
 returning number;
 
 -- name: live_node
+-- Purpose: Takes the advisory lock that shows that the node lives. Its session holds the lock until the
+--   session ends.
+-- Params: $1 number integer (of the node).
+-- Locks: The advisory lock of the number.
 select pg_advisory_lock('drover.node'::regclass::oid::integer, $1::integer);
 
 -- name: join_writers
+-- Purpose: Creates the writer rows of a node, numbered from 0.
+-- Params: $1 node uuid, $2 writers integer (how many).
 insert into drover.writer (node, slot) select $1::uuid, s from generate_series(0, $2::integer - 1) as s;
 
 -- name: hold_writer
--- The first statement of a supervisor's batch: what its node owns still, of what it believes. No row
--- of the writer: a take-over has fenced this process. The leases are read without a lock, which a
--- take-over would wait for; they may be as old as the statement, and whoever changes one since waits
--- for this row, or for the process.
+-- Purpose: The first statement of a supervisor's batch: locks a writer row, and reads which of these
+--   partitions the node still owns in these epochs.
+-- Params: $1 node uuid, $2 slot smallint (writer number). Parallel arrays: $3 partition smallint[], $4 epoch
+--   bigint[] (what the node believes to own).
+-- Locks: The writer row; waits.
+-- Result: The partitions that the node owns. No row: it owns none of them, or a take-over has deleted the
+--   writer row and so fenced this process.
+-- Note: partition_lease is read without a lock, for which a take-over would wait. The rows may be as old as
+--   the statement. A take-over that changes one later waits for this writer row, and a hand-over is made by
+--   this process itself.
 select l.partition, l.epoch
 from unnest($3::smallint[], $4::bigint[]) as o (partition, epoch)
 join drover.partition_lease as l on l.partition = o.partition and l.epoch = o.epoch
@@ -27,8 +44,12 @@ where w.node = $1::uuid and w.slot = $2::smallint
 for no key update of w;
 
 -- name: look
--- The ping of the session, its sign of life, and who holds what. A node lives while its session holds
--- the lock of its number: one that was killed is seen to be gone at once.
+-- Purpose: Keeps the session and the node row alive, and reads which partitions are held and which nodes
+--   live. A node lives while its session holds the lock of its number, so the death of a killed process shows
+--   at once.
+-- Params: $1 node uuid.
+-- Result: One row. held: partitions whose advisory lock some session holds. live: live nodes (JSON), in the
+--   order in which they joined. regions: all regions. backend: the process id of this session's backend.
 with seen as (
   update drover.node set last_seen_at = now() where id = $1::uuid
 ),
@@ -55,23 +76,35 @@ select
   pg_backend_pid() as backend;
 
 -- name: try_lock
+-- Purpose: Takes the advisory locks of those partitions that are free.
+-- Params: $1 partitions integer[].
+-- Locks: Advisory locks of the session, without waiting.
+-- Result: The partitions that are locked now.
 select p as partition
 from unnest($1::integer[]) as p
 where pg_try_advisory_lock('drover.partition_lease'::regclass::oid::integer, p);
 
 -- name: unlock
+-- Purpose: Releases advisory locks of partitions.
+-- Params: $1 partitions integer[].
 select pg_advisory_unlock('drover.partition_lease'::regclass::oid::integer, p)
 from unnest($1::integer[]) as p;
 
 -- name: lock_partition_leases
--- First of a take-over, so that of two at once the second sees, and fences, the first.
+-- Purpose: The first statement of a take-over. Of two take-overs at once the second sees the first one as the
+--   owner, and fences it.
+-- Params: $1 partitions smallint[].
+-- Locks: Rows of partition_lease in the order of partitions; waits.
 select from drover.partition_lease as l
 where l.partition = any ($1::smallint[])
 order by l.partition
 for update;
 
 -- name: fence_former_owners
--- Waits for the batch that each writer row is in; later batches of that process get no row.
+-- Purpose: Fences the former owners of locked partitions: deletes their writer rows. Later batches of these
+--   processes find no row.
+-- Params: $1 partitions smallint[], $2 node uuid (the new owner).
+-- Locks: The writer rows; waits for the batch that holds one.
 delete from drover.writer as w
 using (
   select distinct l.node
@@ -81,8 +114,12 @@ using (
 where w.node = former.node;
 
 -- name: take_partitions
--- Each with a row of its history, of which the last $3 stay; whoever had it before has left it now, if he
--- had not given it back ($4 to $6: why it was free). The rows are locked. Plan: partition_history by key.
+-- Purpose: Makes a node the owner of locked partitions, with the next epoch. Each gets a row of history, of
+--   which the last $3 stay. The row of the owner before is ended, if it had not given the partition back.
+-- Params: $1 partitions smallint[], $2 node uuid, $3 hand_overs_max integer; why a partition was free
+--   (codes): $4 first smallint, $5 given_back smallint, $6 lost smallint.
+-- Plan: partition_history by key.
+-- Result: The partitions with their new epochs.
 with before as materialized (
   select l.partition, l.epoch, l.node from drover.partition_lease as l where l.partition = any ($1::smallint[])
 ),
@@ -111,7 +148,7 @@ noted as (
   from taken as t
   join before as b on b.partition = t.partition
   left join drover.node as n on n.id = $2::uuid
-  -- Whatever the history says, it is no reason not to watch.
+  -- A row that the history has already must not prevent the take-over.
   on conflict (partition, epoch) do update
   set node = excluded.node, address = excluded.address, why = excluded.why,
     taken_at = excluded.taken_at, left_at = null
@@ -119,8 +156,10 @@ noted as (
 select t.partition, t.epoch from taken as t;
 
 -- name: clear_partitions
--- A clean hand-over: nobody is left to be fenced. It waits for each batch that holds a writer row: one
--- whose answer was lost may still be about to commit.
+-- Purpose: Gives partitions of a node back, so that the next owner has no one to fence.
+-- Params: $1 partitions smallint[], $2 node uuid.
+-- Locks: Rows of partition_lease in the order of partitions, then the writer rows of the node; waits for each
+--   batch that holds one. A batch whose answer was lost may still be about to commit.
 with mine as materialized (
   select l.partition, l.epoch
   from drover.partition_lease as l
@@ -147,10 +186,15 @@ from mine as m
 where l.partition = m.partition and (select count(*) from held) >= 0;
 
 -- name: leave_writers
+-- Purpose: Deletes the writer rows of a node that leaves.
+-- Params: $1 node uuid.
 delete from drover.writer where node = $1::uuid;
 
 -- name: leave_node
+-- Purpose: Deletes a node that leaves.
+-- Params: $1 id uuid.
 delete from drover.node where id = $1::uuid;
 
 -- name: forget_old_nodes
+-- Purpose: Deletes nodes that were not seen for a minute.
 delete from drover.node where last_seen_at < now() - interval '1 minute';

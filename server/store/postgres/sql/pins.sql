@@ -1,8 +1,10 @@
--- Pins of agent versions. What makes a row ready reads them itself (insert_ready); rows that are ready
--- already are moved when a pin has changed.
+-- Pins of agent versions. The statement that makes a row ready reads them itself (insert_ready). Rows that
+-- are ready already are moved when a pin has changed.
 
 -- name: make_class
--- Nothing, if it is there, or if another one takes its number just now.
+-- Purpose: Creates a class of a queue for a version of agents. Nothing happens if it exists, or if another
+--   transaction takes its number.
+-- Params: $1 namespace_id integer, $2 queue text, $3 agent_version text.
 insert into drover.version_class (namespace_id, queue, class, agent_version)
 select $1::integer, $2::text, coalesce(max(c.class), 0) + 1, $3::text
 from drover.version_class as c
@@ -10,12 +12,19 @@ where c.namespace_id = $1::integer and c.queue = $2::text
 on conflict do nothing;
 
 -- name: find_class
+-- Purpose: Finds the class of a version of agents.
+-- Params: $1 namespace_id integer, $2 queue text, $3 agent_version text.
+-- Result: No row: there is none.
 select c.class
 from drover.version_class as c
 where c.namespace_id = $1::integer and c.queue = $2::text and c.agent_version = $3::text;
 
 -- name: make_class_lanes
--- Once all that make lanes know of the class. Plan: lane by its unique key.
+-- Purpose: Creates the missing lanes of a class, one for each task of the queue. It runs after all
+--   transactions that create lanes know of the class.
+-- Params: $1 namespace_id integer, $2 queue text, $3 agent_version text.
+-- Plan: lane by its unique key.
+-- Result: The lanes that were created. No row: none is missing.
 insert into drover.lane (namespace_id, queue, task, class)
 select l.namespace_id, l.queue, l.task, c.class
 from drover.version_class as c
@@ -30,7 +39,9 @@ on conflict do nothing
 returning id;
 
 -- name: inherit_said_circuits
--- What a person says of a circuit holds for the lanes of all classes.
+-- Purpose: Copies what an operator has set of the circuits of a lane to lanes of classes that are new. A
+--   setting holds for the lanes of all classes.
+-- Params: $1 lanes integer[] (new lanes).
 insert into drover.circuit (lane, agent_id, forced, forced_by, forced_why, forced_at)
 select v.lane, c.agent_id, c.forced, c.forced_by, c.forced_why, c.forced_at
 from drover.version_lane as v
@@ -39,8 +50,11 @@ where v.lane = any ($1::integer[])
 on conflict (lane, agent_id) do nothing;
 
 -- name: pin_version
--- With the note that its rows are to be moved. $4 and $5: version and definition, or 0 and 0. The first
--- stays, unless it was for another class.
+-- Purpose: Pins a workflow, or one version of it, to a class of a queue, and notes that its ready rows are to
+--   be moved. A pin that exists stays, unless it was for another class.
+-- Params: $1 namespace_id integer, $2 queue text, $3 workflow text, $4 version integer and $5 definition_id
+--   bigint (0 and 0: every version without a pin of its own), $6 class smallint.
+-- Result: The id of the note.
 with pinned as (
   insert into drover.version_pin as p (namespace_id, queue, workflow, version, definition_id, class)
   values ($1::integer, $2::text, $3::text, $4::integer, $5::bigint, $6::smallint)
@@ -53,7 +67,10 @@ values ($1::integer, $3::text)
 returning id;
 
 -- name: unpin_version
--- The same, also if it was not pinned: whoever took it back may have died before its rows were moved.
+-- Purpose: Removes a pin, and notes that ready rows are to be moved. The note is made also without a pin: a
+--   server that removed it may have ended before the rows were moved.
+-- Params: $1 namespace_id integer, $2 queue text, $3 workflow text, $4 version integer.
+-- Result: The id of the note.
 with unpinned as (
   delete from drover.version_pin
   where namespace_id = $1::integer and queue = $2::text and workflow = $3::text
@@ -64,10 +81,13 @@ values ($1::integer, $3::text)
 returning id;
 
 -- name: place_ready
--- Moves the ready rows of these runs into the lanes that the pins want, those of a paused workflow into
--- the negative of theirs, but for those that a claim or a pass has: it waits for nobody, and says how many
--- are left. They stand behind all that are ready by then, as if they had become so now: a claim may have
--- left their place behind (store/watermarks.ts). Plan: ready by the run's key.
+-- Purpose: Moves the ready rows of these runs into the lanes that pins want. Rows of a paused workflow get
+--   the negative of the lane. Moved rows come after all rows that are ready now, because a claim may read
+--   only from a watermark behind their old position (store/watermarks.ts).
+-- Params: $1 run_ids uuid[].
+-- Locks: Ready rows, without waiting: a row that a claim or a pass holds is skipped.
+-- Plan: ready by the run's key.
+-- Result: One row. lanes: lanes in which claims find the moved rows. left: how many rows were skipped.
 with misplaced as materialized (
   select r.run_id, r.step_no, w.lane
   from unnest($1::uuid[]) as u (run_id)
@@ -118,15 +138,20 @@ select (select coalesce(array_agg(distinct m.lane) filter (where m.lane > 0), '{
   (select count(*) from misplaced)::integer - (select count(*) from moved)::integer as left;
 
 -- name: end_pin_move
+-- Purpose: Deletes the note of a move that is complete.
+-- Params: $1 id bigint.
 delete from drover.pin_move where id = $1::bigint;
 
 -- name: keep_pin_move
--- Who moves is at it still. Plan: pin_move by key.
+-- Purpose: Notes that a server is still working on a move.
+-- Params: $1 id bigint.
+-- Plan: pin_move by key.
 update drover.pin_move set asked_at = now() where id = $1::bigint;
 
 -- name: take_pin_moves
--- Of whoever died in the middle of one: those that nobody has been at for a minute. Of two that take the
--- same one the second finds it taken.
+-- Purpose: Takes moves that no server has worked on for a minute: their server ended before they were
+--   complete.
+-- Locks: Notes, without waiting: of two servers one takes a note, and the other skips it.
 update drover.pin_move as m
 set asked_at = now()
 where m.id in (
@@ -140,7 +165,8 @@ where m.id in (
 returning m.id, m.namespace_id, m.workflow;
 
 -- name: list_pins
--- Of a queue, for people. Tiny.
+-- Purpose: Lists the pins of a queue, by workflow and version. They are few.
+-- Params: $1 namespace_id integer, $2 queue text.
 select p.workflow, p.version, c.agent_version, p.pinned_at
 from drover.version_pin as p
 join drover.version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
@@ -148,12 +174,15 @@ where p.namespace_id = $1::integer and p.queue = $2::text
 order by p.workflow, p.version;
 
 -- name: all_pins
+-- Purpose: Reads all pins of all namespaces.
+-- Result: definition_id is 0 for every version without a pin of its own.
 select p.namespace_id, p.workflow, p.queue, p.definition_id, c.agent_version
 from drover.version_pin as p
 join drover.version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
 order by p.namespace_id, p.workflow, p.queue, p.definition_id;
 
 -- name: all_version_lanes
+-- Purpose: Reads all lanes of classes, each with the lane of the same task for all agents (base).
 select v.lane, v.base, v.namespace_id, v.queue, v.task, v.agent_version
 from drover.version_lane as v
 order by v.lane;

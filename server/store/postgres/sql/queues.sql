@@ -1,8 +1,10 @@
--- What people say about queues and workflows. A claim reads what concerns a queue in the statement that
--- locks ready rows; what concerns a workflow is read by the statement that makes them.
+-- Pauses and limits of queues, and pauses of workflows. A claim reads what concerns a queue in the statement
+-- that locks ready rows. What concerns a workflow is read by the statement that makes a row ready.
 
 -- name: pause_queue
--- No row: it is paused already.
+-- Purpose: Pauses a queue.
+-- Params: $1 namespace_id integer, $2 name text ('': all queues of the namespace), $3 reason text.
+-- Result: No row: it was paused before, and the first reason stays.
 insert into drover.queue as q (namespace_id, name, paused_at, pause_reason)
 values ($1::integer, $2::text, now(), $3::text)
 on conflict (namespace_id, name) do update
@@ -11,24 +13,32 @@ where q.paused_at is null
 returning q.paused_at;
 
 -- name: queue_pause
+-- Purpose: Reads the pause of a queue.
+-- Params: $1 namespace_id integer, $2 name text ('': the namespace).
+-- Result: No row: it is not paused.
 select q.paused_at, q.pause_reason
 from drover.queue as q
 where q.namespace_id = $1::integer and q.name = $2::text and q.paused_at is not null;
 
 -- name: resume_queue
+-- Purpose: Resumes a queue.
+-- Params: $1 namespace_id integer, $2 name text ('': the namespace).
 update drover.queue
 set paused_at = null, pause_reason = null
 where namespace_id = $1::integer and name = $2::text and paused_at is not null;
 
 -- name: queue_lanes
--- All of the namespace, if the name is empty. Plan: lane by its unique key.
+-- Purpose: Reads the lanes of a queue.
+-- Params: $1 namespace_id integer, $2 queue text ('': all queues of the namespace).
+-- Plan: lane by its unique key.
 select l.id as lane
 from drover.lane as l
 where l.namespace_id = $1::integer and ($2::text = '' or l.queue = $2::text);
 
 -- name: claims_under_way
--- Transactions that have locked rows of a table ($1), or are about to: a statement locks the table before
--- it takes the snapshot in which it looks.
+-- Purpose: Lists transactions that have locked rows of a table, or are about to: a statement locks the table
+--   before it takes the snapshot in which it reads.
+-- Params: $1 table text (name).
 select distinct l.virtualtransaction as transaction
 from pg_locks as l
 where l.locktype = 'relation' and l.relation = format('drover.%I', $1::text)::regclass and l.granted
@@ -36,7 +46,11 @@ where l.locktype = 'relation' and l.relation = format('drover.%I', $1::text)::re
   and l.database = (select d.oid from pg_database as d where d.datname = current_database());
 
 -- name: list_queues
--- Those that are known, or that are asked for ($2), by name, after $3. Plan: ready_lane, lease_lane.
+-- Purpose: Lists queues that are known or are asked for ($2), by name.
+-- Params: $1 namespace_id integer, $2 names text[] (null: all), $3 after text (the last name of the previous
+--   page; null: the first page), $4 limit integer, $5 ready_max integer (tasks counted of each lane).
+-- Plan: ready_lane, lease_lane.
+-- Result: paused_at is null if the queue is not paused, leases_max and rate if it has no such limit.
 with named as (
   select l.queue as name
   from drover.lane as l
@@ -76,7 +90,10 @@ group by p.name, q.namespace_id, q.name
 order by p.name;
 
 -- name: set_queue_limits
--- A new rate begins with a full bucket; another one keeps what is in it.
+-- Purpose: Sets the limits of a queue. A rate where there was none starts with a full bucket; a changed one
+--   keeps what is in it.
+-- Params: $1 namespace_id integer, $2 name text, $3 leases_max integer, $4 rate double precision (tasks per
+--   second), $5 burst integer (null: no such limit).
 insert into drover.queue as q (namespace_id, name, leases_max, rate, burst, tokens, filled_at)
 values ($1::integer, $2::text, $3::integer, $4::double precision, $5::integer, $5::integer,
   case when $4::double precision is not null then now() end)
@@ -87,7 +104,11 @@ set leases_max = excluded.leases_max, rate = excluded.rate, burst = excluded.bur
     else q.filled_at end;
 
 -- name: lock_queues
--- In one order. Those that have no limits any more are left out. Plan: queue by key.
+-- Purpose: Locks the queues that have limits, and reads their limits and buckets.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 name text[].
+-- Locks: Queues in key order; waits.
+-- Plan: queue by key.
+-- Result: A queue without limits has no row.
 select q.namespace_id, q.name, q.leases_max, q.rate, q.burst, q.tokens, q.filled_at
 from unnest($1::integer[], $2::text[]) as u (namespace_id, name)
 join drover.queue as q on q.namespace_id = u.namespace_id and q.name = u.name
@@ -96,8 +117,10 @@ order by q.namespace_id, q.name
 for no key update of q;
 
 -- name: count_leases
--- After the lock: it sees what the lock has waited for. Of each lane up to the limit: there is no room beyond
--- it, however many were handed out before somebody set it. Plan: lease_lane.
+-- Purpose: Counts the leases of locked queues. It is a statement of its own, so that it sees what the lock
+--   has waited for. Of each lane it counts up to the limit, which is enough to know that there is no room.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 name text[].
+-- Plan: lease_lane.
 select l.namespace_id, l.queue as name,
   sum((
     select count(*) from (select from drover.lease as e where e.lane = l.id limit q.leases_max) as counted
@@ -108,7 +131,11 @@ join drover.lane as l on l.namespace_id = u.namespace_id and l.queue = u.name
 group by l.namespace_id, l.queue;
 
 -- name: write_buckets
--- Of locked queues. Plan: queue by key.
+-- Purpose: Writes the buckets of locked queues.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 name text[], $3 tokens double precision[],
+--   $4 filled_at bigint[] (ms since 1970).
+-- Plan: queue by key.
+-- Result: One row for each queue.
 update drover.queue as q
 set tokens = u.tokens, filled_at = to_timestamp(u.filled_at / 1e3::float8)
 from unnest($1::integer[], $2::text[], $3::double precision[], $4::bigint[])
@@ -117,7 +144,9 @@ where q.namespace_id = u.namespace_id and q.name = u.name
 returning q.name;
 
 -- name: pause_workflow
--- Nothing, if it is paused already; with the note that its rows are to be moved.
+-- Purpose: Pauses a workflow, unless it is paused, and notes that its ready rows are to be moved.
+-- Params: $1 namespace_id integer, $2 name text, $3 reason text.
+-- Result: The id of the note.
 with paused as (
   insert into drover.paused_workflow (namespace_id, name, reason)
   values ($1::integer, $2::text, $3::text)
@@ -128,12 +157,18 @@ values ($1::integer, $2::text)
 returning id;
 
 -- name: workflow_pause
+-- Purpose: Reads the pause of a workflow.
+-- Params: $1 namespace_id integer, $2 name text.
+-- Result: No row: it is not paused.
 select p.paused_at, p.reason as pause_reason
 from drover.paused_workflow as p
 where p.namespace_id = $1::integer and p.name = $2::text;
 
 -- name: resume_workflow
--- The same, also if it was not paused: whoever resumed it may have died before its rows were moved.
+-- Purpose: Resumes a workflow, and notes that its ready rows are to be moved. The note is made also if the
+--   workflow was not paused: a server that resumed it may have ended before the rows were moved.
+-- Params: $1 namespace_id integer, $2 name text.
+-- Result: The id of the note.
 with resumed as (
   delete from drover.paused_workflow where namespace_id = $1::integer and name = $2::text
 )
@@ -142,7 +177,11 @@ values ($1::integer, $2::text)
 returning id;
 
 -- name: definitions_of_workflow
--- A page of $4, behind $3; also those that runs have brought along. Plan: definition_workflow.
+-- Purpose: Reads a page of the definitions that name a workflow, also those of runs with an inline
+--   definition.
+-- Params: $1 namespace_id integer, $2 workflow text, $3 after bigint (definition; 0: the first page),
+--   $4 limit integer.
+-- Plan: definition_workflow.
 select d.id
 from drover.definition as d
 where d.namespace_id = $1::integer and (d.body::jsonb) ->> 'workflow' = $2::text and d.id > $3::bigint
@@ -150,8 +189,12 @@ order by d.id
 limit $4::integer;
 
 -- name: open_runs_of_definitions
--- Up to $4 open runs of these definitions, in their order, those of the first one behind $3. No sort: it
--- would read them all. Plan: run_page_open, one probe a definition.
+-- Purpose: Reads up to $4 open runs of these definitions, in the order of the definitions.
+-- Params: $1 namespace_id integer, $2 definition_ids bigint[], $3 after uuid (run of the first definition;
+--   zeros: from its first run), $4 limit integer.
+-- Plan: run_page_open, one probe a definition.
+-- Result: place is the position of the definition, from 1.
+-- Note: There is no sort, which would read all open runs.
 select u.place::integer as place, o.run_id
 from unnest($2::bigint[]) with ordinality as u (definition_id, place)
 cross join lateral (

@@ -1,7 +1,10 @@
--- Plain reads of one run, for people. Nothing is locked; one statement sees one moment.
+-- Plain reads of one run, for people. Nothing is locked. Each statement reads one snapshot.
 
 -- name: traced_runs
--- What traces tell of runs. Plan: run, rerun by key.
+-- Purpose: Reads what the traces of runs contain.
+-- Params: $1 run_ids uuid[].
+-- Plan: run, rerun by key.
+-- Result: traceparent is null if the run is not traced. of_run is the run that this one repeats; null: none.
 select r.id as run_id, r.namespace_id, r.definition_id, r.workflow, r.version, r.created_at,
   r.traceparent, r.tracestate, r.parent_id,
   (select x.of_run from drover.rerun as x where x.run_id = r.id) as of_run
@@ -9,15 +12,18 @@ from drover.run as r
 where r.id = any ($1::uuid[]);
 
 -- name: run_pages
--- Its pages, but for those of items of maps that are done for good. Plan: run_page by the run's key.
+-- Purpose: Reads the pages of a run, except pages of items that are settled.
+-- Params: $1 run_id uuid.
+-- Plan: run_page by the run's key.
 select p.no, p.state as page
 from drover.run_page as p
 where p.run_id = $1::uuid and (p.no < 512 or not p.settled)
 order by p.no;
 
 -- name: settled_items
--- The last $2 pages of items that are done for good, the last one first. Plan: run_page by the run's key,
--- backwards.
+-- Purpose: Reads the last $2 pages of items that are settled, the last one first.
+-- Params: $1 run_id uuid, $2 limit integer.
+-- Plan: run_page by the run's key, backwards.
 select p.no, p.state as page
 from drover.run_page as p
 where p.run_id = $1::uuid and p.no >= 512 and p.settled
@@ -25,8 +31,11 @@ order by p.run_id desc, p.no desc
 limit $2::integer;
 
 -- name: item_pages
--- Of one map ($2) the next $4 pages of items behind a place ($3); $5: only those that are done for good, or
--- that are not; null: all. Plan: run_page by the run's key.
+-- Purpose: Reads the next $4 pages of items of one map.
+-- Params: $1 run_id uuid, $2 map integer (number of its step), $3 after integer (step key of the last item of
+--   the previous page), $4 limit integer, $5 settled boolean (only items that are settled, or that are not;
+--   null: all).
+-- Plan: run_page by the run's key.
 select p.no, p.state as page
 from drover.run_page as p
 where p.run_id = $1::uuid and p.no > greatest($3::integer, 511) and p.no % 512 = $2::integer
@@ -35,7 +44,8 @@ order by p.run_id, p.no
 limit $4::integer;
 
 -- name: logged_attempts
--- Attempts at these steps that have left their pages, the newest $3 of each, the newest one first.
+-- Purpose: Reads attempts at these steps that have left their pages, the newest $3 of each, newest first.
+-- Params: $1 run_id uuid, $2 step_nos integer[] (step keys), $3 limit integer (for each step).
 -- Plan: attempt_log by key.
 select u.step_no, x.attempt
 from unnest($2::integer[]) as u (step_no)
@@ -49,6 +59,8 @@ cross join lateral (
 order by u.step_no, x.fence desc, x.kind desc, x.n desc;
 
 -- name: run_kept
+-- Purpose: Reads the steps that a run reuses, with the run that made the effect of each.
+-- Params: $1 run_id uuid.
 -- Plan: step_kept by the run's key.
 select k.step_no, k.of_run
 from drover.step_kept as k
@@ -56,14 +68,19 @@ where k.run_id = $1::uuid
 order by k.step_no;
 
 -- name: run_changed_inputs
+-- Purpose: Reads the inputs that replace those of the plan.
+-- Params: $1 run_id uuid.
 -- Plan: step_override by the run's key.
+-- Result: input_type is null if the new input is empty.
 select o.step_no, o.strategy, o.input_type, o.input_json, o.input_data
 from drover.step_override as o
 where o.run_id = $1::uuid
 order by o.step_no, o.strategy;
 
 -- name: run_interventions
--- The newest $2, in the order in which they happened. Plan: intervention by the run's key.
+-- Purpose: Reads the newest $2 interventions of a run, in the order of their times.
+-- Params: $1 run_id uuid, $2 limit integer.
+-- Plan: intervention by the run's key.
 select * from (
   select i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition, i.epoch
   from drover.intervention as i
@@ -74,7 +91,9 @@ select * from (
 order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 
 -- name: run_escalations
--- The newest $2, in the order in which they happened. Plan: escalation by the run's key.
+-- Purpose: Reads the newest $2 escalations of a run, in the order of their numbers.
+-- Params: $1 run_id uuid, $2 limit integer.
+-- Plan: escalation by the run's key.
 select * from (
   select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.claimed_by, e.claimed_at, e.deadline_at, e.code, e.answer,
     e.answered_by, e.answered_why
@@ -86,11 +105,16 @@ select * from (
 order by newest.n;
 
 -- name: run_signs
--- What agents let hear of themselves: the last heartbeat of each lease and the page with its progress, the last poll of the
--- lane of each ready row and whether those that polled it are silent since (a poll counts for $2
--- milliseconds), what keeps that lane, how many ask for it if all of those are cordoned, the version of
--- agents that it is for, and the queue of both; the region of the run, if no node watches its partition
--- (one counts for $3 milliseconds), and whether one watches any of the region; always one row, for the time. Plan: lease, ready, run_page by the run's key, lane by its own.
+-- Purpose: Reads the liveness of the agents and of the supervisor of a run. Of each lease: the last
+--   heartbeat, and the page with its progress. Of each ready row: the last poll of its lane, whether the
+--   agents that polled it have fallen silent since, its pause and its open circuit, how many agents ask for
+--   it if all of them are cordoned, and the version of agents that it is for. Of both the queue.
+-- Params: $1 run_id uuid, $2 polled integer (ms; how long a lane counts as polled after a poll),
+--   $3 owner_lost integer (ms; how long a node counts as live after it was seen).
+-- Plan: lease, ready, run_page by the run's key, lane by its own.
+-- Result: One row for each lease and ready row. If there is none, one row with step_no null, for the time.
+--   unwatched is the name of the region of the run if no live node watches its partition; whole: no live node
+--   watches any partition of the region.
 with kept_out as (
   select l.id as lane, count(*)::integer as agents
   from drover.lane as l

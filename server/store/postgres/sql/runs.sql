@@ -1,9 +1,14 @@
--- Runs: their keys, their locks, their beginning, their changes and their end.
+-- Runs: their idempotency keys, their start and their end.
 
 -- name: reserve_keys
--- Reserves keys in key order; waits for another transaction that is reserving the same one. An expired
--- key is free again once its run has ended. Returns those that are now ours. `not exists` would read
--- the whole of run_page, once for each call that repeats a key. Plan: run_page by key.
+-- Purpose: Reserves idempotency keys for runs that begin. A key that has expired is free again once its run
+--   has ended.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 key text[], $3 run_id uuid[], $4 digest text[]
+--   (SHA-256 of the request, hex), $5 keep bigint[] (ms until the key expires).
+-- Locks: Keys in key order; waits for another transaction that reserves the same key.
+-- Plan: run_page by key.
+-- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders).
+-- Note: With `not exists` the planner would read all of run_page for each call that repeats a key.
 insert into drover.idempotency as i (namespace_id, key, run_id, digest, expires_at)
 select u.namespace_id, u.key, u.run_id, decode(u.digest, 'hex'),
   now() + u.keep_ms * interval '1 millisecond'
@@ -18,19 +23,31 @@ on conflict (namespace_id, key) do update
 returning namespace_id, key;
 
 -- name: key_holders
+-- Purpose: Reads the runs that have reserved these keys.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 key text[].
 -- Plan: idempotency by key.
 select i.namespace_id, i.key, i.run_id, encode(i.digest, 'hex') as digest
 from unnest($1::integer[], $2::text[]) as u (namespace_id, key)
 join drover.idempotency as i on i.namespace_id = u.namespace_id and i.key = u.key;
 
 -- name: release_keys
--- Reservations of this transaction, whose runs it does not begin. Plan: idempotency by key.
+-- Purpose: Deletes reservations of this transaction whose runs it does not begin.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 key text[], $3 run_id uuid[].
+-- Plan: idempotency by key.
 delete from drover.idempotency as i
 using unnest($1::integer[], $2::text[], $3::uuid[]) as u (namespace_id, key, run_id)
 where i.namespace_id = u.namespace_id and i.key = u.key and i.run_id = u.run_id;
 
 -- name: insert_runs
--- Written at the start, and never changed; with what each is found by. They are counted.
+-- Purpose: Inserts runs, a search key for each of their labels, and their counts. A run row never changes.
+-- Params: Parallel arrays: $1 id uuid[], $2 namespace_id integer[], $3 partition smallint[], $4 definition_id
+--   bigint[], $5 workflow text[], $6 version integer[] (0: inline definition), $7 key text[], $8 priority
+--   smallint[] (1 first, 9 last), $9 labels text[] (JSON), $10 input_type text[], $11 input_json text[],
+--   $12 input_data bytea[] (type null: no input), $13 created_at bigint[] (ms since 1970), $14 notify_hook
+--   text[], $15 notify_url text[], $16 concurrency_key text[], $17 concurrency_limit integer[],
+--   $18 concurrency_policy smallint[] (code), $19 parent_id uuid[], $20 parent_step text[] (its id),
+--   $21 parent_step_key integer[], $22 parent_fence integer[], $23 parent_until bigint[] (ms since 1970),
+--   $24 traceparent text[], $25 tracestate text[]. null: the run has no such thing.
 with begun as (
   insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
     input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
@@ -74,20 +91,28 @@ cross join lateral jsonb_each_text(b.labels) as l
 where b.labels <> '{}';
 
 -- name: insert_reruns
+-- Purpose: Stores which runs repeat another run.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 of_run uuid[], $3 from_step text[] (empty: the start; null:
+--   from what had failed).
 insert into drover.rerun (run_id, of_run, from_step)
 select u.run_id, u.of_run, u.from_step
 from unnest($1::uuid[], $2::uuid[], $3::text[]) as u (run_id, of_run, from_step);
 
 -- name: insert_kept
--- Written with the first pass of a run, and never changed.
+-- Purpose: Stores which steps a run reuses from an earlier run. They are written with its first pass and
+--   never change.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 of_run uuid[] (the run that
+--   made the effect).
 insert into drover.step_kept (run_id, step_no, of_run)
 select u.run_id, u.step_no, u.of_run
 from unnest($1::uuid[], $2::integer[], $3::uuid[]) as u (run_id, step_no, of_run);
 
 -- name: end_runs
--- Hooks are told: those that want each end, and the one that Schedule named; triggers that wait for the
--- workflow have a row each. A run that is not COMPLETED is found by its state. They are counted by their
--- end. Plan: run, hook by key, trigger_by_workflow.
+-- Purpose: Writes what follows from the end of runs: search keys of the state if it is not COMPLETED (4),
+--   counts, a row for each trigger that waits for the workflow, and an outbox row for each hook that wants
+--   every end or that the start request named.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 state smallint[] (code).
+-- Plan: run, hook by key, trigger_by_workflow.
 with changed as (
   select r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, u.state
   from unnest($1::uuid[], $2::smallint[]) as u (run_id, state)

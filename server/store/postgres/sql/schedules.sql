@@ -1,8 +1,13 @@
--- Schedules and their fires. The row of a schedule is locked by whoever acts on it, so its fires are
--- read and written by one at a time.
+-- Cron schedules and their occurrences (table fire). A transaction that acts on a schedule locks its row, so
+-- one transaction at a time reads and writes its occurrences. `moment` is the nominal time of an occurrence
+-- in ms, `at` its time in ms since 1970.
 
 -- name: create_schedule
--- No row: the name is taken.
+-- Purpose: Creates a schedule.
+-- Params: $1 id uuid, $2 namespace_id integer, $3 name text, $4 partition smallint, $5 spec text (JSON),
+--   $6 next_moment bigint, $7 next_at bigint (ms since 1970; null: no next occurrence), $8 wake_at bigint (ms
+--   since 1970; null: no next occurrence, or paused), $9 pause_reason text (null: not paused).
+-- Result: No row: the name is taken.
 insert into drover.schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at,
   paused_at, pause_reason)
 values ($1::uuid, $2::integer, $3::text, $4::smallint, $5::text, $6::bigint,
@@ -12,21 +17,29 @@ on conflict (namespace_id, name) where deleted_at is null do nothing
 returning id;
 
 -- name: find_schedule
+-- Purpose: Finds a schedule by name.
+-- Params: $1 namespace_id integer, $2 name text.
 -- Plan: schedule_by_name.
+-- Result: No row: there is none, or it is deleted.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
 where s.namespace_id = $1::integer and s.name = $2::text and s.deleted_at is null;
 
 -- name: schedules_by_id
--- Deleted ones too. Plan: schedule by key.
+-- Purpose: Reads schedules, also deleted ones.
+-- Params: $1 ids uuid[].
+-- Plan: schedule by key.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
 where s.id = any ($1::uuid[]);
 
 -- name: list_schedules
--- By name, after $2. Plan: schedule_by_name.
+-- Purpose: Lists the schedules of a namespace by name.
+-- Params: $1 namespace_id integer, $2 after text (the last name of the previous page; null: the first page),
+--   $3 limit integer.
+-- Plan: schedule_by_name.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
@@ -36,7 +49,9 @@ order by s.name collate "C"
 limit $3::integer;
 
 -- name: lock_schedules_skip
--- In the order of ids, deleted ones too; leaves out what another transaction holds.
+-- Purpose: Locks and reads schedules, also deleted ones.
+-- Params: $1 ids uuid[].
+-- Locks: Schedules in the order of ids, without waiting: a row that another transaction holds is left out.
 -- Plan: schedule by key.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
@@ -46,7 +61,9 @@ order by s.id
 for no key update of s skip locked;
 
 -- name: lock_schedules_wait
--- The same, waiting for who holds them up to lock_timeout.
+-- Purpose: As lock_schedules_skip.
+-- Params: $1 ids uuid[].
+-- Locks: Schedules in the order of ids; waits up to lock_timeout.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
@@ -55,7 +72,11 @@ order by s.id
 for no key update of s;
 
 -- name: move_schedules
--- The rows are locked by this transaction. Plan: schedule by key.
+-- Purpose: Stores the next occurrence of locked schedules.
+-- Params: Parallel arrays: $1 id uuid[], $2 next_moment bigint[], $3 next_at bigint[], $4 wake_at bigint[]
+--   (ms since 1970; null: no next occurrence).
+-- Plan: schedule by key.
+-- Result: One row for each schedule.
 update drover.schedule as s
 set next_moment = u.next_moment, next_at = to_timestamp(u.next_at / 1e3::float8),
   wake_at = to_timestamp(u.wake_at / 1e3::float8)
@@ -65,7 +86,12 @@ where s.id = u.id
 returning s.id;
 
 -- name: change_schedule
--- The row is locked by this transaction. Plan: schedule by key.
+-- Purpose: Stores what a person has changed of a locked schedule.
+-- Params: $1 id uuid, $2 spec text (JSON), $3 series integer, $4 next_moment bigint, $5 next_at bigint (ms
+--   since 1970; null: no next occurrence), $6 wake_at bigint (ms since 1970; null: no next occurrence, or
+--   paused), $7 paused_at bigint (ms since 1970; null: not paused), $8 pause_reason text.
+-- Plan: schedule by key.
+-- Result: No row: there is none.
 update drover.schedule as s
 set spec = $2::text, series = $3::integer, revision = s.revision + 1, next_moment = $4::bigint,
   next_at = to_timestamp($5::bigint / 1e3::float8), wake_at = to_timestamp($6::bigint / 1e3::float8),
@@ -74,14 +100,20 @@ where s.id = $1::uuid
 returning s.id;
 
 -- name: delete_schedule
--- Its fires go later, in small batches. Plan: schedule_by_name.
+-- Purpose: Marks a schedule as deleted. Its occurrences are deleted later, in small batches.
+-- Params: $1 namespace_id integer, $2 name text.
+-- Plan: schedule_by_name.
+-- Result: No row: there is none.
 update drover.schedule as s
 set deleted_at = now(), wake_at = null
 where s.namespace_id = $1::integer and s.name = $2::text and s.deleted_at is null
 returning s.id;
 
 -- name: load_fires
+-- Purpose: Reads occurrences of locked schedules.
+-- Params: Parallel arrays: $1 schedule_id uuid[], $2 series integer[], $3 moment bigint[].
 -- Plan: fire by key.
+-- Result: No row: there is no such occurrence yet.
 select f.*
 from unnest($1::uuid[], $2::integer[], $3::bigint[]) as u (schedule_id, series, moment)
 cross join lateral (
@@ -92,7 +124,12 @@ cross join lateral (
 ) as f;
 
 -- name: write_fires
--- A fire that has a run stays as it is.
+-- Purpose: Writes occurrences of locked schedules. An occurrence that has a run stays as it is.
+-- Params: Parallel arrays: $1 schedule_id uuid[], $2 series integer[], $3 moment bigint[], $4 at bigint[],
+--   $5 cause smallint[], $6 outcome smallint[] (codes), $7 run_id uuid[] (null: no run), $8 message text[],
+--   $9 missed_count integer[], $10 missed_until bigint[] (ms since 1970; null: no mark of missed
+--   occurrences), $11 node uuid[], $12 epoch bigint[] (of the supervisor; null: a person acted).
+-- Result: One row for each occurrence that was written.
 insert into drover.fire as f (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count,
   missed_until, node, epoch)
 select u.schedule_id, u.series, u.moment, to_timestamp(u.at / 1e3::float8), u.cause, u.outcome, u.run_id,
@@ -110,7 +147,10 @@ on conflict (schedule_id, series, moment) do update
 returning f.schedule_id;
 
 -- name: last_fires
--- The newest $2 of each, with how their runs stand. Plan: fire_by_time; run_page by key.
+-- Purpose: Reads the newest $2 occurrences of each schedule, with the states of their runs.
+-- Params: $1 ids uuid[], $2 limit integer (for each schedule).
+-- Plan: fire_by_time; run_page by key.
+-- Result: run_state is a code; null: the occurrence has no run, or the run is deleted.
 select f.*, p.run_state
 from unnest($1::uuid[]) as u (id)
 cross join lateral (
@@ -125,7 +165,11 @@ left join lateral (
 order by f.schedule_id, f.at desc, f.series desc;
 
 -- name: forget_schedules
--- Deleted ones: their fires, then they themselves; another may stand behind one. Plan: schedule_deleted; fire by key.
+-- Purpose: Deletes the occurrences of one deleted schedule, and then the schedule. One call handles one
+--   schedule.
+-- Params: $1 rows_max integer (occurrences).
+-- Plan: schedule_deleted; fire by key.
+-- Result: One row. more: there was a deleted schedule, so there may be more to do.
 with gone as (
   select s.id
   from drover.schedule as s

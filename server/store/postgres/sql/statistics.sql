@@ -1,7 +1,8 @@
--- What the planner believes of the size of tables.
+-- What the planner assumes of the size of tables.
 
 -- name: grown_tables
--- Tables that the planner takes for nearly empty, and that are not (statistics.ts).
+-- Purpose: Lists tables that the planner takes for nearly empty although they are not (statistics.ts).
+-- Result: Qualified and quoted names, to be analyzed.
 select format('%I.%I', n.nspname, c.relname) as name
 from pg_class as c
 join pg_namespace as n on n.oid = c.relnamespace

@@ -1,8 +1,13 @@
 -- Triggers, the ended runs that they wait for (written by end_runs), and what they have refused.
 
 -- name: put_trigger
--- Without a secret's digest ($8) one that needs a secret ($3) keeps that of the same kind. Plan: trigger
--- by key.
+-- Purpose: Creates or changes a trigger. Without a new secret ($8 null), a trigger that needs one ($3) keeps
+--   the secret of the same kind.
+-- Params: $1 namespace_id integer, $2 name text, $3 auth text (kind; null: the trigger waits for ends of
+--   runs), $4 workflow text, $5 states smallint[] (codes; empty: all), $6 body text (the definition, JSON),
+--   $7 secret text (null if only the digest is stored), $8 secret_digest text (SHA-256, hex).
+-- Plan: trigger by key.
+-- Result: No row: the trigger needs a secret and has none; nothing is stored.
 insert into drover.trigger as t (namespace_id, name, auth, workflow, states, body, secret, secret_digest)
 select $1::integer, $2::text, $3::text, $4::text, $5::smallint[], $6::text,
   case when $8::text is not null then $7::text when o.auth = $3::text then o.secret end,
@@ -16,12 +21,17 @@ set auth = excluded.auth, workflow = excluded.workflow, states = excluded.states
 returning xmax = 0 as created;
 
 -- name: find_trigger
+-- Purpose: Finds a trigger by name.
+-- Params: $1 namespace_id integer, $2 name text.
 -- Plan: trigger by key.
+-- Result: No row: there is none. secret is null if only its digest is stored, or if there is none.
 select t.body, t.secret, t.secret_digest, t.created_at, t.changed_at
 from drover.trigger as t
 where t.namespace_id = $1::integer and t.name = $2::text;
 
 -- name: list_triggers
+-- Purpose: Lists the triggers of a namespace by name.
+-- Params: $1 namespace_id integer.
 -- Plan: trigger by key.
 select t.body, t.secret_digest, t.created_at, t.changed_at
 from drover.trigger as t
@@ -29,7 +39,10 @@ where t.namespace_id = $1::integer
 order by t.name collate "C";
 
 -- name: delete_trigger
--- With its refusals. Plan: trigger by key.
+-- Purpose: Deletes a trigger with its refusals.
+-- Params: $1 namespace_id integer, $2 name text.
+-- Plan: trigger by key.
+-- Result: No row: there is none.
 with gone as (
   delete from drover.trigger_refusal as r where r.namespace_id = $1::integer and r.trigger = $2::text
 )
@@ -38,12 +51,20 @@ where t.namespace_id = $1::integer and t.name = $2::text
 returning t.name;
 
 -- name: insert_triggered
+-- Purpose: Stores which runs were started by the end of another run.
+-- Params: Parallel arrays: $1 run_id uuid[], $2 trigger text[], $3 of_run uuid[] (the run that ended),
+--   $4 depth smallint[] (length of the chain of triggers; 1 for the first).
 insert into drover.triggered (run_id, trigger, of_run, depth)
 select u.run_id, u.trigger, u.of_run, u.depth
 from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[]) as u (run_id, trigger, of_run, depth);
 
 -- name: refuse_calls
--- One row for each reason, in the order of the keys. Plan: trigger by key.
+-- Purpose: Counts what triggers have refused, one row for each reason and message. A trigger that does not
+--   exist gets no row.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 trigger text[], $3 reason text[], $4 message text[],
+--   $5 run_id uuid[] (that ended; null: a call over HTTP), $6 count bigint[].
+-- Locks: Rows in key order; waits for other servers.
+-- Plan: trigger by key.
 insert into drover.trigger_refusal as r (namespace_id, trigger, digest, reason, message, run_id, count)
 select u.namespace_id, u.trigger, sha256(convert_to(concat_ws(' ', u.reason, u.message), 'UTF8')),
   u.reason, u.message, u.run_id, u.count
@@ -55,7 +76,9 @@ on conflict (namespace_id, trigger, digest) do update
 set count = r.count + excluded.count, run_id = excluded.run_id, last_at = now();
 
 -- name: trim_refusals
--- The newest $3 of each of these triggers stay. Plan: trigger_refusal by key.
+-- Purpose: Deletes all refusals of these triggers but the newest $3 of each.
+-- Params: Parallel arrays: $1 namespace_id integer[], $2 trigger text[]. For all: $3 refusals_max integer.
+-- Plan: trigger_refusal by key.
 delete from drover.trigger_refusal as r
 using (
   select o.namespace_id, o.trigger, o.digest,
@@ -67,7 +90,10 @@ where old.place > $3::integer and r.namespace_id = old.namespace_id and r.trigge
   and r.digest = old.digest;
 
 -- name: list_refusals
--- The last first. Plan: trigger_refusal_last.
+-- Purpose: Lists refusals, the last one first.
+-- Params: $1 namespace_id integer, $2 trigger text (null: all), $3 limit integer.
+-- Plan: trigger_refusal_last.
+-- Result: run_id is null for a call over HTTP.
 select r.trigger, r.reason, r.message, r.run_id, r.count, r.first_at, r.last_at
 from drover.trigger_refusal as r
 where r.namespace_id = $1::integer and ($2::text is null or r.trigger = $2::text)
@@ -75,8 +101,12 @@ order by r.last_at desc, r.trigger collate "C", r.message collate "C"
 limit $3::integer;
 
 -- name: due_ends
--- With the trigger as it is now, and how many triggers stand behind the run or behind the runs whose
--- child it is. Plan: trigger_end_due; run, run_page, triggered by key.
+-- Purpose: Reads ended runs that triggers wait for and that are due, the oldest first, with the trigger as it
+--   is now.
+-- Params: $1 partitions smallint[], $2 limit integer.
+-- Plan: trigger_end_due; run, run_page, triggered by key.
+-- Result: body is null if the trigger was deleted. head is the first line of page 0 of the run. depth is the
+--   length of the chain of triggers that led to the run or to a run whose child it is; 0: none.
 with due as (
   select e.*
   from drover.trigger_end as e
@@ -114,13 +144,18 @@ cross join lateral (
 order by e.next_at, e.id;
 
 -- name: settle_ends
--- One stays whose run ($2) is lost again. Plan: trigger_end, run by key.
+-- Purpose: Deletes ends that their triggers have processed. A row stays if the run that it started is not
+--   there: the database has lost it.
+-- Params: Parallel arrays: $1 id bigint[], $2 run_id uuid[] (the run that was started; null: none).
+-- Plan: trigger_end, run by key.
 delete from drover.trigger_end as e
 using unnest($1::bigint[], $2::uuid[]) as u (id, run_id)
 where e.id = u.id
   and (u.run_id is null or (select true from drover.run as r where r.id = u.run_id limit 1));
 
 -- name: postpone_ends
+-- Purpose: Makes ends due again after a while.
+-- Params: $1 ids bigint[], $2 delay integer (ms).
 -- Plan: trigger_end by key.
 update drover.trigger_end as e
 set next_at = now() + $2::integer * interval '1 millisecond'
