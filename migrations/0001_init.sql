@@ -1,33 +1,35 @@
--- All of Drover, in a schema of its own. `drover.` stands for whatever name that schema has: the program
--- makes the schema, and puts its name here. Rules for changing this folder: README.md beside it.
+-- All of Drover, in a schema of its own. `drover.` stands for the name of that schema, whatever it is: the
+-- program creates the schema and replaces the name here. Rules for changes of this folder: README.md beside
+-- it.
 --
--- The state of a run is JSON in its pages, which say everything in words; in the other tables numbers stand
--- for names. Views say both in words.
+-- The state of a run is JSON in its pages, with words for states. In the other tables numbers stand for
+-- names. Views show both in words.
 --
--- Heat: `run_page`, `ready`, `lease` and `agent_session` change with every task and stay small or narrow;
--- everything else is appended or cold. No foreign keys between hot tables, and no index on a column that
--- moves with heartbeats or progress.
--- Lock order of every transaction: writer, idempotency, first pages of runs, their further pages; after that
--- only inserts and SKIP LOCKED claims.
+-- Frequency of writes: `run_page`, `ready`, `lease` and `agent_session` change with every task and stay small
+-- or narrow. All other tables are append-only or change rarely. There are no foreign keys between frequently
+-- written tables, and no index on a column that heartbeats or progress change.
+--
+-- Lock order of every transaction: writer, idempotency, first pages of runs, their further pages. After that
+-- there are only inserts and SKIP LOCKED claims.
 
 -- ---------------------------------------------------------------------------------------------------
 -- Namespaces and workflows
 --
--- Servers keep ids of namespaces, definitions and lanes in memory. A sequence gives an id out again after
--- a fail-over that lost its tail, or a restore, to somebody else: ids are drawn at random instead.
+-- Servers have ids of namespaces, definitions and lanes in memory. After a fail-over that lost its tail, or a
+-- restore, a sequence would give an id to a second row. So ids are drawn at random instead.
 -- ---------------------------------------------------------------------------------------------------
 
--- Where the runs of a namespace are watched. A partition is region * 256 + the last byte of the run's
--- id, so 128 regions fit.
+-- Where the runs of a namespace are watched. A partition is region * 256 + the last byte of the run's id, so
+-- 128 regions fit into a smallint. Never deleted.
 create table drover.region (
   id smallint primary key check (id between 0 and 127),
   name text not null unique,
   created_at timestamptz not null default now()
 );
 insert into drover.region (id, name) values (0, 'default');
-comment on table drover.region is 'Comes with its first namespace, together with its 256 rows of partition_lease, and stays.';
+comment on table drover.region is 'A region is created with its first namespace, together with its 256 rows of partition_lease, and is never deleted.';
 
--- Whose workflows and runs they are, and what they may take.
+-- The owner of workflows and runs, with its limits.
 create table drover.namespace (
   id integer primary key default (1 + floor(random() * 2147483646))::integer,
   name text not null unique,
@@ -40,10 +42,10 @@ create table drover.namespace (
   payload_bytes_max integer
 );
 insert into drover.namespace (id, name) values (1, 'default');
-comment on column drover.namespace.retention_ms is 'Runs go so long after their end; null: they are kept.';
-comment on column drover.namespace.open_runs_max is 'null, as of the other limits: there is none.';
+comment on column drover.namespace.retention_ms is 'How long runs are retained after their end, in ms; null: for ever.';
+comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 
--- Removed once nothing uses it: an inline one, when its last run is gone.
+-- Deleted once nothing uses it: an inline definition when its last run is deleted.
 create table drover.definition (
   id bigint primary key default (1 + floor(random() * 9007199254740990))::bigint,
   namespace_id integer not null,
@@ -53,10 +55,10 @@ create table drover.definition (
   unused_since timestamptz,
   unique (namespace_id, digest)
 );
-comment on table drover.definition is 'What workflows say, by content: each content once in a namespace.';
-comment on column drover.definition.unused_since is 'No version of a workflow and no run has had it since then; null: one had, or nobody has looked.';
+comment on table drover.definition is 'Definitions of workflows, by content: each content once in a namespace.';
+comment on column drover.definition.unused_since is 'Since then no workflow version and no run has had the definition; null: one has, or housekeeping has not checked yet.';
 
--- A workflow by its name, and which of its versions runs begin with.
+-- A workflow by its name, with the version that its runs start with.
 create table drover.workflow (
   namespace_id integer not null,
   name text not null,
@@ -84,7 +86,7 @@ create table drover.paused_workflow (
   reason text not null,
   primary key (namespace_id, name)
 );
-comment on table drover.paused_workflow is 'Nothing is handed out for its runs: their ready rows stand in the negative of their lane.';
+comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows are in the negative of their lane.';
 
 create table drover.learned_duration (
   definition_id bigint not null,
@@ -94,18 +96,18 @@ create table drover.learned_duration (
   changed_at timestamptz not null default now(),
   primary key (definition_id, step_no)
 ) with (fillfactor = 70);
-comment on table drover.learned_duration is 'How long attempts of a step of a workflow version take that end well: two sketches, written once a minute by each server that has more. As many rows as versions have steps.';
-comment on column drover.learned_duration.step_no is 'All items of a map are at the place of the first.';
-comment on column drover.learned_duration.older is 'The 10,000 samples before those of the recent one; null: there are none yet.';
+comment on table drover.learned_duration is 'Typical durations of successful attempts at a step of a workflow version, as two sketches. Each server with new samples writes them once a minute. There are as many rows as versions have steps.';
+comment on column drover.learned_duration.step_no is 'The number of the step. All items of a map count for the step.';
+comment on column drover.learned_duration.older is 'The 10,000 samples before those of the recent sketch; null: there are none yet.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Runs
 --
--- Everything of a run is ranged by the creation time in the run's id (UUIDv7), so keys stay unique and
--- a range can be dropped whole. The default range is the net until ranges are made ahead.
+-- All tables of a run are partitioned by the creation time in the run's id (UUIDv7), so keys stay unique and
+-- a whole range can be dropped. The default range takes all runs until ranges are created ahead of time.
 -- ---------------------------------------------------------------------------------------------------
 
--- A run: what it was started with. Written once; how it stands, and how it ended, is in its pages.
+-- What a run was started with. Written once; its state and its end are in its pages.
 create table drover.run (
   id uuid not null,
   namespace_id integer not null,
@@ -135,17 +137,17 @@ create table drover.run (
   primary key (id)
 ) partition by range (id);
 create table drover.run_default partition of drover.run default;
-comment on column drover.run.notify_hook is 'The hook that Schedule names to be told of the end; with notify_url at another address.';
-comment on column drover.run.parent_id is 'The run whose step (parent_step, its id) began this one; never changes.';
-comment on column drover.run.parent_until is 'The deadline of the parent when it began this run.';
-comment on column drover.run.traceparent is 'W3C: trace, span of who scheduled it (zeros: nobody), whether it is sampled; null: not traced.';
-comment on column drover.run.tracestate is 'As the caller gave it.';
+comment on column drover.run.notify_hook is 'The hook that the start request names for the end of the run; notify_url is another address for it.';
+comment on column drover.run.parent_id is 'The run whose step (parent_step, its id) started this one; never changes.';
+comment on column drover.run.parent_until is 'The deadline of the parent when it started this run.';
+comment on column drover.run.traceparent is 'W3C trace context: the trace, the span of the caller (zeros: none), and whether the trace is sampled; null: not traced.';
+comment on column drover.run.tracestate is 'As the caller sent it.';
 
--- The state of a run: page 0 has the run itself and its steps 0 to 31, page 1 its steps 32 to 63 and so on,
--- and each item of a map has a page of its own, numbered as the item is. `state` is JSON; only the server
--- reads and writes it (server/core/page/codec.ts), and run_view, step_view and attempt_view spell it out.
--- What stays is at both ends of the row, which an update within a block does not log: the columns that
--- never change, and the steps that have ended at the end of the text.
+-- The state of a run. Page 0 has the run itself and its steps 0 to 31, page 1 its steps 32 to 63 and so on.
+-- Each item of a map has a page of its own, with the number of the item. `state` is JSON; only the server
+-- reads and writes it (server/core/page/codec.ts), and run_view, step_view and attempt_view show it in words.
+-- Values that do not change are at both ends of the row, because an update within a block does not log the
+-- unchanged ends again: the columns that never change, and the ended steps at the end of the text.
 create table drover.run_page (
   run_id uuid not null,
   no integer not null,
@@ -163,13 +165,13 @@ create table drover.run_page (
 create table drover.run_page_default partition of drover.run_page default
   with (fillfactor = 33, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0, toast_tuple_target = 4080);
-comment on column drover.run_page.version is 'Grows with each write of the page: whoever writes names the version that he has read.';
-comment on column drover.run_page.wake_at is 'When the supervisor looks at the page: may be too early, never too late. Null: nothing of it happens by itself.';
-comment on column drover.run_page.namespace_id is 'Of page 0, as definition_id, run_state and ended_at.';
+comment on column drover.run_page.version is 'Grows with each write of the page. A write names the version that was read.';
+comment on column drover.run_page.wake_at is 'When the supervisor scans the page: it may be too early and is never too late. Null, or infinity in page 0 of an open run: the page has no timer.';
+comment on column drover.run_page.namespace_id is 'Set in page 0 only, as are definition_id, run_state and ended_at.';
 comment on column drover.run_page.ended_at is 'null: the run is open.';
-comment on column drover.run_page.settled is 'Of the page of an item: it is done for good.';
+comment on column drover.run_page.settled is 'Of the page of an item: the item is final, nothing of it is left to compensate, and no lost attempt of it can still act.';
 
--- Outputs and details that are too large for a page, by the attempt that they are of.
+-- Outputs and details that are too large for a page, by their attempt.
 create table drover.payload (
   run_id uuid not null,
   step_no integer not null,
@@ -184,7 +186,7 @@ create table drover.payload (
 ) partition by range (run_id);
 create table drover.payload_default partition of drover.payload default;
 
--- Attempts that have no more room in their page, the oldest of a step: as JSON, as they stood there.
+-- The oldest attempts at a step, which have no more room in their page, as the same JSON.
 create table drover.attempt_log (
   run_id uuid not null,
   step_no integer not null,
@@ -207,9 +209,10 @@ create table drover.step_override (
   primary key (run_id, step_no, strategy)
 ) partition by range (run_id);
 create table drover.step_override_default partition of drover.step_override default;
-comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its place in step.strategies.';
+comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its index in the strategies of the step.';
 
--- These two go with the range of the new run, and name the old one, which may be gone before it.
+-- rerun and step_kept are dropped with the range of the new run. They name the old run, which may be dropped
+-- earlier.
 create table drover.rerun (
   run_id uuid not null,
   of_run uuid not null,
@@ -217,8 +220,8 @@ create table drover.rerun (
   primary key (run_id)
 ) partition by range (run_id);
 create table drover.rerun_default partition of drover.rerun default;
-comment on table drover.rerun is 'A run that does another one again.';
-comment on column drover.rerun.from_step is 'The step from which, empty: the start; null: from what had failed.';
+comment on table drover.rerun is 'A run that repeats another one.';
+comment on column drover.rerun.from_step is 'The step from which it repeats; empty: from the start; null: from what had failed.';
 
 create table drover.step_kept (
   run_id uuid not null,
@@ -227,10 +230,11 @@ create table drover.step_kept (
   primary key (run_id, step_no)
 ) partition by range (run_id);
 create table drover.step_kept_default partition of drover.step_kept default;
-comment on table drover.step_kept is 'A step that ended in an earlier run; its effect has the key of the run that made it.';
+comment on table drover.step_kept is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 
--- Of a run one row for each label, written with it; if it ended otherwise than COMPLETED, one with its state
--- and one with its state and workflow, written with its end. Gone with the run.
+-- Search keys of a run. One row for each label is written with the run. If the run ends otherwise than
+-- COMPLETED, one row with its state and one with its state and workflow are written with its end. Deleted
+-- with the run.
 create table drover.run_mark (
   namespace_id integer not null,
   mark text collate "C" not null,
@@ -238,10 +242,11 @@ create table drover.run_mark (
   primary key (namespace_id, mark, run_id)
 ) partition by range (run_id);
 create table drover.run_mark_default partition of drover.run_mark default;
-comment on table drover.run_mark is 'What a run is found by, in lists with a filter.';
-comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of a state in which runs end, or that code and a WORKFLOW.';
+comment on table drover.run_mark is 'Search keys, by which lists with a filter find runs.';
+comment on column drover.run_mark.mark is 'NAME=VALUE of a label, the code of the state in which the run ended, or that code and a WORKFLOW.';
 
--- The key that a run was started with, so that the same key starts one run only; gone when it expires.
+-- The idempotency key of a run, so that the same key starts one run only. Deleted after it has expired and
+-- the run has ended.
 create table drover.idempotency (
   namespace_id integer not null,
   key text not null,
@@ -261,7 +266,7 @@ create table drover.slot (
   holds boolean not null,
   leaving boolean not null
 );
-comment on table drover.slot is 'A run that holds a slot of its concurrency key, or waits for one, until it ends; written under the key''s lock.';
+comment on table drover.slot is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';
 
 create table drover.message (
   run_id uuid not null,
@@ -276,12 +281,12 @@ create table drover.message (
   primary key (run_id, no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on table drover.message is 'What one run tells another, from the change that causes it until a pass of its run applies it.';
-comment on column drover.message.step_key is 'The end of a child run: the step that began it, under this fence.';
+comment on table drover.message is 'A message from one run to another, from the change that causes it until a pass of its target applies it.';
+comment on column drover.message.step_key is 'Of the end of a child run: the step that started it, with the fence.';
 
--- One row for each transaction that accepted or ended runs, each namespace, workflow and event in it:
--- written by the statement that writes the runs, and never changed, so no two transactions wait for each
--- other. Housekeeping adds the rows up into run_count once a minute. No index: few rows stay for longer.
+-- One row for each transaction that accepted or ended runs, and each namespace, workflow and event in it. The
+-- statement that writes the runs writes it, and it never changes, so no two transactions wait for each other.
+-- Housekeeping adds the rows to run_count once a minute. There is no index, because few rows stay for longer.
 create table drover.run_count_delta (
   minute timestamptz not null,
   namespace_id integer not null,
@@ -290,9 +295,9 @@ create table drover.run_count_delta (
   workflow text not null
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.run_count_delta.event is '-1: accepted. Else they ended, in this state of run.';
+comment on column drover.run_count_delta.event is '-1: accepted; else the code of the state in which the runs ended.';
 
--- The sums of the rows that were removed from run_count_delta. Gone a day after their minute.
+-- The sums of the rows that were removed from run_count_delta. Deleted a day after their minute.
 create table drover.run_count (
   minute timestamptz not null,
   namespace_id integer not null,
@@ -305,10 +310,11 @@ create table drover.run_count (
 comment on column drover.run_count.event is 'As in run_count_delta.';
 
 -- ---------------------------------------------------------------------------------------------------
--- Tasks: what may be handed out, and what agents hold
+-- Tasks: what may be assigned, and what agents hold
 -- ---------------------------------------------------------------------------------------------------
 
--- What a poll asks for and a claim serves: a task of a queue, for the agents of a class.
+-- A lane, which a poll asks for and a claim serves: a task of a queue, for the agents of a class. Never
+-- deleted.
 create table drover.lane (
   id integer primary key default (1 + floor(random() * 2147483646))::integer,
   namespace_id integer not null,
@@ -332,7 +338,7 @@ create table drover.ready (
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.ready.lane is 'Negative while the workflow of the run is paused: no claim looks there.';
+comment on column drover.ready.lane is 'Negative while the workflow of the run is paused: no claim reads that lane.';
 
 -- A task that an agent has. Derived from its page.
 create table drover.lease (
@@ -350,10 +356,10 @@ create table drover.lease (
   primary key (run_id, step_no)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.lease.cancel is 'asked: a heartbeat that names it tells its agent to stop; heard: its agent knows, and its own time ends it; else none.';
+comment on column drover.lease.cancel is 'asked: the next heartbeat with this task tells its agent to stop; heard: its agent knows, and the lease ends at the time that the agent has for that; none: neither.';
 
 -- ---------------------------------------------------------------------------------------------------
--- What people say to runs, and what the supervisor did and asks
+-- Input from people and other systems, interventions and escalations
 -- ---------------------------------------------------------------------------------------------------
 
 create table drover.signal (
@@ -370,7 +376,7 @@ create table drover.signal (
   unique (run_id, id)
 ) partition by range (run_id);
 create table drover.signal_default partition of drover.signal default;
-comment on table drover.signal is 'What was sent to a run, perhaps before a step waits for it; a repeat has the same id.';
+comment on table drover.signal is 'A signal that was sent to a run, perhaps before a step waits for it. A repeated signal has the same id.';
 
 create table drover.decision (
   run_id uuid not null,
@@ -385,7 +391,7 @@ create table drover.decision (
   primary key (run_id, step_no, approver)
 ) partition by range (run_id);
 create table drover.decision_default partition of drover.decision default;
-comment on table drover.decision is 'What each approver has said to an approval step.';
+comment on table drover.decision is 'The decision of each approver on an approval step.';
 
 create table drover.escalation (
   run_id uuid not null,
@@ -409,20 +415,20 @@ create table drover.escalation (
   primary key (run_id, n)
 ) partition by range (run_id);
 create table drover.escalation_default partition of drover.escalation default;
-comment on table drover.escalation is 'A question that only a person may answer; its number is that of the run.';
-comment on column drover.escalation.code is 'The error code that led to it: with workflow, step and reason, its cause.';
-comment on column drover.escalation.claimed_by is 'Who has said that he looks after it; it binds nobody who answers.';
-comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once it is closed.';
+comment on table drover.escalation is 'A question that only a person can answer, numbered within its run.';
+comment on column drover.escalation.code is 'The error code that led to the escalation. Workflow, step, reason and code are its cause.';
+comment on column drover.escalation.claimed_by is 'The person who has said that he looks after it. Any other person may still answer.';
+comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once the escalation is closed.';
 
 create table drover.lane_question (
   lane integer primary key,
   run_id uuid not null,
   n integer not null
 );
-comment on table drover.lane_question is 'The last escalation that was asked about a lane which nobody polled.';
+comment on table drover.lane_question is 'The last escalation about a lane that no agent polled.';
 
--- The names of the supervisor's rules. Its rows are those of the code, in its order: a rule that is added is
--- a row that is added.
+-- The names of the supervisor's rules. The rows are the rules of the code, in its order: a new rule is a new
+-- row.
 create table drover.intervention_rule (
   rule smallint primary key,
   name text not null unique
@@ -434,7 +440,7 @@ from unnest(array['lease', 'delivery', 'attempt', 'pickup', 'total', 'backoff', 
   'queue-circuit', 'forgotten', 'slow', 'integrity', 'failing'])
   with ordinality as u (name, place);
 
--- One recorded action of the supervisor: what it saw, what was done, when it was due and when it acted.
+-- One recorded action of the supervisor: what it saw, what it did, when that was due and when it acted.
 create table drover.intervention (
   run_id uuid not null,
   step_no integer not null,
@@ -458,9 +464,9 @@ comment on column drover.intervention.step_no is '-1: about the run.';
 -- Agents
 -- ---------------------------------------------------------------------------------------------------
 
--- One start of an agent, by which its leases live: when it was last heard of. It has a row from its first
--- task on; no heartbeat has come before last_heartbeat_at is set. Supervisors read the leases of sessions that
--- have been silent for heartbeat_ms: it may be too short, and is never too long.
+-- One start of an agent, with its last heartbeat, on which its leases depend. The row exists from the first
+-- task on; before the first heartbeat last_heartbeat_at is null. Supervisors read the leases of sessions that
+-- have been silent for heartbeat_ms: that may be too short and is never too long.
 create table drover.agent_session (
   session bytea primary key,
   namespace_id integer not null,
@@ -472,13 +478,13 @@ create table drover.agent_session (
   idle_at timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
--- No heartbeat changes it, so that heartbeats stay HOT.
+-- Heartbeats do not change heartbeat_ms, so that their updates stay HOT.
 create index agent_session_watched on drover.agent_session (heartbeat_ms) where heartbeat_ms is not null;
-comment on column drover.agent_session.heartbeat_ms is 'The shortest heartbeat timeout of the leases it was granted; null: it holds none.';
-comment on column drover.agent_session.idle_at is 'When it was found to hold nothing; the next lease clears it.';
+comment on column drover.agent_session.heartbeat_ms is 'The shortest heartbeat timeout of the leases that the session was granted, in ms; null: it holds none and is not watched.';
+comment on column drover.agent_session.idle_at is 'When housekeeping found that the session holds no lease; the next lease clears it.';
 
--- One row for each agent session, written by the server that it calls, every 20 seconds at most; gone when
--- it has not called for 10 minutes and holds nothing.
+-- One row for each agent session, written by the server that it calls, at most every 20 seconds. Deleted when
+-- the session has not called for 10 minutes and holds no lease.
 create table drover.agent (
   session bytea primary key,
   namespace_id integer not null,
@@ -495,15 +501,15 @@ create table drover.agent (
   silent_since timestamptz
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on table drover.agent is 'An agent session as the servers see it; agent_session is what leases go by.';
-comment on column drover.agent.queues is 'Those of its last poll; null: it has not polled yet.';
-comment on column drover.agent.tasks is 'Those of its last poll; empty: any of its queues.';
+comment on table drover.agent is 'An agent session as the servers see it. Leases depend on agent_session, not on this table.';
+comment on column drover.agent.queues is 'The queues of its last poll; null: it has not polled yet.';
+comment on column drover.agent.tasks is 'The tasks of its last poll; empty: any task of its queues.';
 comment on column drover.agent.server is 'The address of the server that it called last.';
-comment on column drover.agent.succeeded_at is 'When a success that it reported was last taken.';
-comment on column drover.agent.called_at is 'When it last called; a poll that is parked since counts for seen_at alone.';
-comment on column drover.agent.silent_since is 'It lost a lease for silence, or its connection, and has not called since; null: it has not.';
+comment on column drover.agent.succeeded_at is 'When a success that it reported was last accepted.';
+comment on column drover.agent.called_at is 'When it last called. A parked poll counts for seen_at only.';
+comment on column drover.agent.silent_since is 'When it lost a lease without a heartbeat, or its connection, and it has not called since; null: it is not silent.';
 
--- When a poll for a lane was last seen by a server; gone after 5 minutes.
+-- When a server last saw a poll for a lane. Deleted after 5 minutes.
 create table drover.lane_poller (
   lane integer not null,
   node uuid not null,
@@ -511,7 +517,7 @@ create table drover.lane_poller (
   primary key (lane, node)
 ) with (fillfactor = 50);
 
--- An agent, by its id or its version, that gets nothing new.
+-- An agent, by its id or its version, that gets no new tasks. Deleted when the cordon is removed.
 create table drover.cordon (
   namespace_id integer not null,
   kind smallint not null,
@@ -522,8 +528,8 @@ create table drover.cordon (
   primary key (namespace_id, kind, name)
 );
 
--- A class of lanes, for agents of one version: each task of the queue has a lane of each class of the
--- queue. It stays when no pin names it any more: agents of that version go on asking for its lanes.
+-- A class of lanes, for agents of one version: each task of the queue has a lane of each class of the queue.
+-- A class stays when no pin names it any more, because agents of that version still ask for its lanes.
 create table drover.version_class (
   namespace_id integer not null,
   queue text not null,
@@ -532,10 +538,10 @@ create table drover.version_class (
   primary key (namespace_id, queue, class),
   unique (namespace_id, queue, agent_version)
 );
-comment on table drover.version_class is 'Which agents ask for the lanes of a class. Class 0 has no row: all agents do.';
+comment on table drover.version_class is 'Which agents ask for the lanes of a class. Class 0 has no row: all agents ask for it.';
 
--- A queue that gives the tasks of a workflow, or of one version of it, to one version of agents alone; gone
--- when it is taken back.
+-- A queue that gives the tasks of a workflow, or of one version of it, to agents of one version only. Deleted
+-- when the pin is removed.
 create table drover.version_pin (
   namespace_id integer not null,
   workflow text not null,
@@ -546,9 +552,9 @@ create table drover.version_pin (
   pinned_at timestamptz not null default now(),
   primary key (namespace_id, workflow, queue, definition_id)
 );
-comment on table drover.version_pin is 'Ready rows of these runs stand in the lanes of a class of their queue.';
-comment on column drover.version_pin.version is '0: every version of the workflow that has no pin of its own.';
-comment on column drover.version_pin.definition_id is 'That of the version; 0 with version 0.';
+comment on table drover.version_pin is 'Ready rows of these runs are in the lanes of a class of their queue.';
+comment on column drover.version_pin.version is '0: every version of the workflow without a pin of its own.';
+comment on column drover.version_pin.definition_id is 'The definition of the version; 0 with version 0.';
 
 create table drover.pin_move (
   id bigint generated always as identity primary key,
@@ -556,13 +562,14 @@ create table drover.pin_move (
   workflow text not null,
   asked_at timestamptz not null default now()
 );
-comment on table drover.pin_move is 'Ready rows of this workflow may stand where its pins, or its pause, do not want them. Written with the change, gone when they have been moved; housekeeping finishes what was left in the middle.';
+comment on table drover.pin_move is 'Ready rows of this workflow may be in other lanes than its pins, or its pause, want. The row is written with the change and deleted when the ready rows have been moved. Housekeeping completes what a server left incomplete.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Queues and circuits
 -- ---------------------------------------------------------------------------------------------------
 
--- One row for each queue that something was said about; it stays. Claims of a queue with limits write it.
+-- One row for each queue that was ever paused or limited. Never deleted. Claims of a queue with limits write
+-- it.
 create table drover.queue (
   namespace_id integer not null,
   name text not null,
@@ -576,12 +583,12 @@ create table drover.queue (
   primary key (namespace_id, name)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on table drover.queue is 'What was said about a queue; no row: nothing. The name '''' is all queues of the namespace.';
-comment on column drover.queue.leases_max is 'Most tasks with agents at a time; null: any number.';
-comment on column drover.queue.rate is 'Tasks handed out per second, and at most burst at once; null: any number.';
-comment on column drover.queue.tokens is 'What the bucket of the rate held at filled_at.';
+comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
+comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
+comment on column drover.queue.rate is 'How many tasks per second are assigned, at most burst at once; null: any number.';
+comment on column drover.queue.tokens is 'How many tokens the bucket of the rate had at filled_at.';
 
--- One row for each circuit that was ever open, or that a person has moved; gone a week after it closed.
+-- One row for each circuit that was ever open, or that an operator has set. Deleted a week after it closed.
 create sequence drover.circuit_version;
 create table drover.circuit (
   lane integer not null,
@@ -603,14 +610,15 @@ create table drover.circuit (
   probe_secret bytea,
   primary key (lane, agent_id)
 );
-comment on table drover.circuit is 'What may be handed out of a lane, or to one agent of it; no row: all.';
+comment on table drover.circuit is 'The circuit breaker of a lane, or of one agent in it; no row: closed.';
 comment on column drover.circuit.agent_id is 'Empty: the circuit of the lane itself.';
-comment on column drover.circuit.version is 'Another one with each change, never used twice: what a change compares.';
-comment on column drover.circuit.until is 'From then on one task may try.';
-comment on column drover.circuit.forced is 'What a person has said, until it is taken back; null: the rules decide.';
-comment on column drover.circuit.probe_run is 'The task that tries: its lease is told by these four.';
+comment on column drover.circuit.version is 'Differs after each change and is never used twice. A change compares it.';
+comment on column drover.circuit.until is 'From this time on, one task may be the probe.';
+comment on column drover.circuit.forced is 'What an operator has set, until it is taken back; null: the rules decide.';
+comment on column drover.circuit.probe_run is 'The task that is the probe. These four columns identify its lease.';
 
--- Ends of tasks, in slots of 5 s: written only while a lane has bad ones. Gone after 2 minutes.
+-- Outcome counts of tasks, in intervals of 5 s. Written only while a lane has bad outcomes. Deleted after 2
+-- minutes.
 create table drover.circuit_end (
   lane integer not null,
   agent_id text not null,
@@ -622,19 +630,19 @@ create table drover.circuit_end (
   primary key (lane, agent_id, at)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.circuit_end.runs is 'Up to two of the runs with a bad end: no more are asked about.';
+comment on column drover.circuit_end.runs is 'Up to two of the runs with a bad outcome. The evaluator needs no more.';
 
--- A time in which nothing of a lane went through; `total` of steps stands still meanwhile.
+-- A time in which a lane let nothing through. The `total` timeout of steps does not run meanwhile.
 create table drover.circuit_outage (
   lane integer not null,
   opened_at timestamptz not null,
   closed_at timestamptz,
   primary key (lane, opened_at)
 );
-comment on table drover.circuit_outage is 'Gone a week after its end. closed_at null: it has not ended.';
+comment on table drover.circuit_outage is 'Deleted a week after its end. closed_at null: it has not ended.';
 
 -- ---------------------------------------------------------------------------------------------------
--- Schedules and triggers: what begins runs by itself
+-- Schedules and triggers, which start runs
 -- ---------------------------------------------------------------------------------------------------
 
 create table drover.schedule (
@@ -654,14 +662,14 @@ create table drover.schedule (
   changed_at timestamptz not null default now(),
   deleted_at timestamptz
 ) with (fillfactor = 70);
-comment on table drover.schedule is 'A calendar by which runs begin. Deleted ones stay until their fires are gone.';
-comment on column drover.schedule.series is 'Grows with each other calendar: moments of different ones are different.';
-comment on column drover.schedule.revision is 'Grows when a person changes it.';
-comment on column drover.schedule.spec is 'What a person said of it, as JSON.';
-comment on column drover.schedule.next_moment is 'The next moment as fire.moment names it; next_at is its instant. null: none comes any more.';
-comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while it is paused.';
+comment on table drover.schedule is 'A cron schedule. A deleted schedule stays until its occurrences are deleted.';
+comment on column drover.schedule.series is 'Grows when the calendar changes, so that occurrences of different calendars differ.';
+comment on column drover.schedule.revision is 'Grows when a person changes the schedule.';
+comment on column drover.schedule.spec is 'What a person has configured, as JSON.';
+comment on column drover.schedule.next_moment is 'The nominal time of the next occurrence, as in fire.moment; next_at is its time. null: none comes any more.';
+comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while the schedule is paused.';
 
--- As long as its schedule.
+-- Deleted with its schedule.
 create table drover.fire (
   schedule_id uuid not null,
   series integer not null,
@@ -678,10 +686,10 @@ create table drover.fire (
   epoch bigint,
   primary key (schedule_id, series, moment)
 );
-comment on table drover.fire is 'What became of a moment of a schedule: at most one run.';
-comment on column drover.fire.series is 'That of the schedule; its negative for a mark of many moments that got no run; 0: asked for by a person.';
+comment on table drover.fire is 'An occurrence of a schedule, with its outcome: at most one run.';
+comment on column drover.fire.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
 comment on column drover.fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
-comment on column drover.fire.missed_count is 'Of a mark: so many moments from this one on, before missed_until; counted up to 1,000.';
+comment on column drover.fire.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
 
 create table drover.trigger (
   namespace_id integer not null,
@@ -696,10 +704,10 @@ create table drover.trigger (
   changed_at timestamptz not null default now(),
   primary key (namespace_id, name)
 );
-comment on table drover.trigger is 'What waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
-comment on column drover.trigger.secret is 'What signs a body, kept as it is; of a bearer the digest alone is kept.';
+comment on table drover.trigger is 'A trigger waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
+comment on column drover.trigger.secret is 'The secret that signs a body, as it is. Of a bearer token only the digest is stored.';
 
--- Written in the transaction of the end; gone within seconds, when the run that it sets off is there.
+-- Written in the transaction that ends the run. Deleted within seconds, when the run that it starts exists.
 create table drover.trigger_end (
   id bigint generated always as identity primary key,
   partition smallint not null,
@@ -709,7 +717,7 @@ create table drover.trigger_end (
   next_at timestamptz not null default now()
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on table drover.trigger_end is 'An ended run that a trigger waits for, until it has done what it does.';
+comment on table drover.trigger_end is 'An ended run that a trigger waits for, until the trigger has processed it.';
 
 create table drover.triggered (
   run_id uuid primary key,
@@ -717,7 +725,7 @@ create table drover.triggered (
   of_run uuid not null,
   depth smallint not null
 );
-comment on table drover.triggered is 'A run that the end of another has set off; depth: triggers behind each other, 1 for the first.';
+comment on table drover.triggered is 'A run that the end of another run has started. depth: length of the chain of triggers, 1 for the first.';
 
 create table drover.trigger_refusal (
   namespace_id integer not null,
@@ -731,7 +739,7 @@ create table drover.trigger_refusal (
   last_at timestamptz not null default now(),
   primary key (namespace_id, trigger, digest)
 );
-comment on table drover.trigger_refusal is 'What a trigger has refused, one row for each reason; the newest 100 of each trigger.';
+comment on table drover.trigger_refusal is 'What a trigger has refused, one row for each reason and message; the newest 100 of each trigger.';
 comment on column drover.trigger_refusal.digest is 'SHA-256 of reason and message.';
 
 create table drover.inbox (
@@ -748,11 +756,11 @@ create table drover.inbox (
   reason text,
   message text
 );
-comment on table drover.inbox is 'A run to be scheduled: gone once it is; kept for 30 days if it was refused.';
-comment on column drover.inbox.taken_until is 'A server is at it; from then on another may be.';
+comment on table drover.inbox is 'A run that is to be started. The row is deleted once the run exists; a refused row stays for 30 days.';
+comment on column drover.inbox.taken_until is 'Until then one server works on the row; later another one may take it.';
 
 -- ---------------------------------------------------------------------------------------------------
--- Hooks: what the outside is told
+-- Webhooks
 -- ---------------------------------------------------------------------------------------------------
 
 create table drover.hook (
@@ -766,9 +774,9 @@ create table drover.hook (
   changed_at timestamptz not null default now(),
   primary key (namespace_id, name)
 );
-comment on table drover.hook is 'Where a namespace is told of what happens. The secret signs, so it is kept as it is.';
+comment on table drover.hook is 'Where the events of a namespace are sent. The secret signs, so it is stored as it is.';
 
--- Written in the transaction of what it tells; gone within seconds, when a delivery takes it up.
+-- Written in the transaction of the event. Deleted within seconds, when a delivery takes it up.
 create table drover.outbox (
   id bigint generated always as identity primary key,
   partition smallint not null,
@@ -781,10 +789,10 @@ create table drover.outbox (
   cause text not null
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on table drover.outbox is 'One row for each thing that a hook wants to hear, until a delivery tells it.';
+comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
 comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
 
--- Kept for 7 days after it has ended.
+-- Retained for 7 days after it has ended.
 create table drover.delivery (
   id uuid primary key default gen_random_uuid(),
   partition smallint not null,
@@ -803,11 +811,11 @@ create table drover.delivery (
   ended_at timestamptz,
   next_try_at timestamptz
 );
-comment on table drover.delivery is 'One webhook: what it tells, for how many of one cause, and how its tries went.';
-comment on column drover.delivery.run_id is 'Of the first that it tells of.';
+comment on table drover.delivery is 'One webhook: what it is about, how many events of one cause it covers, and how its tries went.';
+comment on column drover.delivery.run_id is 'The run of the first event.';
 
 -- ---------------------------------------------------------------------------------------------------
--- Servers, supervisors and who may call them
+-- Servers, supervisors and API tokens
 -- ---------------------------------------------------------------------------------------------------
 
 -- A process that has joined. It lives while its session holds the advisory lock of its number.
@@ -820,16 +828,16 @@ create table drover.node (
   regions smallint[],
   standby boolean not null default false
 ) with (fillfactor = 50);
-comment on column drover.node.regions is 'Those whose partitions it watches; null: all.';
+comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
 
 create table drover.writer (
   node uuid not null,
   slot smallint not null,
   primary key (node, slot)
 );
-comment on table drover.writer is 'A supervisor''s flight locks its row first; a take-over deletes the rows of who it fences.';
+comment on table drover.writer is 'A supervisor''s batch locks its row first. A take-over deletes the rows of the process that it fences. slot is the writer number.';
 
--- A share of the runs of a region, and the node that watches it; its epoch grows when it changes hands.
+-- A share of the runs of a region, with the node that watches it. The epoch grows when the owner changes.
 create table drover.partition_lease (
   partition smallint primary key,
   node uuid,
@@ -838,7 +846,7 @@ create table drover.partition_lease (
 ) with (fillfactor = 20);
 insert into drover.partition_lease (partition, epoch) select p, 0 from generate_series(0, 255) as p;
 
--- One row for each time that a partition changed hands; the last 20 of each partition.
+-- One row for each time that a partition got an owner; the last 20 of each partition.
 create table drover.partition_history (
   partition smallint not null,
   epoch bigint not null,
@@ -850,11 +858,11 @@ create table drover.partition_history (
   primary key (partition, epoch)
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
-comment on column drover.partition_history.why is 'nobody had had it, the one before gave it back, or was gone.';
-comment on column drover.partition_history.left_at is 'When it was given back, or the next one took it; null: it has it.';
+comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
+comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 
--- One row for each token, also when it is revoked or over: who made it, for what, and who revoked it. Gone a
--- year after its end, when another one is made.
+-- One row for each token, also when it is revoked or expired: who created it, for what, and who revoked it.
+-- Deleted a year after its end, when another token is created.
 create table drover.api_token (
   id text primary key,
   digest bytea not null unique,
@@ -869,16 +877,16 @@ create table drover.api_token (
   revoked_at timestamptz,
   revoked_by text
 );
-comment on column drover.api_token.digest is 'SHA-256 of the token. It has 256 random bits, so nobody guesses it, and a slow hash would protect nothing.';
-comment on column drover.api_token.namespace_id is 'null: it is for every namespace.';
-comment on column drover.api_token.queues is 'Those that an agent may poll with it; empty: all.';
-comment on column drover.api_token.used_at is 'When it was shown, as one server noted it: at most once a minute.';
+comment on column drover.api_token.digest is 'SHA-256 of the token. The token has 256 random bits and cannot be guessed, so a slow hash would protect nothing.';
+comment on column drover.api_token.namespace_id is 'null: the token is for every namespace.';
+comment on column drover.api_token.queues is 'The queues that an agent may poll with the token; empty: all.';
+comment on column drover.api_token.used_at is 'When the token was used, as one server noted it: at most once a minute.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Indexes
 -- ---------------------------------------------------------------------------------------------------
 
--- What has a moment, by its partition: the supervisor's look for what is due.
+-- Rows with a due time, by partition, for the timer scan.
 create index escalation_wake on drover.escalation (partition, wake_at);
 create index message_wake on drover.message (partition, wake_at);
 create index run_page_wake on drover.run_page (partition, wake_at) where wake_at is not null;
@@ -887,33 +895,34 @@ create index trigger_end_due on drover.trigger_end (partition, next_at);
 create index outbox_partition on drover.outbox (partition, id);
 create index delivery_due on drover.delivery (partition, next_try_at);
 
--- Runs in the order of their ids, which begin with the time of their making.
+-- Runs in the order of their ids, which begin with the creation time.
 create index run_by_namespace on drover.run (namespace_id, id);
 create index run_by_workflow on drover.run (namespace_id, workflow, id);
 create index run_by_parent on drover.run (parent_id, id) where parent_id is not null;
--- Children alone have an id with another time than their own: that of the run above them.
+-- Only a child run has an id with another time than its own: that of the run at the top.
 create index run_child_by_time on drover.run (namespace_id, created_at, id) where parent_id is not null;
--- Runs by what they brought along. A definition that no version names is of such runs alone.
+-- Runs with an inline definition. A definition that no workflow version names belongs to such runs only.
 create index run_inline on drover.run (definition_id) where version = 0;
--- The open runs of a namespace, of a definition, and of a partition, in an order: all are walked in pages.
+-- The open runs of a namespace, of a definition and of a partition, in an order, because all are read in
+-- pages.
 create index run_page_open on drover.run_page (namespace_id, definition_id, run_id)
   where no = 0 and ended_at is null;
 create index run_page_open_partition on drover.run_page (partition, run_id)
   where no = 0 and ended_at is null;
--- Definitions by the workflow that they name, those of inline runs too.
+-- Definitions by the workflow that they name, also those of inline runs.
 create index definition_workflow on drover.definition (namespace_id, ((body::jsonb) ->> 'workflow'), id);
 create index workflow_version_definition on drover.workflow_version (definition_id);
 create index idempotency_expiry on drover.idempotency (expires_at);
 create index slot_of_key on drover.slot (namespace_id, key, holds, priority, since, run_id);
 
--- Claims, the leases of a session, and those of a queue.
+-- For claims, the leases of a session, and the leases of a lane.
 create index ready_lane on drover.ready (lane, priority, ordered_by, ordinal);
 create index lease_session on drover.lease (session, heartbeat_ms);
 create index lease_lane on drover.lease (lane);
--- Whether there are more lanes of classes than a server knows.
+-- For the check whether there are more lanes of classes than a server knows.
 create index lane_class on drover.lane (id) where class <> 0;
 
--- Nothing in it changes.
+-- No column of agent_by_name ever changes.
 create index agent_by_name on drover.agent (namespace_id, agent_id, session);
 create index agent_silent on drover.agent (silent_since) where silent_since is not null;
 
@@ -941,7 +950,7 @@ create function drover.page_of(place integer) returns integer
   return case when place < 512 then place / 32 else place end;
 comment on function drover.page_of is 'The number of the page of a step or of an item (no = step + 512 * item).';
 
--- JSON as servers write it may have two things that jsonb refuses: U+0000, and half of a pair of surrogates.
+-- JSON as servers write it may contain two things that jsonb refuses: U+0000, and half of a surrogate pair.
 create function drover.page_json(text text) returns jsonb
   language sql immutable parallel safe
   return case
@@ -949,7 +958,7 @@ create function drover.page_json(text text) returns jsonb
       then regexp_replace(text, '(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})', '\1\\ufffd', 'g')::jsonb
     else text::jsonb
   end;
-comment on function drover.page_json is 'A page as jsonb; what that cannot hold is U+FFFD there.';
+comment on function drover.page_json is 'A page as jsonb. What jsonb cannot contain becomes U+FFFD.';
 
 create function drover.page_hex(text text) returns text
   language sql immutable parallel safe
@@ -957,9 +966,9 @@ create function drover.page_hex(text text) returns text
     when text like ':%' then substr(text, 2)
     else encode(decode(rpad(translate(text, '-_', '+/'), (length(text) + 3) / 4 * 4, '='), 'base64'), 'hex')
   end;
-comment on function drover.page_hex is 'A session of a page in hex.';
+comment on function drover.page_hex is 'A session as pages store it, in hex.';
 
--- Refuses a write that has met fewer rows than it was decided by: its transaction changes nothing.
+-- Fails the transaction if a write has met fewer rows than the decision was based on.
 create function drover.expect_rows(met bigint, wanted bigint, what text) returns void
 language plpgsql as $$
 begin
@@ -969,9 +978,10 @@ begin
 end
 $$;
 
--- Refuses a transaction that was decided by what a server knew, where that is no longer so. DR001: nothing
--- has changed, and the server decides again by what it reads. The statements of such a transaction are sent
--- together: if its BEGIN has failed alone, those after it would each count by itself, so the session ends.
+-- Fails a transaction that was decided by what a server knew, if that has changed. DR001: nothing was
+-- written, and the server decides again by what it reads. The statements of such a transaction are sent
+-- together. If its BEGIN alone has failed, each of the following statements would take effect by itself, so
+-- the session is ended.
 create function drover.expect_known(holds boolean, what text) returns void
 language plpgsql as $$
 begin
@@ -985,11 +995,11 @@ end
 $$;
 
 -- ---------------------------------------------------------------------------------------------------
--- Views for people: pages in words, and rows with what their pages say of them. The keys are those of
+-- Views for people: pages in words, and rows with what their pages contain. The keys are those of
 -- server/core/page/codec.ts; a test compares what both read.
 -- ---------------------------------------------------------------------------------------------------
 
--- The definition that a step is of says its name.
+-- The name of a step is in the definition.
 create view drover.step_name as
 select d.id as definition_id, (e.place - 1)::integer as no, e.value ->> 'id' as step
 from drover.definition as d
@@ -1025,7 +1035,7 @@ join drover.namespace as n on n.id = r.namespace_id
 join drover.run_page as p on p.run_id = r.id and p.no = 0
 cross join lateral (select drover.page_json(split_part(p.state, E'\n', 1) || '}}') -> 'h' as head) as h
 cross join lateral (select h.head -> 's' as state) as s;
-comment on view drover.run_view is 'Runs and how they stand, from the heads of their pages. steps_left, moving and asking are of open runs.';
+comment on view drover.run_view is 'Runs and their states, from the heads of their pages. steps_left, moving and asking are counted while a run is open.';
 
 create view drover.step_view as
 select
@@ -1083,9 +1093,9 @@ cross join lateral (
 cross join lateral (
   select coalesce((x.step ->> 'f')::integer, 0) as fence, coalesce((x.step ->> 'r')::float8, 0) as since
 ) as n;
-comment on view drover.step_view is 'Steps, and items of maps, that something has become of; those that still wait for all their needs are in no page. Ask by run_id.';
+comment on view drover.step_view is 'Steps, and items of maps, that have begun. A step that still waits for all its needs is in no page. Filter by run_id.';
 
--- Attempts as pages and the log have them.
+-- Attempts as pages and the log contain them.
 create view drover.stored_attempt as
 select p.run_id, x.key::integer as step_no, coalesce((x.value ->> 'r')::float8, 0) as since, e.value as attempt
 from drover.run_page as p
@@ -1155,8 +1165,8 @@ left join lateral (
     and p.what = 'output' and jsonb_typeof(o.told) = 'number'
   limit 1
 ) as y on true;
-comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was said beside them (kind late, engine, answer). Ask by run_id.';
-comment on view drover.stored_attempt is 'What attempt_view reads.';
+comment on view drover.attempt_view is 'Tasks that ended, with their outcomes, and what was reported beside them (kind late, engine, answer). Filter by run_id.';
+comment on view drover.stored_attempt is 'The rows that attempt_view reads.';
 
 create view drover.lease_view as
 select
@@ -1192,7 +1202,7 @@ cross join lateral (
     coalesce((x.step ->> 'r')::float8, 0) as since,
     case when x.step #>> '{w,0,k}' = 'LEASED' then x.step #> '{w,0}' else x.step #> '{u,0}' end as lease
 ) as m;
-comment on view drover.lease_view is 'Tasks that agents have now, and what was heard of them.';
+comment on view drover.lease_view is 'Tasks that agents hold now, with their last heartbeat and progress.';
 
 create view drover.intervention_view as
 select
@@ -1220,19 +1230,19 @@ left join lateral (
   where e.place = i.step_no % 512 + 1
 ) as d on true;
 
-comment on view drover.intervention_view is 'What the supervisor has done by itself: by which rule, when it was due and when it was done.';
+comment on view drover.intervention_view is 'What the supervisor has done: by which rule, when it was due and when it was done.';
 
 create view drover.inbox_refused as
 select id, namespace, workflow, version, key, input, labels, put_at, refused_at, reason, message
 from drover.inbox
 where refused_at is not null;
-comment on view drover.inbox_refused is 'What drover.schedule was asked for and no run could be made of, and why.';
+comment on view drover.inbox_refused is 'What drover.schedule was asked for and was refused, and why.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Views that statements share
 -- ---------------------------------------------------------------------------------------------------
 
--- Lanes of which nothing is handed out: their queue, or all of the namespace, is paused.
+-- Lanes of which nothing is assigned, because their queue or the whole namespace is paused.
 create view drover.paused_lane as
 select l.id as lane, q.name as queue, q.paused_at, q.pause_reason
 from drover.lane as l
@@ -1246,13 +1256,13 @@ from drover.lane as l
 join drover.queue as q on q.namespace_id = l.namespace_id and q.name = l.queue
 where q.leases_max is not null or q.rate is not null;
 
--- Nothing of these goes through, but for one task that tries.
+-- Lanes whose circuit lets nothing through, except one probe.
 create view drover.open_lane as
 select c.lane, c.state, c.since, c.until, c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at
 from drover.circuit as c
 where c.agent_id = '' and coalesce(c.forced = 1, c.state <> 0);
 
--- The lanes of a class, each with the lane of the same task for all agents.
+-- The lanes of a class, each with the lane of the same task for all agents (base).
 create view drover.version_lane as
 select l.id as lane, b.id as base, l.namespace_id, l.queue, l.task, c.agent_version
 from drover.lane as l
@@ -1260,7 +1270,7 @@ join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = 
 join drover.lane as b on b.namespace_id = l.namespace_id and b.queue = l.queue and b.task = l.task
   and b.class = 0;
 
--- Lanes that a silent agent has asked for, and when another one that asks for them was last seen.
+-- Lanes that a silent agent has asked for, and when another agent that asks for them was last seen.
 create view drover.silent_lane as
 select l.id as lane, (
     select max(a.seen_at)
@@ -1279,9 +1289,9 @@ where exists (
     and (v.lane is null or a.agent_version = v.agent_version)
 );
 
--- A region is in use while a run of it is open, a schedule has a moment, or an end, a webhook or a row of
--- the inbox (which the region `default` takes) waits for its supervisor. With an order runs are looked for
--- by their index, whatever the planner believes of how many are open.
+-- A region is in use while one of its runs is open, a schedule has a next occurrence, or an ended run, a
+-- webhook or a row of the inbox (which the region `default` takes) waits for its supervisor. The order clause
+-- makes the planner read open runs by their index, whatever it assumes of their number.
 create view drover.region_use as
 select r.id, r.name, (
   exists (
@@ -1306,14 +1316,14 @@ select r.id, r.name, (
   or (r.id = 0 and exists (select from drover.inbox as i where i.refused_at is null offset 0))
 ) as used
 from drover.region as r;
-comment on view drover.region_use is 'Whether a region has anything to do: its partitions are watched while it has.';
+comment on view drover.region_use is 'Whether a region has anything to do. Its partitions are watched while it has.';
 
 -- ---------------------------------------------------------------------------------------------------
 -- Functions
 -- ---------------------------------------------------------------------------------------------------
 
--- Starts runs from inside a user's own transaction: what it puts into the inbox is there if it commits, and a
--- server schedules it within a second or two, by its key, as Schedule would.
+-- Starts runs from inside a user's own transaction. What it puts into the inbox is visible if the transaction
+-- commits. A server then starts the run within a second or two, by its key, as the RPC Schedule would.
 --
 --   grant usage on schema drover to app;
 --   grant execute on function drover.schedule to app;
@@ -1370,5 +1380,5 @@ begin
 end
 $$;
 comment on function drover.schedule(text, text, jsonb, text, jsonb, integer)
-  is 'Schedules a run if the transaction commits, and returns its key. The same key starts one run only.';
+  is 'Starts a run if the transaction commits, and returns its key. The same key starts one run only.';
 revoke all on function drover.schedule(text, text, jsonb, text, jsonb, integer) from public;
