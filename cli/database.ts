@@ -72,9 +72,9 @@ export async function runningDatabaseUrl(options: ConnectionOptions): Promise<st
   const database = connectionOf(options);
   if (database.kind === "url") return database.directUrl ?? database.url;
   const { clusterPaths } = await import("@drover/server/embedded/cluster.ts");
-  const { lookForPostmaster } = await import("@drover/server/embedded/postmaster.ts");
+  const { findPostmaster } = await import("@drover/server/embedded/postmaster.ts");
   const paths = clusterPaths(database.dataDir);
-  const found = existsSync(paths.data) ? lookForPostmaster(paths.data) : null;
+  const found = existsSync(paths.data) ? findPostmaster(paths.data) : null;
   if (found?.kind !== "live")
     throw new CliFailure(`no embedded PostgreSQL is running in ${database.dataDir}`, {
       code: exitCodes.unreachable,

@@ -229,7 +229,7 @@ export function describeCircuits(opened: Opened): void {
     expect(await polled()).toEqual([true]);
     expect(await circuits()).toEqual(
       new Map([
-        [0, { since: now, until: now + 30_000, trying: false, override: null, saw: "20 of 20 failed" }],
+        [0, { since: now, until: now + 30_000, trying: false, said: null, saw: "20 of 20 failed" }],
       ]),
     );
     const said = { forced: "open", by: "ada", why: "maintenance" } as const;
