@@ -1,4 +1,4 @@
-// Reads what an overview counts: what runs came to lately, and what supervisors did.
+// Reads the counts of an overview: how runs of the last minutes ended, and what supervisors did.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { ActivitySchema } from "@drover/proto/drover/v1/overview_pb.ts";
@@ -40,7 +40,10 @@ export async function readActivity(
   });
 }
 
-/** Each wait for another try that ended has left its mark, and an index leads to those of late. */
+/**
+ * Every finished retry wait has recorded an intervention of the rule `backoff`. The newest ones are
+ * read through an index.
+ */
 async function retriesOf(
   deps: OperatorCallDeps,
   namespaceId: number,

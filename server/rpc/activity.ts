@@ -1,4 +1,4 @@
-// What runs came to lately, as a message: pure, over counts and rows that were read.
+// Builds the Activity message of an overview. Pure: it takes counts and rows that were read.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -22,7 +22,7 @@ import type { ListedIntervention } from "../store/operators.ts";
 import type { InterventionRecord } from "../store/reads.ts";
 import { RUN_STATES } from "./convert-run.ts";
 
-/** This one, and those before it. */
+/** The current minute and those before it. */
 const MINUTES_COUNTED = 30;
 export const INTERVENTIONS_SAMPLED = 200;
 export const RETRIES_SAMPLED = 500;
@@ -30,21 +30,21 @@ export const WORKFLOWS_NAMED_MAX = 5;
 const RETRIED_STEPS_MAX = 5;
 const SLOW_SHARE = 0.95;
 
-/** The begin of the first minute that is counted. */
+/** The start of the first minute that is counted. */
 export function firstMinuteOf(now: EpochMs): EpochMs {
   return minuteOf(now) - (MINUTES_COUNTED - 1) * MINUTE_MS;
 }
 
-/** A step of one version of a workflow, in whatever runs. */
+/** A step of one version of a workflow, over all runs. */
 export interface Retried extends Pick<ListedIntervention, "workflow" | "definitionId"> {
-  /** Its number in the plan. */
+  /** The step's number in the plan. */
   readonly step: number;
   readonly retries: number;
   readonly lastAt: number;
   readonly lastRunId: string;
 }
 
-/** The steps that waits for another try were of, those with most first. `rows` newest first. */
+/** The steps that had retries, the steps with most retries first. `rows` are newest first. */
 export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retried[] {
   const bySteps = Map.groupBy(rows, ({ definitionId, step }) =>
     step === null ? null : `${definitionId} ${numberOf(step)}`,
@@ -61,13 +61,13 @@ export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retr
     .slice(0, RETRIED_STEPS_MAX);
 }
 
-/** What was read of these minutes. */
+/** What was read for these minutes. */
 export interface SeenOfLate {
   readonly open: OpenRuns;
   readonly counts: readonly RunCount[];
   readonly unsuccessful: readonly WorkflowEnds[];
   readonly interventions: ReadonlyMap<Rule, number>;
-  /** The newest, without waits for a retry. */
+  /** The newest interventions, without waits for a retry. */
   readonly sampled: readonly Pick<InterventionRecord, "dueAt" | "actedAt">[];
   readonly retriesSampled: number;
   readonly retriedSteps: MessageInitShape<typeof RetriedStepSchema>[];
@@ -102,7 +102,7 @@ export function activityOf(seen: SeenOfLate): MessageInitShape<typeof ActivitySc
   };
 }
 
-/** Open runs by state, and those that ended by the state in which they did. */
+/** Open runs by their state, and runs that ended lately by their final state. */
 function statesOf({ openRuns }: OpenRuns, counts: readonly RunCount[]) {
   const states = new Map<RunState["kind"], number>(openRuns);
   for (const { event, runs } of counts)
@@ -112,7 +112,7 @@ function statesOf({ openRuns }: OpenRuns, counts: readonly RunCount[]) {
     .sort((a, b) => a.state - b.state);
 }
 
-/** Those are the oldest first, as `counts` are. */
+/** The oldest minute first, like `counts`. */
 function minutesOf(counts: readonly RunCount[]) {
   return [...Map.groupBy(counts, ({ minute }) => minute)].map(
     ([start, of]): MessageInitShape<typeof ActivityMinuteSchema> => {

@@ -1,5 +1,5 @@
-// AgentService: poll, heartbeat, complete. Batches are taken apart here: an item that is wrong by
-// itself gets its own answer and never reaches dispatch; the others go on in one call.
+// AgentService: poll, heartbeat, complete. Batches are split here: an item that is invalid gets its
+// own answer and never reaches dispatch; the other items go to dispatch in one call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
   Agent,
@@ -43,18 +43,19 @@ export interface AgentServiceDeps {
 }
 
 /**
- * Of a poll for which there is no room. Longer would keep its agent from tasks when there is room
- * again; shorter would cost more calls: a thousand such agents poll 200 times in a second.
+ * How long a poll is held when there is no room for it to wait. A longer pause would keep its agent
+ * from tasks after room is free again; a shorter one would cost more calls: a thousand such agents
+ * poll 200 times a second.
  */
 const PAUSE_MS = 5_000;
 
-/** Fields whose items have answers of their own. */
+/** Fields whose items have their own answers. */
 export const AGENT_ITEM_FIELDS = Object.freeze({ Heartbeat: "reports", Complete: "results" });
 
 type HeartbeatAnswerInit = MessageInitShape<typeof HeartbeatAnswerSchema>;
 type CompleteAnswerInit = MessageInitShape<typeof CompleteAnswerSchema>;
 
-/** An item after its own check: what dispatch is asked, or why it is not. */
+/** An item after its own check: the request to dispatch, or the error that refuses it. */
 type Item<T> =
   | { readonly kind: "asked"; readonly ask: T }
   | { readonly kind: "refused"; readonly error: DroverError };
@@ -89,7 +90,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
         namespace,
         agent: identityOf(request.agent),
         lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
-        // With a report that was refused the list is not whole.
+        // If a report was refused, the list of reports is incomplete.
         listsAllTo: items.every(({ kind }) => kind === "asked")
           ? pollNumber(request.listsAllTo, "lists_all_to")
           : 0,
@@ -130,7 +131,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
   }) satisfies Handlers<typeof AgentService>;
 }
 
-/** A poll that the drain has ended had nothing: the agent polls elsewhere. */
+/** A poll that the drain ended is answered with no tasks: the agent polls another server. */
 function emptyWhenDraining(drain: Drain): (error: unknown) => PollAnswer {
   return (error) => {
     if (!drain.begun || error instanceof DroverError) throw error;
@@ -173,7 +174,9 @@ function pollNumbers(numbers: readonly bigint[], path: string): number[] {
   return numbers.map((number, index) => pollNumber(number, `${path}[${index}]`));
 }
 
-/** Polls are counted one by one, so a number that a double cannot hold was never counted. */
+/**
+ * Polls are numbered one by one, so an agent never counts to a number that a double cannot hold.
+ */
 function pollNumber(number: bigint, path: string): number {
   if (number <= BigInt(Number.MAX_SAFE_INTEGER)) return Number(number);
   const message = `${number} is too large: count the polls of a session from 1`;
@@ -226,7 +229,9 @@ function asked<T>(items: readonly Item<T>[]): T[] {
   return items.flatMap((item) => (item.kind === "asked" ? [item.ask] : []));
 }
 
-/** The answers of dispatch, in their order, between those of the items that it never saw. */
+/**
+ * Merges the answers of dispatch, in order, with the answers of the items that were refused before.
+ */
 function merged<T, Answer, Out>(
   items: readonly Item<T>[],
   answers: readonly Answer[],
@@ -275,7 +280,10 @@ function refused(error: DroverError): CompleteAnswerInit {
   return { status: toStatus(error) };
 }
 
-/** Rounded down: an agent adds it to when it sent the call, so more would lengthen its lease. */
+/**
+ * Rounded down: the agent adds it to the time at which it sent the call, so more would lengthen its
+ * lease.
+ */
 function waitedField({ waitedMs }: PollAnswer) {
   return wholeMs(waitedMs);
 }

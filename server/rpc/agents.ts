@@ -1,4 +1,4 @@
-// Agents: who calls, what for, and what they hold.
+// Agents: who they are, what they poll for, and which tasks they hold.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { AgentInfoSchema, HeldTaskSchema } from "@drover/proto/drover/v1/agent_info_pb.ts";
@@ -35,7 +35,7 @@ interface AgentCallDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
 }
 
-/** Of the agents of one page. */
+/** For the agents of one page together. */
 const CIRCUITS_MAX = 1_000;
 
 export function createAgentCalls({
@@ -99,7 +99,7 @@ export function createAgentCalls({
   };
 }
 
-/** Plans of one answer, each read once. */
+/** Plans for one answer; each is read once. */
 export function createPlans({ store, namespaces }: OperatorCallDeps) {
   const runs = createRunLookup(store, namespaces);
   return () => {
@@ -112,14 +112,14 @@ export function createPlans({ store, namespaces }: OperatorCallDeps) {
   };
 }
 
-/** `AGENT SESSION`; null: it names no agent. */
+/** `AGENT SESSION`; null: the text names no agent. */
 function agentPlace(item: string) {
   const [, agentId = "", session = ""] =
     /^([A-Za-z0-9._-]{1,128}) ([0-9a-f]{32})$/.exec(item) ?? [];
   return session === "" ? null : { agentId, session };
 }
 
-/** Why an agent gets nothing new, or nothing of some tasks. */
+/** Why an agent gets no new tasks, or no tasks of some kinds. */
 interface Kept {
   readonly circuits: readonly CircuitRecord[];
   readonly cordons: readonly Cordon[];

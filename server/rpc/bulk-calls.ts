@@ -1,5 +1,5 @@
-// BulkAction: the same said to many runs, a page in a call. The page token keeps the bound of the
-// action and the last run of the page before.
+// BulkAction: one action applied to many runs, a page of runs in each call. The page token contains
+// the time limit of the action (only runs created before it) and the last run of the previous page.
 import { createHash } from "node:crypto";
 import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
@@ -39,7 +39,9 @@ export interface BulkCallDeps {
 }
 
 const PAGE_MAX = 100;
-/** So many definitions are looked at before anything is done; the others as their runs come. */
+/**
+ * At most this many definitions are checked before the action begins; others when their runs come.
+ */
 const DEFINITIONS_MAX = 100;
 const OPEN: readonly RunState["kind"][] = [
   "PENDING",
@@ -62,7 +64,7 @@ const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.fre
 type Answer = MessageInitShape<typeof BulkActionResponseSchema>;
 type Result = MessageInitShape<typeof BulkResultSchema>;
 
-/** What goes through all calls of one action. */
+/** What all calls of one action share. */
 interface Bulk {
   readonly namespace: Namespace;
   readonly request: BulkActionRequest;
@@ -102,7 +104,7 @@ export function createBulkCalls(deps: BulkCallDeps) {
   });
 }
 
-/** One more than is allowed tells that there are more. */
+/** One more than the maximum, so that a larger number of runs can be recognized. */
 const COUNT_MAX = BULK_RUNS_MAX + 1;
 
 async function dryRun(deps: BulkCallDeps, bulk: Bulk, filter: RunFilter): Promise<number> {
@@ -130,7 +132,7 @@ async function begin(
   return { until, count: repeated ? 0 : looked.count };
 }
 
-/** Why runs of these definitions cannot be done again as it is asked; null: nothing is. */
+/** Why runs of these definitions cannot be rerun as requested; null: they can. */
 async function definitionRefusal(
   { store, scheduler }: BulkCallDeps,
   { namespace, request }: Bulk,
@@ -142,7 +144,9 @@ async function definitionRefusal(
   return await scheduler.rerunRefusal({ namespace, ...againOf(request) }, definitions);
 }
 
-/** A refusal is the answer about that run; anything else fails the call, which may be repeated. */
+/**
+ * A refusal becomes the answer for that run. Any other error fails the call, which may be repeated.
+ */
 async function one(
   { scheduler }: BulkCallDeps,
   bulk: Bulk,
@@ -203,7 +207,8 @@ function eventOf(request: BulkActionRequest, until: number): RunCommand {
     case BulkKind.RESUME:
       return { kind: "resume", note };
     case BulkKind.SIGNAL:
-      // A run keeps its signals longer than the request is filed: filed anew, it is another one.
+      // A run keeps signal ids longer than the server keeps the request id. `until` makes a later
+      // action with the same request id a different signal.
       return {
         kind: "signal",
         id: `bulk ${requestId} ${until}`,
@@ -215,14 +220,14 @@ function eventOf(request: BulkActionRequest, until: number): RunCommand {
   }
 }
 
-/** null: asked for states alone that no run of this version is ever in. */
+/** null: the filter names only states that no run is ever in. */
 function bulkFilter({ filter, kind }: BulkActionRequest): RunFilter | null {
   const asked = filterFrom(filter);
   const states = (filter?.states.length ?? 0) > 0 ? asked.states : (STATES[kind] ?? []);
   return states.length === 0 ? null : { ...asked, states };
 }
 
-/** What an action lacks, and what would be passed over in silence. */
+/** Refuses a request that lacks a field, or has a field that the action would ignore. */
 function refuseUnfit(request: BulkActionRequest): void {
   const { kind, dryRun, requestId, signalName, payload, stepId, input } = request;
   const problems: FieldProblem[] = [];
@@ -258,7 +263,11 @@ function placeOf(item: string): Place | null {
   return good ? { until: Number(until), after } : null;
 }
 
-/** Over what is asked, without what files it, what goes through it, and the count of one moment. */
+/**
+ * Covers what is requested. It leaves out the namespace (the request is filed under it), the fields
+ * that change between the calls of one action, and the expected count, which is true of one time
+ * only.
+ */
 function digestOf(request: BulkActionRequest): string {
   const { filter, expectedCount: _, ...asked } = request;
   const filed: BulkActionRequest = { ...asked, namespace: "", dryRun: false, pageToken: "" };

@@ -1,4 +1,4 @@
-// Circuits and cordons: listed, set by hand, taken back.
+// Circuits and cordons: list them, set them by hand, and remove the setting.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -104,7 +104,10 @@ function forcedOf(setting: CircuitSetting): Forced {
   return setting === CircuitSetting.OPEN ? "open" : "closed";
 }
 
-/** `12 agent-1` of a page token; null: it is none. A lane has a number up to 2,147,483,647. */
+/**
+ * `12 agent-1`, from a page token; null: the text is no circuit. Lane numbers go up to
+ * 2,147,483,647.
+ */
 function placeOf(text: string): CircuitRef | null {
   const found = /^(\d{1,10}) ([A-Za-z0-9._-]{0,128})$/.exec(text);
   return found ? { lane: Number(found[1]), agentId: found[2] ?? "" } : null;
@@ -134,7 +137,7 @@ export function circuitMessage({
   };
 }
 
-/** What keeps a task in its queue. */
+/** The open circuit that keeps a task in its queue. */
 export function laneCircuitMessage(
   queue: string,
   task: string,

@@ -1,8 +1,9 @@
 // Connect, JSON and gRPC-Web over HTTP/1.1, on connect-node: for curl, browsers and the dashboard.
 //
-// connect-node answers what it cannot decode by itself and without a reason. So when a call has
-// failed before it reached its handler, it is asked once more with no body, and its gate refuses
-// with the reason that we found: the answer then has the form that the caller's protocol wants.
+// connect-node itself answers requests that it cannot decode, and gives no reason. So when a call
+// has failed before it reached its handler, the same handler is called once more with an empty
+// body, and the request gate refuses that call with the reason found here. The answer then has the
+// form of the caller's protocol.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import {
@@ -37,11 +38,11 @@ import { createDepthMeter } from "./json-depth.ts";
 import type { Call, Log, Mount, Mounted } from "./mount.ts";
 
 export interface ConnectTransport {
-  /** False: no such path here. */
+  /** False: there is no such path here. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
-/** What is known about a call beside its messages. */
+/** What is known about a call besides its messages. */
 interface Passage {
   reached: boolean;
   readonly peer: string;
@@ -50,7 +51,9 @@ interface Passage {
 
 const nobody: Passage = Object.freeze({ reached: false, peer: "", refusal: null });
 const PASSAGE = createContextKey<Passage>(nobody);
-/** A flag and the length, before each message of gRPC-Web and of a Connect stream. */
+/**
+ * One byte of flags and four of length, before each message of gRPC-Web and of a Connect stream.
+ */
 const ENVELOPE_HEAD_BYTES = 5;
 const CONNECT_TIMEOUT = "connect-timeout-ms";
 const GRPC_TIMEOUT = "grpc-timeout";
@@ -80,7 +83,7 @@ export function createConnectTransport(
       if (!handler) return false;
       const served = answer(handler, request, response, limits.messageBytesMax, mount);
       void served.catch((error: unknown) => {
-        // The caller has gone in the middle of its answer.
+        // Aborted: the caller disconnected before its answer was complete.
         if (ConnectError.from(error).code !== Code.Aborted)
           log.warn({ err: error, method: handler.method.name }, "an answer could not be written");
         response.destroy();
@@ -110,7 +113,10 @@ async function answer(
   );
 }
 
-/** connect-node starts a timer before it asks anybody, so an absurd deadline is taken from it. */
+/**
+ * connect-node starts a timer before it calls any of this code, so an excessive deadline is removed
+ * from the headers first.
+ */
 function absurdDeadline(
   { headers }: IncomingMessage,
   mount: Pick<Mount, "checkDeadline">,
@@ -145,7 +151,9 @@ async function refuse(
 
 async function* nothing(): AsyncGenerator<Uint8Array> {}
 
-/** Lets the body through and keeps it, so that what did not decode can be said. */
+/**
+ * Passes the body through and keeps a copy, so that the reason of a decoding error can be given.
+ */
 function watched({ body: source, header: of }: UniversalServerRequest, bytesMax: number) {
   const chunks: Uint8Array[] = [];
   const isJson = (of.get("content-type") ?? "").includes("json");
@@ -157,7 +165,7 @@ function watched({ body: source, header: of }: UniversalServerRequest, bytesMax:
     for await (const chunk of source) {
       size += chunk.length;
       tooDeep ||= isDeep(chunk);
-      // The rest is read and dropped, for its sender to hear the answer.
+      // The rest is read and dropped, so that the sender receives the answer.
       if (tooDeep) continue;
       if (size <= bytesMax + ENVELOPE_HEAD_BYTES) chunks.push(chunk);
       yield chunk;
@@ -202,7 +210,7 @@ function addMethod(router: ConnectRouter, mounted: Mounted): void {
       });
       return;
     case "bidi":
-      // HTTP/1.1 has no streams in both directions: such a path is not found here.
+      // HTTP/1.1 has no bidirectional streams: such a path does not exist on this transport.
       return;
   }
 }

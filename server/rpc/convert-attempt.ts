@@ -1,5 +1,5 @@
-// The hand-outs of a run's tasks and how they ended, for people: those on record, and those that
-// agents have right now.
+// The attempts of a run's tasks and how they ended, as messages: the recorded ones, and those that
+// agents hold right now.
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -42,7 +42,7 @@ const SOURCES: Readonly<Record<AttemptKind, AttemptSource>> = Object.freeze({
   answer: AttemptSource.ANSWER,
 });
 
-/** Oldest first, what is still in hand included. */
+/** Oldest first, with the attempts that agents still hold. */
 export function attemptMessages(detail: RunDetail, plan: Plan): Attempt[] {
   const ended = detail.attempts.map((record) => ({
     at: record.startedAt,
@@ -93,8 +93,8 @@ function inHandMessage(step: Step, lease: Lease, plan: Plan): Attempt {
 }
 
 /**
- * A late report is of the task whose fence it has; the engine itself and people end forward tasks
- * alone.
+ * A late report belongs to the task that had its fence. The engine and people end forward tasks
+ * only.
  */
 function taskKind(record: AttemptRecord, all: readonly AttemptRecord[]): TaskKind {
   if (record.kind !== "late" && record.kind !== "engine" && record.kind !== "answer")
@@ -106,7 +106,7 @@ function taskKind(record: AttemptRecord, all: readonly AttemptRecord[]): TaskKin
   return undo ? TaskKind.COMPENSATE : TaskKind.PERFORM;
 }
 
-/** What went wrong, or null for an outcome that is no failure. */
+/** The failure of an outcome, or null for an outcome that is no failure. */
 export function failureOf(outcome: Outcome): Failure | null {
   if (outcome.kind === "failure")
     return create(FailureSchema, {

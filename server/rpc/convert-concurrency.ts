@@ -1,4 +1,4 @@
-// Concurrency keys of runs, between messages and the core.
+// Converts concurrency keys of runs between protobuf and the core.
 import { create } from "@bufbuild/protobuf";
 import {
   type Concurrency as ConcurrencyMessage,

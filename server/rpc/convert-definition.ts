@@ -1,4 +1,5 @@
-// A workflow definition between the wire and the core: what is not said stays unsaid, both ways.
+// Converts a workflow definition between protobuf and the core. A field that is not set stays unset
+// in both directions.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Compensate,
@@ -76,7 +77,7 @@ const COMPENSATE_WHEN = Object.freeze({
   attempted: CompensateWhen.ATTEMPTED,
 });
 
-/** Of a message that has passed the rules of the proto. */
+/** The message has passed the validation rules of the proto. */
 export function definitionFrom(message: WorkflowDefinition): Definition {
   return {
     workflow: message.workflow,
@@ -148,7 +149,7 @@ function fallbackFrom(messages: readonly Fallback[]): FallbackDefinition[] | und
   }));
 }
 
-/** The definition as registered: what was not said stays unsaid. */
+/** The definition as registered: fields that were not set stay unset. */
 export function definitionMessage(definition: Definition): WorkflowDefinition {
   return create(WorkflowDefinitionSchema, {
     workflow: definition.workflow,

@@ -1,4 +1,4 @@
-// Why a run is not moving, from the core to what people and programs see.
+// Converts the explanation of why a run is not moving from the core to protobuf.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -150,7 +150,10 @@ function waitFields(
   };
 }
 
-/** What nobody is there to do does not happen by itself: the sentence says what it would be. */
+/**
+ * `unwatched`: no supervisor watches the run, so the next event will not happen by itself. The
+ * sentence of the explanation names it.
+ */
 function nextFields(next: Next | null): Pick<WaitInit, "next" | "nextTime"> {
   if (next === null || next.unwatched) return { next: NextKind.UNSPECIFIED };
   return { next: NEXT_KINDS[next.what], nextTime: timestampFromMs(next.at) };

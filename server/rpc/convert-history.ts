@@ -1,5 +1,5 @@
-// What happened to a run beside its attempts: interventions, escalations and their answers, signals
-// and decisions. Names of people are what callers stated, and are marked so.
+// The history of a run besides its attempts: interventions, escalations with their answers, signals
+// and decisions. Names of people are what callers stated, and are marked as unverified.
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -54,7 +54,7 @@ export function interventionMessage(
   });
 }
 
-/** `detail` null: the answers that are allowed are not told. */
+/** `detail` null: the allowed answers are left out. */
 export function escalationMessage(
   record: EscalationRecord,
   plan: Plan,
@@ -81,7 +81,7 @@ export function escalationMessage(
   });
 }
 
-/** What ResolveEscalation takes as things stand. */
+/** The answers that ResolveEscalation accepts in the current state. */
 export function answersTo(
   { closedAt, step, reason }: EscalationRecord,
   plan: Plan,
@@ -115,7 +115,10 @@ export function decisionMessage(record: DecisionRecord, plan: Plan): Decision {
   });
 }
 
-/** Made of the steps and their attempts, so these are needed whatever the request includes. */
+/**
+ * Computed from the steps and their attempts, so the detail must have these whatever the request
+ * includes.
+ */
 export function warningMessages(detail: RunDetail, plan: Plan): RunWarning[] {
   return warningsOf(plan, detail).map(({ step, code, message }) =>
     create(RunWarningSchema, { stepId: nameAt(plan, step), code, message }),

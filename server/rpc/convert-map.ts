@@ -1,4 +1,4 @@
-// A map between the wire and the core.
+// Converts a map step between protobuf and the core.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type Gate,
@@ -13,7 +13,7 @@ import { retryFrom, retryMessage, timeoutsFrom, timeoutsMessage } from "./conver
 import { durationField, given, msOf } from "./definition-values.ts";
 import { payloadFrom, payloadMessage } from "./payload.ts";
 
-/** Of a message that has passed the rules of the proto. */
+/** The message has passed the validation rules of the proto. */
 export function mapFrom(message: MapStep): MapWork {
   const { tolerated } = message;
   return {

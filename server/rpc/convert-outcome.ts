@@ -1,4 +1,5 @@
-// How a task ended, from the wire to the core, and the digest by which a repeated report is known.
+// Converts the outcome of a task from protobuf to the core, and computes the digest by which a
+// repeated report is recognized.
 import { hash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
@@ -14,11 +15,12 @@ import { payloadFrom } from "./payload.ts";
 
 const UNKNOWN_CODE = "drover.unknown";
 
-/** Of a message that has passed the rules of the proto. */
+/** The message has passed the validation rules of the proto. */
 export function outcomeFrom({ kind }: OutcomeMessage, task: TaskKind): Reported {
   switch (kind.case) {
     case "success":
-      // An undo that is done is done: nobody reads its output.
+      // A compensation that succeeded stays a success: nothing reads its output, so
+      // `output_problem` does not matter.
       if (task === "compensate") return { kind: "success", output: payloadFrom(kind.value.output) };
       return endFrom(kind);
     case "failed":
@@ -44,7 +46,7 @@ export function outcomeFrom({ kind }: OutcomeMessage, task: TaskKind): Reported 
 
 type EndMessage = Extract<OutcomeMessage["kind"], { case: "success" | "failed" }>;
 
-/** The outcomes that a callback may report as well. */
+/** The outcomes that a callback may report, too. */
 export function endFrom(kind: EndMessage): Extract<Reported, { kind: "success" | "failure" }> {
   if (kind.case === "success") {
     const { output, outputProblem } = kind.value;
@@ -63,7 +65,7 @@ export function endFrom(kind: EndMessage): Extract<Reported, { kind: "success" |
   };
 }
 
-/** It is done, and its output cannot be sent: no retry would mend that. */
+/** The work is done, but its output cannot be sent. A retry would not change that. */
 function outputLost(message: string): Extract<Reported, { kind: "failure" }> {
   return {
     kind: "failure",
@@ -75,10 +77,10 @@ function outputLost(message: string): Extract<Reported, { kind: "failure" }> {
   };
 }
 
-/** Tells a repeated report from another one: 128 bits of SHA-256, in hex. */
+/** 128 bits of SHA-256 in hex: enough to tell a repeated report from a different one. */
 const DIGEST_DIGITS = 32;
 
-/** Of the outcome as sent: fields in their order, payload bytes as they are. */
+/** Covers the outcome as sent: fields in the order of their numbers, payload bytes unchanged. */
 export function outcomeDigest(message: OutcomeMessage): string {
   return hash("sha256", toBinary(OutcomeSchema, message), "hex").slice(0, DIGEST_DIGITS);
 }

@@ -1,8 +1,8 @@
-// What an agent reports as progress, between the wire and the text that a lease keeps.
+// Converts an agent's progress between protobuf and the text that a lease stores.
 import { create } from "@bufbuild/protobuf";
 import { type Progress, ProgressSchema } from "@drover/proto/drover/v1/task_pb.ts";
 
-/** As the agent said it, kind and value, so that two of them can be told apart. */
+/** Kind and value as the agent reported them, so that two reports can be compared. */
 export function progressText(progress: Progress | undefined): string | null {
   switch (progress?.kind.case) {
     case "fraction":
@@ -14,7 +14,7 @@ export function progressText(progress: Progress | undefined): string | null {
   }
 }
 
-/** A text that is none of `progressText` is shown as a cursor. */
+/** A text of any other form is shown as a cursor. */
 export function progressMessage(text: string): Progress {
   const at = text.indexOf(" ");
   const value = text.slice(at + 1);

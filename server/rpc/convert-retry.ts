@@ -1,4 +1,4 @@
-// Retry policies and times of a definition between the wire and the core.
+// Converts retry policies and times of a definition between protobuf and the core.
 import { create } from "@bufbuild/protobuf";
 import {
   type RetryPolicy as RetryMessage,
@@ -9,7 +9,7 @@ import {
 import type { RetryPolicy, Timeouts } from "../core/definition.ts";
 import { durationField, given, msOf } from "./definition-values.ts";
 
-/** An empty list says nothing: the default policy. */
+/** An empty list means: not set, the default policy. */
 export function retryFrom(messages: readonly RetryMessage[]): Partial<RetryPolicy>[] | undefined {
   if (messages.length === 0) return undefined;
   return messages.map((message) => ({

@@ -1,5 +1,5 @@
-// A run and its steps, from the core and the store to what people and programs see. Its history is
-// in convert-attempt.ts and convert-history.ts.
+// Converts a run and its steps from the core and the store to protobuf. The history of a run is in
+// convert-attempt.ts and convert-history.ts.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -101,7 +101,7 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
   "child-end": WaitingOn.CHILD_END,
 });
 
-/** `bodies`: whether inputs and outputs are shown. */
+/** `bodies`: whether inputs and outputs are included. */
 export interface Shown {
   readonly bodies: boolean;
 }
@@ -137,13 +137,13 @@ function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOf
     : { runId, from: { case: "stepId", value: from } };
 }
 
-/** The steps in the order of the definition. Those in no page have not begun to move. */
+/** The steps in the order of the definition. A step that is in no page has not begun. */
 export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return plan.steps.map((planned) => stepMessage(planned, { detail, plan, attempts, shown }));
 }
 
-/** A step, or an item of a map; null where the plan has none. */
+/** A step, or an item of a map; null if the plan has no such step. */
 export function stepMessageAt(
   detail: RunDetail,
   plan: Plan,
@@ -155,7 +155,10 @@ export function stepMessageAt(
   return planned ? stepMessage(planned, { detail, plan, attempts, shown }) : null;
 }
 
-/** The items that the detail holds, in the order of their list; those that move with `queues`. */
+/**
+ * The items in the detail, in the order of their list. `queues`: the queues of items that are
+ * moving.
+ */
 export function itemMessages(
   detail: RunDetail,
   plan: Plan,
@@ -202,7 +205,11 @@ function stepMessage(planned: PlanStep, seen: SeenSteps): Step {
   });
 }
 
-/** The child that it began last: of the fences that undos have raised too, the one that it had. */
+/**
+ * The id of the child run that the step began last. Compensations raise the fence of a step, too:
+ * unless the step is waiting, the fence is that of its last attempt that the engine or an answer
+ * has ended.
+ */
 function childOf(detail: RunDetail, { no, work }: PlanStep, step: CoreStep | undefined): string {
   if (work.kind !== "run" || !step || detail.kept.has(no)) return "";
   const last = detail.attempts.findLast(
@@ -213,8 +220,8 @@ function childOf(detail: RunDetail, { no, work }: PlanStep, step: CoreStep | und
 }
 
 /**
- * Task and queue of the strategy that is tried; `found` is the queue where its task is now. Of a
- * map, those of its gate while that is to look.
+ * Task and queue of the current strategy; `found` is the queue where its task is now. For a map:
+ * those of its gate, while the gate's task is pending.
  */
 function taskOf({ work }: PlanStep, step: CoreStep | undefined, found?: string) {
   if (work.kind === "map" && work.gate) {
@@ -267,7 +274,10 @@ function resultOf(step: CoreStep, attempts: readonly AttemptRecord[], shown: Sho
   return { ...payloadField("output", output), ...(failure ? { error: failure } : {}) };
 }
 
-/** Of the undo while that is on its way or has failed, else of the step until it succeeds. */
+/**
+ * The failure of the compensation while it moves or has failed; else that of the step, until the
+ * step succeeds.
+ */
 function lastFailure(step: CoreStep, attempts: readonly AttemptRecord[]) {
   const failed = attempts.filter(
     ({ outcome }) => outcome.kind === "failure" || outcome.kind === "unknown",

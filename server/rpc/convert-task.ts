@@ -1,4 +1,4 @@
-// A task as it is handed to an agent.
+// A task as an agent receives it.
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { type Task, TaskKind, TaskSchema } from "@drover/proto/drover/v1/task_pb.ts";
@@ -38,7 +38,7 @@ export function taskMessage(task: HandedTask): Task {
   });
 }
 
-/** Rounded down: what an agent believes to have must not be more than it has. */
+/** Rounded down: an agent must not believe that it has more time than it has. */
 export function wholeMs(ms: number) {
   return durationFromMs(Math.max(0, Math.floor(ms)));
 }

@@ -1,4 +1,5 @@
-// Triggers between the wire and the core, and what a trigger would ask for as people are shown it.
+// Converts triggers between protobuf and the core, and the request that a trigger would make, as
+// people see it.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -22,7 +23,7 @@ import { payloadField, payloadFrom, payloadMessage } from "./payload.ts";
 
 const END_STATES: readonly EndKind[] = ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"];
 
-/** Of a message that has passed the rules of the proto. */
+/** The message has passed the validation rules of the proto. */
 export function triggerFrom(message: TriggerMessage): TriggerDefinition {
   const { trigger: name, when } = message;
   return { name, source: sourceFrom(message), when, action: actionFrom(message) };
@@ -131,7 +132,9 @@ function actionMessage(action: TriggerAction): NonNullable<DefinitionInit["actio
   }
 }
 
-/** What would be asked of the scheduler, in the form of an action whose texts are rendered. */
+/**
+ * What the trigger would ask of the scheduler, in the form of an action whose texts are rendered.
+ */
 export function askedMessage(
   asked: Asked,
 ): NonNullable<MessageInitShape<typeof TryTriggerResponseSchema>["action"]> {

@@ -1,4 +1,4 @@
-// What a step does, by its kind, between the wire and the core.
+// Converts the work of a step, by its kind, between protobuf and the core.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import {
   ApprovalExpiry,
@@ -35,7 +35,7 @@ const APPROVAL_EXPIRY: Readonly<Record<CoreApprovalExpiry, ApprovalExpiry>> = Ob
   approve: ApprovalExpiry.APPROVE,
 });
 
-/** Of a message that has passed the rules of the proto. */
+/** The message has passed the validation rules of the proto. */
 export function workFrom(kind: StepDefinition["kind"]): StepWork {
   switch (kind.case) {
     case "task":
@@ -60,7 +60,7 @@ export function workFrom(kind: StepDefinition["kind"]): StepWork {
   }
 }
 
-/** Version 0 says nothing: the default one. */
+/** Version 0 means: not set, the default version. */
 export function runFrom({ workflow, version }: RunStep): Omit<RunWork, "kind"> {
   return { workflow, ...given("version", version || undefined) };
 }

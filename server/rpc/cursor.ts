@@ -1,6 +1,6 @@
-// Names of states that streams send: equal for equal states, on every server, and kept nowhere. Who
-// comes back after a broken stream says which one he has seen, and is sent the state now unless it
-// is that one.
+// Cursors of the states that streams send. Equal states have equal cursors on every server, and no
+// server stores them. A caller that reconnects sends the cursor that it saw last, and is sent the
+// current state unless it has that cursor.
 import { createHash } from "node:crypto";
 import { type DescMessage, type MessageShape, toBinary } from "@bufbuild/protobuf";
 

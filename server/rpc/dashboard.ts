@@ -1,12 +1,13 @@
-// The dashboard: files that `vite build` has made, on the origin of the calls that they make.
+// The dashboard: files made by `vite build`, served from the same origin as the calls that they
+// make.
 //
-//   /assets/…        named by their content: kept by browsers for ever
-//   its routes       index.html, asked for again each time (304 while it is the same)
-//   anything else    not here; a browser is told so by the dashboard itself, with 404
+//   /assets/…        named by their content: browsers cache them for ever
+//   its routes       index.html, revalidated each time (304 while it is unchanged)
+//   anything else    not found; for a browser the dashboard itself shows that, with 404
 //
-// Promise: a page runs no script and takes no style but its own, whatever a payload says. A server
-// without a built dashboard says so at `/`, and takes calls like any other. Files are read once and
-// kept: a build replaces the folder of a server that is then started again.
+// Promise: a page runs no scripts and uses no styles but its own, whatever a payload contains. A
+// server without a built dashboard says so at `/`, and takes calls like any other. Files are read
+// once, at start: after a new build the server must be restarted.
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -14,7 +15,7 @@ import { extname, join, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 
 export interface Dashboard {
-  /** False: nothing of the dashboard is there. */
+  /** False: the dashboard has nothing at this address. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
@@ -22,12 +23,12 @@ interface Asset {
   readonly type: string;
   readonly etag: string;
   readonly body: Buffer;
-  /** The same, packed; null: it would not be smaller. */
+  /** The body compressed by gzip; null: it would not be smaller. */
   readonly packed: Buffer | null;
   readonly lasting: boolean;
 }
 
-/** Which addresses are the dashboard's, as its build has written them: `/runs/:run/*?`. */
+/** The routes of the dashboard, as its build wrote them: `/runs/:run/*?`. */
 const ROUTES = "routes.json";
 const INDEX = "/index.html";
 const PACKED_FROM_BYTES = 1_024;
@@ -40,7 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".json": "application/json",
 };
 
-/** No origin but ours, nothing inline, no frame around it, nowhere to send a form. */
+/** No other origin, nothing inline, no frame around the page, no target for forms. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -65,7 +66,7 @@ const NOT_BUILT =
   "Drover runs here and takes calls, but its dashboard has not been built: `npm run dashboard` in\n" +
   "its folder builds it; then start this server again. Meanwhile: `drover run list`, /healthz.\n";
 
-/** `folder` is what the build has written; it may be missing. */
+/** `folder` is the output of the build; it may be missing. */
 export function createDashboard(folder: string): Dashboard {
   if (!existsSync(join(folder, ROUTES))) return Object.freeze({ handle: sayNotBuilt });
   const assets = assetsIn(folder);
@@ -115,7 +116,10 @@ function assetOf(address: string, body: Buffer): Asset {
   };
 }
 
-/** A segment `:x` is any one, `*?` at the end is any number. Each may lie in a namespace. */
+/**
+ * A segment `:x` matches any one segment, `*?` at the end any number. Each route may be below a
+ * namespace.
+ */
 function routesOf(text: string): (path: string) => boolean {
   const routes: unknown = JSON.parse(text);
   if (!Array.isArray(routes)) throw new Error(`${ROUTES} is no list: build the dashboard again`);
@@ -132,7 +136,9 @@ function routesOf(text: string): (path: string) => boolean {
   return (path) => patterns.some((pattern) => pattern.test(path));
 }
 
-/** What a browser asks for when a person goes somewhere; no program and no script asks so. */
+/**
+ * The request of a browser that navigates to a page; programs and scripts do not accept text/html.
+ */
 function wantsPage(request: IncomingMessage, path: string): boolean {
   return extname(path) === "" && (request.headers.accept ?? "").includes("text/html");
 }

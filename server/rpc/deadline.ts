@@ -1,5 +1,5 @@
-// Deadlines as callers send them: a duration in a header. Read here and not by the transports,
-// which keep them in 32 bits of milliseconds, where an absurd one wraps round or is over at once.
+// Deadlines as callers send them: a duration in a header. They are read here because the transports
+// keep them in 32 bits of milliseconds, where an excessive deadline overflows or expires at once.
 
 const UNIT_MS: Readonly<Record<string, number>> = Object.freeze({
   H: 3_600_000,
@@ -10,14 +10,14 @@ const UNIT_MS: Readonly<Record<string, number>> = Object.freeze({
   n: 0.000001,
 });
 
-/** `grpc-timeout`; null for none, or one that the transport refuses by itself. */
+/** `grpc-timeout`; null: there is none, or one that the transport itself refuses. */
 export function grpcTimeoutMs(header: unknown): number | null {
   const found = typeof header === "string" ? /^(\d{1,8})([HMSmun])$/.exec(header) : null;
   const unitMs = UNIT_MS[found?.[2] ?? ""];
   return found && unitMs !== undefined ? Number(found[1]) * unitMs : null;
 }
 
-/** `connect-timeout-ms`; null as above. */
+/** `connect-timeout-ms`; null: as above. */
 export function connectTimeoutMs(header: unknown): number | null {
   return typeof header === "string" && /^\d{1,10}$/.test(header) ? Number(header) : null;
 }

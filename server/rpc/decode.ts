@@ -1,5 +1,5 @@
-// Bytes to a request. What does not decode is an answer for the caller, not an exception for the
-// transport: grpc-js would hide it behind INTERNAL.
+// Bytes to a request. A decoding error is returned as an answer for the caller, not thrown at the
+// transport: grpc-js would hide an exception behind INTERNAL.
 import {
   createRegistry,
   type DescMessage,
@@ -16,12 +16,12 @@ export type Decoded =
   | { readonly kind: "malformed"; readonly error: DroverError };
 
 /**
- * Names that a JSON request has and the contract has not are refused: it was typed by a person, or
- * by a program that asks for what this server would not do.
+ * A JSON request with names that the contract does not have is refused: a person has mistyped them,
+ * or a program asks for what this server would not do.
  */
 export const JSON_OPTIONS = Object.freeze({
   ignoreUnknownFields: false,
-  // The details of an item's status stand in the answer as google.protobuf.Any.
+  // An item's status contains its details as google.protobuf.Any.
   registry: createRegistry(file_google_rpc_error_details),
 });
 

@@ -1,6 +1,6 @@
-// The two forms in which a definition comes, message and text, and all that is wrong with it as a
-// whole: its structure (core), and then what whoever constructs the server adds, such as its
-// expressions and schemas.
+// Definitions as a message or as a text, and everything that is wrong with one as a whole: first
+// its structure (core), then the further check that the caller supplies, such as expressions and
+// schemas.
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { Definition } from "../core/definition.ts";
 import { type DefinitionProblem, definitionProblems } from "../core/definition-check.ts";
@@ -12,14 +12,14 @@ import type { RequestCheck } from "./request-check.ts";
 import { parseWorkflowText, type WorkflowText } from "./workflow-text.ts";
 
 /**
- * What is wrong with a definition whose structure is sound, by the path of each field as
+ * The problems of a definition whose structure is sound. The path of a problem is a field such as
  * `steps[2].input`, or below it as `steps[2].input.from`.
  */
 export type DefinitionCheck = (definition: Definition) => readonly DefinitionProblem[];
 
 const FIELD = "definition";
 
-/** Of a request's field `definition`, which has passed the rules of the proto. */
+/** For a request's field `definition`, which has passed the validation rules of the proto. */
 export function definitionOfMessage(
   message: WorkflowDefinition,
   further: DefinitionCheck,
@@ -29,7 +29,7 @@ export function definitionOfMessage(
   return definition;
 }
 
-/** Each problem names line and column. */
+/** Each problem names its line and column. */
 export function definitionOfText(
   text: string,
   check: Pick<RequestCheck, "checkDefinition">,
@@ -46,7 +46,7 @@ export function definitionOfText(
   }
 }
 
-/** What the author of a valid text should know; each note names line and column. */
+/** Notes for the author of a valid text; each names its line and column. */
 export function notesOnText(text: string, definition: Definition): readonly FieldProblem[] {
   const { locate } = parseWorkflowText(text);
   return definitionNotes(definition).map((note) => withPlace(note, locate));

@@ -1,5 +1,5 @@
-// The single values of a definition between the wire and the core. In the core a field is there
-// only if something was said.
+// Converts the single values of a definition between protobuf and the core. In the core a field is
+// present only if the definition sets it.
 import { type Duration, durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 
 export function msOf(duration: Duration | undefined): number | undefined {
@@ -18,7 +18,7 @@ export function wordOf<Word extends string>(
   return (Object.keys(values) as Word[]).find((word) => values[word] === value);
 }
 
-/** A field that is there only if something was said. */
+/** A field that is present only if its value is set. */
 export function given<Name extends string, Value>(
   name: Name,
   value: Value | undefined,

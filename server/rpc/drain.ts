@@ -1,24 +1,27 @@
-// Which calls are in hand, and the end of taking new ones.
+// Counts the calls in progress, and ends the acceptance of new ones.
 //
-//   open → draining (begin: parked calls are told, new ones are refused) → idle (nothing in hand)
+//   open → draining (begin: parked calls are notified, new ones are refused) → idle (no calls)
 //
-// A plain set instead of an AbortSignal: ten thousand parked polls come and go, and a signal's
-// listeners are removed one by one from a list.
+// A plain set instead of an AbortSignal: ten thousand parked polls come and go, and a signal
+// removes its listeners from a list one by one.
 export interface Drain {
   readonly begun: boolean;
   readonly inFlight: number;
-  /** Calls in hand that do not merely wait. */
+  /** Calls in progress that do more than wait. */
   readonly working: number;
   /** Counts a call in; the returned function counts it out, once. */
   enter(kind?: CallKind): () => void;
-  /** Calls back at the begin of the drain, at once if that was before. Returns how to forget it. */
+  /**
+   * Calls `tell` when the drain begins, or at once if it has begun. Returns a function that
+   * unsubscribes.
+   */
   onBegin(tell: () => void): () => void;
   begin(): void;
-  /** Resolves as soon as nothing is in flight. */
+  /** Resolves as soon as no call is in progress. */
   idle(): Promise<void>;
 }
 
-/** A call that waits takes no room from those that work. */
+/** A waiting call takes no room from working calls. */
 export type CallKind = "working" | "waiting";
 
 export function createDrain(): Drain {

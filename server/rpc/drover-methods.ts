@@ -1,5 +1,5 @@
-// The three services of Drover, each handler mounted once: behind a port for the world, and without
-// one for whoever calls a server within his own process.
+// The three services of Drover, each handler mounted once. The methods are served on a port, or
+// called without one by a caller in the same process.
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -11,7 +11,7 @@ import { createPauseCalls } from "./queues.ts";
 import { SCHEDULER_ITEM_FIELDS } from "./schedule-calls.ts";
 import { createRunService, createSchedulerService } from "./scheduler-service.ts";
 
-/** What the three need together. */
+/** The dependencies of the three services together. */
 export type ServiceDeps = Parameters<typeof createSchedulerService>[0] &
   Parameters<typeof createOperatorService>[0] &
   Parameters<typeof createAgentService>[0];
@@ -33,12 +33,15 @@ export type EngineDeps = Parameters<typeof createRunService>[0] &
   Parameters<typeof createPauseCalls>[0] &
   Parameters<typeof createAgentService>[0];
 
-/** What the engine's half of the store answers: for a simulation or rehearsal, over memory. */
+/**
+ * The methods that need only the engine's half of the store: for a simulation or a rehearsal over
+ * the memory store.
+ */
 export function engineMethods(deps: EngineDeps, mount: Mount): readonly Mounted[] {
   const operator = {
     ...createAnswerCalls(deps),
     ...createCircuitSettings(deps),
-    // What waits in the queue is a list.
+    // The answers contain no queue: its waiting tasks would need a list, which this store lacks.
     ...createPauseCalls(deps, async () => ({})),
   };
   return [

@@ -4,7 +4,7 @@ export const durationForm =
 /** Days, hours, minutes, seconds, milliseconds. */
 const unitsMs = [86_400_000, 3_600_000, 60_000, 1_000, 1] as const;
 
-/** null: the text is none. */
+/** null: the text is no duration. */
 export function durationMs(text: string): number | null {
   const parts = text === "" ? null : durationForm.exec(text);
   if (parts === null) return null;

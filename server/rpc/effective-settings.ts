@@ -1,5 +1,5 @@
-// Every setting of a run with the value that holds and where it comes from, so that nobody has to
-// know the defaults. Values are written as in the text form of a workflow.
+// Every setting of a run with its effective value and its source, so that a reader need not know
+// the defaults. Values are written as in the text form of a workflow.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type EffectiveSettingSchema, SettingSource } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
@@ -16,7 +16,7 @@ import type { Plan, PlanStep, PlanTask, Share } from "../core/plan.ts";
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
 type Said = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;
 
-/** Of the run, then of its steps in the order of the definition. */
+/** The settings of the run, then those of its steps in the order of the definition. */
 export function effectiveSettings(
   definition: Definition,
   plan: Plan,
@@ -31,7 +31,7 @@ export function effectiveSettings(
   ];
 }
 
-/** `said` undefined: the definition does not say it. */
+/** `said` undefined: the definition does not set it. */
 function setting(field: string, said: unknown, value: string): Setting {
   const source = said === undefined ? SettingSource.DEFAULT : SettingSource.DEFINITION;
   return { field, value, source };
@@ -41,7 +41,7 @@ function stepSettings(step: StepDefinition, planned: PlanStep): Setting[] {
   return [
     ...workSettings(step, planned),
     setting("run_if", step.runIf, planned.runIf),
-    // Without a word of the definition the failure itself decides.
+    // If the definition does not set it, the failure itself decides.
     setting("on_failure", step.onFailure, planned.onFailure ?? "compensate or fail"),
     setting(
       "escalation.remind",

@@ -1,8 +1,8 @@
-// What a caller is told when something goes wrong: a DroverError becomes a gRPC code, one sentence,
-// and details of google.rpc. One table says the code of each reason. Everything else that is thrown
-// is a defect of ours: it is logged, and answered INTERNAL without its inner text.
+// Converts errors to the answer of a call: a DroverError becomes a gRPC code, one sentence, and
+// details of google.rpc. One table maps each reason to its code. Any other thrown error is a defect
+// of the server: it is logged, and answered INTERNAL without its inner text.
 //
-//   ErrorAnswer     the form between: grpc-js and Connect put it on the wire each in their own way
+//   ErrorAnswer     the form between: grpc-js and Connect each send it in their own way
 //   toStatus        the same as google.rpc.Status: the answer of one item of a call, and the
 //                   details trailer of gRPC
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
@@ -19,7 +19,7 @@ import {
 import { type Status, StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { DroverError, type FieldProblem, type Reason } from "../errors.ts";
 
-/** What a reason brings besides ErrorInfo, BadRequest (its fields) and RetryInfo (its delay). */
+/** The details of a reason besides ErrorInfo, BadRequest (its fields) and RetryInfo (its delay). */
 type Extra =
   | { readonly kind: "none" }
   | { readonly kind: "resource"; readonly type: string }
@@ -29,7 +29,7 @@ type Extra =
 interface ReasonRow {
   readonly code: Code;
   readonly extra: Extra;
-  /** When to try again, where whoever threw it did not say. */
+  /** The retry delay, if the error itself has none. */
   readonly retryAfterMs?: number;
 }
 
@@ -110,7 +110,7 @@ export interface ErrorAnswer {
   readonly details: readonly ErrorDetail[];
 }
 
-/** A refusal that another contract words (health, reflection): a code and no reason of ours. */
+/** An error of another contract (health, reflection): it has a code, and no reason of Drover. */
 export class StandardError extends Error {
   readonly code: Code;
 
@@ -149,7 +149,7 @@ export function toStatus(error: DroverError | StandardError): Status {
   });
 }
 
-/** The error as callers may see it. `report` is told of what was a defect. */
+/** The error as callers may see it. `report` is called with an error that is a defect. */
 export function visibleError(
   error: unknown,
   report: (defect: unknown) => void,
@@ -162,7 +162,7 @@ export function visibleError(
   );
 }
 
-/** `first problem`, and how many more the details list. */
+/** The first problem, and how many more the details list. */
 export function refusal(
   reason: Reason,
   problems: readonly FieldProblem[],
@@ -210,13 +210,13 @@ function extraDetail(extra: Extra, error: DroverError): ErrorDetail[] {
   }
 }
 
-/** gRPC sends the message in a header: well-formed, and bounded. */
+/** gRPC sends the message in a header, so it must be well-formed and of bounded length. */
 function sentence(text: string): string {
   const cut = text.length > MESSAGE_CHARS_MAX ? `${text.slice(0, MESSAGE_CHARS_MAX - 1)}…` : text;
   return cut.toWellFormed();
 }
 
-/** For `grpc-status-details-bin`. */
+/** For the trailer `grpc-status-details-bin`. */
 export function statusBytes(error: DroverError | StandardError): Uint8Array {
   return toBinary(StatusSchema, toStatus(error));
 }

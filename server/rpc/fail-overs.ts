@@ -1,12 +1,15 @@
 // A call that was running while the database failed over may hold ids of rows that were lost: of a
 // definition, a workflow, a schedule. An error that follows from that is no defect of the server.
-// The caller is told to repeat the call, which then reads what the new database has.
+// The caller is asked to repeat the call, which then reads what the new database has.
 import { DroverError, failedOver } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import { StandardError } from "./errors.ts";
 
 export interface FailOvers {
-  /** To be called when a call starts; maps an error of that call to the one for its caller. */
+  /**
+   * Called when a call starts. Returns a function that maps an error of that call to the error for
+   * its caller.
+   */
   begin(): (error: unknown) => unknown;
 }
 

@@ -1,8 +1,9 @@
-// Native gRPC on grpc-js, for agents. Connections come from `port.ts` by a connection injector.
+// Native gRPC on grpc-js, for agents. `port.ts` hands over connections through a connection
+// injector.
 //
 // Keepalive and connection age stay off: after a GOAWAY the keepalive of grpc-js 1.14 drops calls
-// that are still in flight, so connections are closed by our drain alone, when nothing is in
-// batch. A peer that stands still holds a call for no longer than the wait of a poll.
+// that are still in flight. So only the server's drain closes connections, when no call is in
+// flight. A peer that stops responding holds a call for no longer than the wait of a poll.
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
 import { type Message, toBinary } from "@bufbuild/protobuf";
@@ -27,7 +28,10 @@ import { type ConnectionEnds, createResetGuard, type GuardedStream } from "./res
 
 export interface GrpcTransport {
   accept(socket: Socket): void;
-  /** Sends GOAWAY, and cuts what is left after the grace. Only with nothing in flight. */
+  /**
+   * Sends GOAWAY, and cuts the remaining connections after the grace period. Only with no call in
+   * flight.
+   */
   drain(graceMs: number): void;
   stop(): void;
 }
@@ -43,7 +47,7 @@ type AnyCall = Pick<
 >;
 
 const TRUE_TIMEOUT = "x-drover-timeout-ms";
-/** grpc-js keeps a deadline in 32 bits of milliseconds; what is over wraps round. */
+/** grpc-js keeps a deadline in 32 bits of milliseconds; a longer one overflows. */
 const TIMEOUT_MS_KEPT_MAX = 2 ** 31 - 1;
 const STREAM_CREATED = "http2.server.stream.created";
 
@@ -55,7 +59,7 @@ export function createGrpcTransport(
   const now = clock.wallMs;
   const guard = createResetGuard(clock, log);
   const server = new Server({
-    // Its counts of every connection and call are shown nowhere.
+    // channelz counts every connection and call, and nothing reads its counts.
     "grpc.enable_channelz": 0,
     "grpc.max_receive_message_length": limits.messageBytesMax,
     "grpc.max_send_message_length": -1,
@@ -87,8 +91,8 @@ export function createGrpcTransport(
 }
 
 /**
- * The open connections of this server. Node publishes the streams of all servers in the process,
- * and shows a proxy of their socket: so a connection is known by the addresses of its two ends.
+ * The open connections of this server. Node publishes the streams of all servers in the process
+ * with a proxy of their socket, so a connection is identified by the addresses of its two ends.
  */
 function createConnections() {
   const open = new Map<string, Socket>();
@@ -107,8 +111,9 @@ function createConnections() {
 }
 
 /**
- * Node tells of each new stream before grpc-js reads its headers: the only place where an absurd
- * timeout can still be seen as it was sent. It moves to a name of ours, and grpc-js sets no timer.
+ * Node publishes each new stream before grpc-js reads its headers: the only place where an
+ * excessive timeout can still be read as it was sent. The timeout moves to a header of Drover, so
+ * grpc-js sets no timer.
  */
 function keepTrueTimeout(headers: Record<string, unknown>): void {
   delete headers[TRUE_TIMEOUT];
@@ -142,7 +147,7 @@ function addMethod(server: Server, mounted: Mounted, now: () => number): void {
     requestDeserialize: (bytes) => decodeBinary(method.input, bytes),
     responseSerialize(message) {
       const bytes = toBinary(method.output, message);
-      // grpc-js calls `.copy`, which a bare Uint8Array has not.
+      // grpc-js calls `.copy`, which a plain Uint8Array does not have.
       return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     },
     responseDeserialize: () => {
@@ -224,7 +229,7 @@ async function serveBidi(
   await pour(mounted.run(requests()), call);
 }
 
-/** Writes answers as fast as the peer takes them, and leaves off when it has gone. */
+/** Writes answers as fast as the peer accepts them, and stops when it has disconnected. */
 async function pour(
   answers: AsyncIterable<Message>,
   call: ServerWritableStream<Decoded, Message> | ServerDuplexStream<Decoded, Message>,
@@ -236,7 +241,7 @@ async function pour(
     }
     call.end();
   } catch (error) {
-    // A peer that has gone hears nothing; everything else comes from a mounted method.
+    // A peer that has disconnected receives nothing. Every other error comes from a mounted method.
     if (!call.cancelled) call.emit("error", grpcError(error as DroverError));
   }
 }
@@ -256,7 +261,10 @@ function drained(call: {
   });
 }
 
-/** `settle`: from now on `cancelled` only says that the call is over, which it does after each. */
+/**
+ * `settle`: from now on `cancelled` only means that the call is over; grpc-js emits it after each
+ * call.
+ */
 function callerOf(call: AnyCall, now: () => number): { call: Call; settle: () => void } {
   let controller: AbortController | null = null;
   let settled = false;

@@ -1,5 +1,5 @@
-// Pages that tell names of namespaces and workflows, such as /metrics: where tokens are required,
-// for whoever shows one that may watch all of them.
+// Pages that show names of namespaces and workflows, such as /metrics. Where tokens are required, a
+// page needs a token that may watch all namespaces.
 import { DroverError } from "../errors.ts";
 import type { Pages } from "./http.ts";
 import type { Identity } from "./identity.ts";

@@ -39,7 +39,7 @@ export function createHandOverCalls({
   };
 }
 
-/** `MOMENT PARTITION EPOCH`; null: it is no place. */
+/** `TIME PARTITION EPOCH`, from a page token; null: the text has another form. */
 function placeFrom(text: string): HandOverPage["after"] {
   const found = /^(\d{1,15}) (\d{1,5}) (\d{1,15})$/.exec(text);
   if (!found) return null;

@@ -10,11 +10,11 @@ import type { Handlers } from "./mount.ts";
 export interface Health {
   readonly handlers: Handlers<typeof HealthService>;
   setServing(serving: boolean): void;
-  /** Ends the watches. */
+  /** Ends the watch streams. */
   close(): void;
 }
 
-/** `names`: the services that have a health of their own; "" stands for the server as a whole. */
+/** `names`: the services that have their own health; "" is the server as a whole. */
 export function createHealth(names: readonly string[]): Health {
   const known = new Set(["", ...names]);
   const wakers = new Set<() => void>();

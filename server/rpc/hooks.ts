@@ -1,4 +1,4 @@
-// Hooks and their deliveries: put, list, delete; what was told, and what could not be.
+// Hooks and their deliveries: put, list and delete hooks; list what was delivered and what was not.
 import { createHash } from "node:crypto";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -73,14 +73,14 @@ export function createHookCalls({
   };
 }
 
-/** Whom Schedule names. */
+/** The hook or URL that Schedule names. */
 export function notifyFrom(notify: NotifyMessage | undefined): Notify | null {
   if (!notify) return null;
   if (notify.url !== "") checkUrl("notify.url", notify.url);
   return { hook: notify.hook, url: notify.url === "" ? null : notify.url };
 }
 
-/** Whether it can be a target at all. Its address is checked when it is connected to. */
+/** Checks only the form of a URL. Its address is checked at each connection. */
 function checkUrl(path: string, text: string): void {
   const url = URL.canParse(text) ? new URL(text) : null;
   const message =

@@ -1,6 +1,7 @@
-// Who a browser believes to talk to. A server on loopback that asks for no token is open to every
-// program of its machine, a browser among them: a page from elsewhere must not reach it, neither by
-// a name of its own that leads to loopback (DNS rebinding) nor from its own origin.
+// The host that a browser believes it is calling. A server on loopback that requires no token is
+// open to every program of its machine, including a browser. A page of another site must not reach
+// it, neither by a name of its own that resolves to loopback (DNS rebinding) nor from its own
+// origin.
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { RpcConfig } from "../config.ts";
@@ -8,7 +9,7 @@ import { isLoopback } from "./port.ts";
 
 type HostConfig = Pick<RpcConfig, "host" | "hostNames" | "requireTokens">;
 
-/** Why a call over HTTP/1.1 is refused; null: it is not. A browser always names a `Host`. */
+/** Why a call over HTTP/1.1 is refused; null: it is allowed. A browser always sends a `Host`. */
 export function hostRefusal(
   { host: listening, hostNames, requireTokens }: HostConfig,
   { host, origin }: IncomingHttpHeaders,
@@ -33,7 +34,7 @@ function nameOf(host: string): string {
   return url?.hostname.replace(/^\[|\]$/g, "") ?? host;
 }
 
-/** As `Host` has it; null of an origin that a browser does not tell. */
+/** In the form of `Host`; null for an origin that a browser hides (`null`). */
 function originHost(origin: string): string | null {
   return URL.parse(origin)?.host ?? null;
 }

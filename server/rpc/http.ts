@@ -1,5 +1,5 @@
-// Plain HTTP beside the calls, for probes and people: /healthz says that the process lives, and how
-// it is; /readyz that it may be sent work. Further pages (metrics) are given as `pages`.
+// Plain HTTP besides the calls, for probes and people: /healthz says that the process is alive, and
+// its health; /readyz says whether it may be sent work. Other pages (metrics) are given as `pages`.
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 
 export interface Page {
@@ -8,13 +8,13 @@ export interface Page {
   readonly body: string;
 }
 
-/** What /healthz tells; degraded is 200, too: to restart the process would not help. */
+/** The answer of /healthz. Degraded is answered 200, too: restarting the process would not help. */
 export interface Health {
   readonly status: "ok" | "degraded";
   readonly reasons: readonly string[];
 }
 
-/** By path. */
+/** Pages by path. */
 export type Pages = Readonly<Record<string, (headers: IncomingHttpHeaders) => Promise<Page>>>;
 
 const text = (status: number, body: string): Page => ({
@@ -23,7 +23,7 @@ const text = (status: number, body: string): Page => ({
   body: `${body}\n`,
 });
 
-/** `ready` rejects with why not. */
+/** `ready` rejects with the reason if the server is not ready. */
 export function statusPages(
   ready: () => Promise<void>,
   draining: () => boolean,
@@ -47,7 +47,7 @@ export function statusPages(
   });
 }
 
-/** What serves other addresses than those of `pages`; false: nothing is there either. */
+/** Serves addresses other than those of `pages`; false: there is nothing at the address. */
 export type Elsewhere = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export function servePage(

@@ -1,5 +1,5 @@
-// Who calls, and whether he may: the API token of a call, the role that its RPC wants, the
-// namespace that it is about, and for an agent the queues. The table of roles is roles.ts.
+// Authenticates a call by its API token, and checks the role that its RPC requires, the namespace
+// that it is about, and for an agent its queues. The table of roles is roles.ts.
 //
 //   no token, unknown, revoked, expired → TOKEN_REQUIRED       not for this → NOT_ALLOWED
 import { type DescMethod, isMessage, type Message } from "@bufbuild/protobuf";
@@ -19,7 +19,7 @@ import { DEFAULT_NAMESPACE } from "./namespaces.ts";
 import { fullNameOf, PERMISSIONS, type Permission } from "./roles.ts";
 import { callbackTokenFrom } from "./run-commands.ts";
 
-/** Whose token a call has shown. */
+/** The owner of the token that a call sent. */
 export interface Caller {
   readonly id: string;
   readonly name: string;
@@ -33,14 +33,14 @@ interface Shown {
   readonly header: (name: string) => string | null;
 }
 
-/** Throws TOKEN_REQUIRED or NOT_ALLOWED. At once, unless the token has to be read. */
+/** Throws TOKEN_REQUIRED or NOT_ALLOWED. Answers synchronously, unless the token must be read. */
 export type Authenticator = (call: Shown, request: Message) => Caller | Promise<Caller>;
 
 export interface Identity {
   authenticatorOf(method: DescMethod): Authenticator;
-  /** Whether the holder may see all that a viewer of every namespace sees: for pages. */
+  /** The caller, if its token may see what a viewer of every namespace sees. For pages. */
   mayWatch(call: Shown): Promise<Caller>;
-  /** A token was revoked here: nobody is served by what is known of it. */
+  /** Called when a token was revoked on this server: no cached token is trusted any more. */
   forget(): void;
 }
 
@@ -97,7 +97,7 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
   } satisfies Identity);
 }
 
-/** Throws NOT_ALLOWED where the request is about what the token is not for. */
+/** Throws NOT_ALLOWED if the token does not cover what the request is about. */
 type About = (token: Caller, request: Message) => void;
 
 function aboutOf(method: DescMethod, { scope }: Permission): About {

@@ -12,7 +12,7 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import { epochMsFrom } from "./time-field.ts";
 
-/** Every rule there is. */
+/** All rules. */
 const RULES: Readonly<Record<Rule, true>> = Object.freeze({
   ...{ start: true, lease: true, delivery: true, attempt: true, stall: true, pickup: true },
   ...{ total: true, backoff: true, settle: true, timer: true, signal: true, approval: true },
@@ -72,7 +72,7 @@ function placeText({ actedAt, runId, step, fence, rule, n }: InterventionPlace):
   return [actedAt, runId, step ?? -1, fence, rule, n].join(" ");
 }
 
-/** As `placeText` writes it; null: it is no place. */
+/** Parses what `placeText` writes; null: the text has another form. */
 function placeFrom(text: string): InterventionPlace | null {
   const [actedAt, runId = "", step, fence, rule = "", n] = text.split(" ");
   const numbers = [actedAt, step, fence, n].map(Number);

@@ -17,7 +17,7 @@ import { pageOf } from "./run-list.ts";
 import type { RunLookup } from "./run-lookup.ts";
 
 const STATE_ALONE = { attempts: false, interventions: false, escalations: false };
-/** What the items of a page may come to, so that they fit into a message. */
+/** Most bytes of the items of one page, so that they fit into a message. */
 const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
 export interface ItemListDeps {
@@ -48,7 +48,7 @@ export async function listItems(
   const shown = fitting(messages.slice(0, page.limit));
   const wanted = shown.filter(({ state }) => states.size === 0 || states.has(state));
   const places = [...items.steps.keys()];
-  // One that is not shown is behind the page.
+  // The first item that did not fit begins the next page.
   const read = places.slice(0, shown.length + 1);
   return {
     items: wanted,
@@ -56,7 +56,10 @@ export async function listItems(
   };
 }
 
-/** What the store looks for: more than is shown as one of these, and nothing less. */
+/**
+ * The forward states that the store searches. They cover the public states that are asked for, and
+ * may include steps that are shown in another state: the caller filters these.
+ */
 function forwardsOf(states: ReadonlySet<StepState>): readonly Forward["kind"][] {
   return SHOWN.filter((state) => states.has(STEP_STATES[state])).flatMap(
     (state) => PUBLIC_STATES[state],
@@ -69,7 +72,7 @@ function isItem(text: string): boolean {
   return /^[1-9]\d{0,4}$/.test(text) && Number(text) <= ITEMS_MAX;
 }
 
-/** At least one, however large. */
+/** The items that fit into a page; at least one, however large it is. */
 function fitting(items: readonly Step[]): Step[] {
   let bytes = 0;
   return items.filter((item, at) => {

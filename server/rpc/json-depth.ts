@@ -1,7 +1,10 @@
-// How deep JSON is nested, found out without parsing it: a message of 200 KB that is nothing but
-// brackets holds up everybody else for tens of milliseconds.
+// Measures how deep JSON is nested without parsing it: parsing 200 KB of nothing but brackets would
+// block all other calls for tens of milliseconds.
 
-/** Of any request: the contract nests no message nearly as deep. Payloads are text within it. */
+/**
+ * For any request: no message of the contract is nested nearly as deep. Payloads are text inside
+ * it.
+ */
 export const JSON_DEPTH_MAX = 100;
 
 const QUOTE = 0x22;
@@ -9,7 +12,9 @@ const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
 const CLOSING: ReadonlySet<number> = new Set([0x5d, 0x7d]);
 
-/** Takes the bytes of one JSON text, in any pieces; true from the piece on that is too deep. */
+/**
+ * Takes the bytes of one JSON text in pieces of any size; true from the piece on that is too deep.
+ */
 export function createDepthMeter(most = JSON_DEPTH_MAX): (bytes: Uint8Array) => boolean {
   let [depth, isText, isEscaped, isTooDeep] = [0, false, false, false];
   return (bytes) => {

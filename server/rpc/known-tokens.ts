@@ -1,35 +1,34 @@
-// The API tokens that this process has met, by their digests, so that no call waits for the
-// database.
+// A cache of API tokens by their digests, so that calls do not wait for the database.
 //
-//   read → fresh (2 s) → served and read again beside it → after 5 s nobody is served by it
+//   read → fresh (2 s) → used, while it is read again in the background → after 5 s not used
 //
-// Promise: what was revoked or has expired is refused on every server within TRUSTED_MS, and at
-// once on the one that revoked it. Digests that nobody knows are remembered for a moment, and asked
-// for in batches, one at a time: whoever guesses costs a statement every READ_EVERY_MS.
+// Promise: a token that was revoked or has expired is refused on every server within TRUSTED_MS,
+// and at once on the server that revoked it. Unknown digests are cached, too, and read in batches,
+// one batch at a time: a caller that guesses tokens costs one statement every READ_EVERY_MS.
 
 import { createBatcher, type ItemResult } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
 import type { KnownToken, Tokens } from "../store/tokens.ts";
 
-/** Read again after so long. */
+/** An entry older than this is read again. */
 const FRESH_MS = 2_000;
-/** What was read longer ago is not believed. */
+/** An entry older than this is not trusted. */
 export const TRUSTED_MS = 5_000;
 const READ_EVERY_MS = 10;
 const READ_MAX = 500;
 const WAITING_MAX = 10_000;
-/** Of each kind; the oldest goes first. */
+/** Most known and most unknown digests; the oldest is dropped first. */
 const KEPT_MAX = 10_000;
 
 export interface HeldToken extends KnownToken {
-  /** By the monotonic clock; null: no end is set. */
+  /** By the monotonic clock; null: the token does not expire. */
   readonly goodUntil: number | null;
 }
 
 export interface KnownTokens {
-  /** null: nobody knows it. At once, unless it has to be read. */
+  /** null: there is no such token. Answers synchronously, unless the token must be read. */
   find(digest: string): HeldToken | null | Promise<HeldToken | null>;
-  /** Everything is read again: a token was revoked here. */
+  /** Drops all entries: a token was revoked on this server. */
   forget(): void;
 }
 
@@ -58,11 +57,12 @@ export function createKnownTokens(
   async function read(
     digests: readonly string[],
   ): Promise<readonly ItemResult<HeldToken | null>[]> {
-    // Taken before the question: what changes meanwhile counts as read too early, never too late.
+    // Taken before the query: a change during the query makes the entry look older than it is,
+    // never newer.
     const [readAt, asked] = [clock.monotonicMs(), incarnation];
     const found = new Map((await tokens.find(digests)).map((token) => [token.digest, token]));
     const unnoted = [...found.values()].filter(({ useUnnoted }) => useUnnoted);
-    // Coarse, and for people: a note that is lost is made at the next reading.
+    // Times of use are coarse and for people: one that is lost is written at the next read.
     if (unnoted.length > 0) tokens.noteUse(unnoted.map(({ id }) => id)).catch(() => undefined);
     return digests.map((digest) => {
       const one = found.get(digest);

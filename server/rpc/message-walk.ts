@@ -1,16 +1,17 @@
-// Finds messages of one type anywhere in another, with their paths. Branches that cannot hold one
-// are known from the descriptors and never entered, so a request without payloads costs nothing.
+// Finds messages of one type anywhere in another message, with their paths. The descriptors show
+// which branches cannot contain one; these are skipped, so a request without payloads costs
+// nothing.
 import { type DescField, type DescMessage, isMessage, type Message } from "@bufbuild/protobuf";
 
-/** `path` is put together for those who ask for it. */
+/** `path` is a function because most visitors do not need it. */
 export type Visit = (found: Message, path: () => string) => void;
 
 export interface Finder {
-  /** Calls `visit` for each message of the wanted type, the outermost of nested ones only. */
+  /** Calls `visit` for each message of the wanted type; of nested ones only for the outermost. */
   find(desc: DescMessage, message: Message, visit: Visit): void;
 }
 
-/** A field that leads to one, and its type. */
+/** A field that can contain a wanted message, and the field's type. */
 interface Branch {
   readonly field: DescField;
   readonly to: DescMessage;
@@ -61,7 +62,7 @@ export function createFinder(wanted: DescMessage | "every"): Finder {
   });
 }
 
-/** As generated code keeps it: a member of a oneof in the one that is set. */
+/** A member of a oneof is stored in the oneof's property, as generated code has it. */
 function contentOf(message: Message, field: DescField): unknown {
   if (field.oneof === undefined) return Reflect.get(message, field.localName);
   const one: unknown = Reflect.get(message, field.oneof.localName);

@@ -1,6 +1,7 @@
-// Workflows that `run` steps name and that are not registered. A name that was registered stays, so
-// what is found here is found when the child begins, too. In a definition that is sent with
-// Schedule nobody looks: the step fails when it begins, with drover.child-refused.
+// Finds workflows that `run` steps name and that are not registered. Registered names are never
+// removed, so a workflow that is found here is also found when the child run begins. A definition
+// that is sent with Schedule is not checked: its step fails when it begins, with
+// drover.child-refused.
 import type { Definition, StepDefinition } from "../core/definition.ts";
 import type { DefinitionProblem } from "../core/definition-check.ts";
 import type { EngineStore, Namespace } from "../store/store.ts";
@@ -9,11 +10,14 @@ interface Named {
   readonly path: string;
   readonly id: string;
   readonly workflow: string;
-  /** 0: the default one. */
+  /** 0: the default version. */
   readonly version: number;
 }
 
-/** One that runs itself leaves the version out: it is not there yet. */
+/**
+ * A step that runs its own workflow without a version is allowed: that workflow is about to be
+ * registered.
+ */
 export async function missingWorkflows(
   store: Pick<EngineStore, "workflowVersion">,
   namespace: Namespace,

@@ -1,11 +1,11 @@
-// Handlers are written once, as plain functions over messages, and mounted here for every
-// transport:
+// Mounts handlers for every transport. A handler is written once, as a plain function over
+// messages:
 //
-//   request → draining? overloaded? deadline absurd? → who calls? → rules and limits → handler
-//     → answer or error
+//   request → draining? overloaded? deadline too long? → authentication → rules and limits
+//     → handler → answer or error
 //
-// Promise: what leaves is a message or an error that callers may see; a call is in flight from its
-// arrival to the end of its handler, and the drain waits for it.
+// Promise: only messages and errors that callers may see leave the server. A call is in flight from
+// its arrival to the end of its handler, and the drain waits for it.
 import {
   create,
   type DescMethod,
@@ -30,21 +30,21 @@ import { createWaitingCalls, type WaitingCall, type WaitingLimits } from "./wait
 
 /** What a transport knows about a call. */
 export interface Call {
-  /** Aborted when the caller has gone or its deadline has passed. Made on first use. */
+  /** Aborted when the caller has disconnected or its deadline has passed. Created on first use. */
   readonly signal: AbortSignal;
-  /** What was left of the caller's deadline when the call arrived; null: it has none. */
+  /** The time left of the caller's deadline when the call arrived; null: it has none. */
   readonly deadlineMs: number | null;
   readonly peer: string;
-  /** What its caller sent beside the request; null: nothing of this name. */
+  /** A header that the caller sent with the request; null: there is none of this name. */
   readonly header: (name: string) => string | null;
 }
 
 export interface CallContext extends Call {
-  /** Whose API token it showed; null: nobody has to show one. */
+  /** The owner of the API token; null: the server requires no tokens. */
   readonly caller: Caller | null;
-  /** Items of a batch that were found wrong already, with the answer of each. */
+  /** Items of a batch that are already known to be invalid, with the answer of each. */
   readonly itemErrors: ItemErrors;
-  /** There is no room for it to wait: it is answered with nothing after a while. */
+  /** There is no room for the call to wait: it is answered with nothing after a pause. */
   readonly pauses: boolean;
 }
 
@@ -71,7 +71,7 @@ export type Handlers<S extends DescService> = {
   readonly [Name in keyof S["method"]]: Handler<S["method"][Name]>;
 };
 
-/** A method as transports see it. Rejects and throws DroverError and StandardError alone. */
+/** A method as transports see it. It rejects and throws only DroverError and StandardError. */
 export type Mounted =
   | {
       readonly kind: "unary";
@@ -90,17 +90,17 @@ export type Mounted =
     };
 
 export interface MountOptions {
-  /** Methods whose batch has answers of its own for each item, and the name of that field. */
+  /** By method, the field with the items of its batch; each of these items has its own answer. */
   readonly itemFields?: Readonly<Record<string, string>>;
   /** Unary methods that wait for something to happen; streams always do. */
   readonly waits?: readonly string[];
-  /** Of these, those that are answered with nothing, after a while, where there is no room. */
+  /** Methods that wait, and that are answered with nothing after a pause if there is no room. */
   readonly pauses?: readonly string[];
   /** Served while draining, and not waited for: health and reflection. */
   readonly always?: boolean;
 }
 
-/** What this side says to a log, as pino takes it. */
+/** The part of pino's logger that this folder uses. */
 export interface Log {
   info(fields: object, text: string): void;
   warn(fields: object, text: string): void;
@@ -112,7 +112,7 @@ export interface MountDeps extends WaitingLimits {
   readonly drain: Drain;
   readonly log: Log;
   readonly clock: Pick<Clock, "monotonicMs">;
-  /** Left out: nobody has to say who he is. */
+  /** Left out: the server requires no tokens. */
   readonly identity?: Pick<Identity, "authenticatorOf"> | undefined;
   readonly callsMax: number;
   readonly deadlineMsMax: number;
@@ -122,7 +122,10 @@ export interface MountDeps extends WaitingLimits {
   readonly failOvers?: FailOvers | undefined;
 }
 
-/** Hears of a call that has arrived; what it returns, of its end: a stable error, or null. */
+/**
+ * Called when a call arrives. The function that it returns is called at the call's end, with a
+ * stable error or null; null: the call is not traced.
+ */
 export type TracedCalls = (
   call: Pick<Call, "header"> & { readonly service: string; readonly method: string },
 ) => CallEnd | null;
@@ -134,30 +137,33 @@ export interface Mount {
     handlers: Handlers<S>,
     options?: MountOptions,
   ): readonly Mounted[];
-  /** Some of its methods: the others are not there. */
+  /** Mounts only the methods that have a handler. */
   some<S extends DescService>(
     service: S,
     handlers: Partial<Handlers<S>>,
     options?: MountOptions,
   ): readonly Mounted[];
-  /** Throws DEADLINE_TOO_LONG. Transports that start a timer of their own ask it first. */
+  /** Throws DEADLINE_TOO_LONG. A transport that starts its own timers calls it first. */
   checkDeadline(deadlineMs: number | null): void;
 }
 
 /** What is known of a call before its handler begins. */
 type Judged = Pick<CallContext, "caller" | "pauses">;
 
-/** What every mounted call goes through. */
+/** The checks that every mounted call passes. */
 interface Gate {
-  /** Lets a call in, or throws. */
+  /** Admits a call, or throws. */
   admit(call: Call, request: Message): WaitingCall;
-  /** Throws where the caller may not; null: nobody has to say who he is. */
+  /** Throws if the caller may not make the call; null: the server requires no tokens. */
   readonly authenticate: Authenticator | null;
-  /** Throws what is wrong with the request. */
+  /** Throws if the request is invalid. */
   contextOf(request: Message, call: Call, more: Judged): CallContext;
-  /** To be called when a call starts; maps an error of that call to what its caller sees. */
+  /**
+   * Called when a call starts. Returns a function that maps an error of that call to the error for
+   * its caller.
+   */
   begin(): (error: unknown) => DroverError | StandardError;
-  /** What hears of the call's end; null: nobody traces it. */
+  /** To be called at the end of the call; null: the call is not traced. */
   traced(call: Call): CallEnd | null;
 }
 
@@ -216,7 +222,7 @@ export function createMount(deps: MountDeps): Mount {
     options: MountOptions = {},
   ): readonly Mounted[] {
     return desc.methods.flatMap((method) => {
-      // The loop over methods loses which handler belongs to which; `Handlers<S>` has checked it.
+      // The loop over methods loses the types of the handlers; `Handlers<S>` has checked them.
       const handler: unknown = Reflect.get(handlers, method.localName);
       if (handler === undefined) return [];
       check.warm(method.input, create(method.input));
@@ -240,7 +246,7 @@ const OUTSIDE: WaitingCall = Object.freeze({ pauses: false, leave: () => undefin
 
 const FULL_LOGGED_EVERY_MS = 60_000;
 
-/** A line of the log for many calls. */
+/** Logs at most one line in FULL_LOGGED_EVERY_MS, however many calls are refused. */
 function createFullLog({ log, clock }: Pick<MountDeps, "log" | "clock">): (why: string) => void {
   let toldAtMs = Number.NEGATIVE_INFINITY;
   return (why) => {
@@ -326,7 +332,7 @@ function mountStream(
         sending = false;
       }
     } catch (error) {
-      // The transport says so when its caller has gone while it sent: no defect.
+      // The transport throws here when its caller disconnected while it was sending: no defect.
       if (sending) throw error;
       const seen = visible(error);
       failed = reasonOf(seen);
@@ -359,7 +365,7 @@ function reasonOf(error: DroverError | StandardError): string {
   return error instanceof DroverError ? error.reason : (Code[error.code] ?? "");
 }
 
-/** Keeps the signal lazy: most calls never ask for it. */
+/** Keeps the signal lazy: most calls never use it. */
 function contextWith(call: Call, { caller, pauses }: Judged, itemErrors: ItemErrors): CallContext {
   return {
     get signal() {

@@ -1,4 +1,5 @@
-// Namespaces made and listed, with their regions; how long they keep runs, and what they may take.
+// Namespaces: create and list them with their regions; set how long they retain runs, and their
+// limits.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {

@@ -1,5 +1,5 @@
-// Namespaces by name, kept once they are known, as long as the database is the same: they are few
-// and never renamed.
+// Namespaces by name. They are cached as long as the database is the same: they are few and never
+// renamed.
 import { DroverError } from "../errors.ts";
 import type { EngineStore, Namespace } from "../store/store.ts";
 
@@ -15,7 +15,8 @@ export function createNamespaces(
   store: Pick<EngineStore, "namespace" | "onIncarnation">,
 ): Namespaces {
   const known = new Map<string, Namespace>();
-  // One that was made last may be gone, and its name somebody else's.
+  // After a failover, the newest namespaces may be lost, and their names may belong to other
+  // namespaces.
   let incarnation = 0;
   store.onIncarnation(() => {
     incarnation++;

@@ -1,4 +1,4 @@
-// OperatorService: what waits for a person, and what a person answers.
+// OperatorService: what operators see and set, and the escalations that people answer.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
   ClaimEscalationRequest,
@@ -63,7 +63,7 @@ export interface OperatorServiceDeps {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Left out: nobody has to say who he is. */
+  /** Left out: the server requires no tokens. */
   readonly identity?: Pick<Identity, "forget"> | undefined;
   readonly overdueMs: number;
 }
@@ -72,7 +72,7 @@ const HISTORY_MAX = 1_000;
 const WITH_BODIES = { bodies: true };
 const WANTED = { attempts: true, interventions: false, escalations: true };
 
-/** An escalation with the run that it is about, as they are now. */
+/** An escalation with its run, as they are now. */
 interface Found {
   readonly detail: RunDetail;
   readonly plan: Plan;
@@ -90,7 +90,7 @@ export interface AnswerDeps {
 
 type AnswerCalls = "getEscalation" | "resolveEscalation" | "claimEscalation" | "releaseEscalation";
 
-/** One escalation: who looks after it, and its answer. */
+/** The calls about one escalation: read it, claim and release it, answer it. */
 export function createAnswerCalls(
   deps: AnswerDeps,
 ): Pick<Handlers<typeof OperatorService>, AnswerCalls> {
@@ -168,7 +168,10 @@ async function lookUp(runs: RunLookup, run: FoundRun, escalationId: string): Pro
   );
 }
 
-/** A look at a run need not have the item that is asked about: one that has ended is not in it. */
+/**
+ * Adds the item that an escalation is about. The detail of a run does not contain items that have
+ * ended.
+ */
 async function withItem({ store }: AnswerDeps, { ref }: FoundRun, found: Found): Promise<Found> {
   const { step } = found.escalation;
   if (itemOf(step) === 0) return found;
@@ -193,7 +196,7 @@ function escalationWithHistory(
   };
 }
 
-/** Of the effect that a person is asked about, as the tasks had it. */
+/** The effect key that the tasks of the escalated step had. */
 function effectKeyOf({ detail, plan, escalation: { step, reason } }: Found): string {
   const at = detail.steps.get(step);
   if (at === undefined) return "";
@@ -237,7 +240,10 @@ async function resolveEscalation(
   };
 }
 
-/** The answer of a request that has passed the rules. Throws for a payload that nothing takes. */
+/**
+ * The answer in a request that has passed validation. Throws for a payload that the answer does not
+ * use.
+ */
 function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
   if (payload && answer !== "succeed" && answer !== "retry-changed") {
     const message = `means nothing with the answer "${answer}": leave it out`;
@@ -246,7 +252,9 @@ function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
   return answer as AnswerKind;
 }
 
-/** The answer is on record already: its first call had no answer, and this one repeats it. */
+/**
+ * The same answer is already recorded: the first call lost its response, and this call repeats it.
+ */
 function isSame({ answer }: EscalationRecord, said: NonNullable<EscalationRecord["answer"]>) {
   return answer?.answer === said.answer && answer.by === said.by && answer.why === said.why;
 }
@@ -271,7 +279,7 @@ function nameOf({ escalation }: Found, { ref }: FoundRun) {
   return { name: String(escalation.n), run_id: ref.runId };
 }
 
-/** Takes an escalation, or gives it back: `change` says which. */
+/** Claims or releases an escalation: `change` says which. */
 async function claim(
   change: EngineStore["claimEscalation"],
   runs: RunLookup,

@@ -1,9 +1,9 @@
-// WatchOverview: what needs a person and what happens, for everybody who looks at the same time.
+// WatchOverview: what needs a person and what happens in a namespace, as a stream.
 //
-//   watcher: look → send if it is another → wait a second → look …
+//   watcher: read → send if it has changed → wait a second → read …
 //
-// Promise: however many watch a namespace, it is looked at once a second, what runs came to once
-// in five seconds; and not at all while nobody watches.
+// Promise: however many callers watch a namespace, its overview is read at most once a second and
+// its activity at most once in five seconds; with no watchers, never.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type GetOverviewResponseSchema,
@@ -64,7 +64,7 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
   };
 }
 
-/** One look for all who ask within `ms` of it; one that fails is not kept. */
+/** Callers within `ms` share one read; a read that fails is not shared any longer. */
 function sharedFor<T>(
   ms: number,
   clock: Clock,
@@ -77,7 +77,7 @@ function sharedFor<T>(
     if (known && at - known.at < ms) return known.seen;
     const seen = lookAt(namespace);
     looks.set(namespace.id, { at, seen });
-    // Whoever asked hears of it; here it must not count as unhandled.
+    // The callers get the error; this only keeps it from counting as an unhandled rejection.
     seen.catch(() => looks.delete(namespace.id));
     return seen;
   };

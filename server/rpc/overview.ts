@@ -1,4 +1,4 @@
-// The state of the whole: partitions and who watches them, what needs a person, what runs here.
+// The state of the cluster: partitions and their supervisors, what needs a person, what runs here.
 import { readFileSync } from "node:fs";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
@@ -27,15 +27,16 @@ import { pauseMessage } from "./queues.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-/** All that there can be: what is counted of them is true. */
+/** The largest number of partitions that can exist, so the counts are complete. */
 const PARTITIONS_LOOKED_AT_MAX = REGIONS_MAX * PARTITIONS_PER_REGION;
 const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
 const CORDONS_MAX = 100;
 
 /**
- * Of a lane that is new, or polled for the first time, the servers tell each other with their next
- * heartbeats, so for so long nobody knows whether it has agents.
+ * How old a ready task must be before its lane counts as unserved. Servers tell each other of a
+ * lane that is new, or polled for the first time, with their next heartbeats; until then it is
+ * unknown whether the lane has agents.
  */
 const UNSERVED_AFTER_MS = 3_000;
 
@@ -43,7 +44,9 @@ export interface OverviewDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
   readonly drain: Drain;
   readonly clock: Clock;
-  /** A partition is late by more than that, as a server's health calls it overdue. */
+  /**
+   * A partition is late if it is overdue by more than this. A server's health uses the same limit.
+   */
   readonly overdueMs: number;
 }
 
@@ -100,9 +103,9 @@ export function createOverviewCalls(
     async getClusterInfo(_request, { caller }) {
       const sentMs = clock.wallMs();
       const now = await store.operators.now();
-      // Read half-way there and back, as far as anybody can tell.
+      // Assumes that the database read its clock half-way through the round trip.
       const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
-      // Who is of one namespace sees nothing of another, not even how much there is.
+      // A caller of one namespace sees nothing of another, not even its counts.
       const own = caller?.namespace ? (await namespaces.find(caller.namespace)).id : null;
       const record = await store.operators.cluster(own);
       return {
@@ -150,7 +153,7 @@ async function overviewOf(
   };
 }
 
-/** Those that are watched as they should be are left out. */
+/** Regions with late partitions only. */
 function lateRegions(
   partitions: readonly PartitionRecord[],
   now: EpochMs,
@@ -168,7 +171,7 @@ function lateRegions(
   });
 }
 
-/** A region that is not used needs nobody. */
+/** A region that is not used needs no supervisor. */
 function isLate(
   { watched, used, overdueAt }: PartitionRecord,
   now: EpochMs,

@@ -1,17 +1,17 @@
-// Page tokens: opaque to callers. base64url of
-//   digest (8) of the list that it belongs to · the last item of the page before
-// so a token that is used with another namespace, filter or order is known.
+// Page tokens, opaque to callers: base64url of
+//   digest (8 bytes) of the list that the token belongs to · the last item of the previous page
+// The digest shows that a token is used with another namespace, filter or order.
 import { createHash } from "node:crypto";
 import { refusal } from "./errors.ts";
 
 const DIGEST_BYTES = 8;
 
-/** `list`: everything that tells one list from another, in a fixed form. */
+/** `list`: everything that distinguishes one list from another, in a fixed form. */
 export function formatPageToken(list: string, last: string): string {
   return Buffer.concat([digestOf(list), Buffer.from(last)]).toString("base64url");
 }
 
-/** The last item of the page before; null for the first page. */
+/** The last item of the previous page; null for the first page. */
 export function parsePageToken(
   list: string,
   token: string,

@@ -1,10 +1,10 @@
-// A port with pages alone, for a process that takes no calls: probes ask it whether it lives.
+// A port that serves pages only, for a process that takes no calls: probes ask it for its health.
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { type Pages, servePage } from "./http.ts";
 
 export interface PagesPort {
-  /** Where it listens. */
+  /** Resolves to the address on which it listens. */
   start(): Promise<{ readonly host: string; readonly port: number }>;
   stop(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-// Payloads between the wire and the core, and what a payload must keep to.
+// Converts payloads between protobuf and the core, and checks their limits.
 import { create } from "@bufbuild/protobuf";
 import {
   type Payload as PayloadMessage,
@@ -10,7 +10,7 @@ import { refusal } from "./errors.ts";
 
 const BYTES_TYPE = "application/octet-stream";
 
-/** null for a payload that is absent. */
+/** null: there is no payload. */
 export function payloadFrom(message: PayloadMessage | undefined): Payload | null {
   switch (message?.body.case) {
     case "json":
@@ -24,7 +24,7 @@ export function payloadFrom(message: PayloadMessage | undefined): Payload | null
   }
 }
 
-/** For an optional field of a message: nothing where there is no payload. */
+/** For an optional field of a message: no field if there is no payload. */
 export function payloadField<Name extends string>(
   name: Name,
   payload: Payload | null,
@@ -45,7 +45,7 @@ export function payloadMessage(payload: Payload): PayloadMessage {
       });
 }
 
-/** What is wrong with a payload beyond the rules of the proto, or null. */
+/** The problem of a payload beyond the validation rules of the proto, or null. */
 export function payloadProblem(
   payload: PayloadMessage,
   path: () => string,
@@ -90,8 +90,8 @@ function parseError(text: string): string | null {
 }
 
 /**
- * The runtime tells the position only of some mistakes. For the others: the longest beginning that
- * could still become JSON ends there, and beginnings are halved to find it.
+ * The runtime reports the position of some mistakes only. For the others, a binary search finds the
+ * longest beginning of the text that could still become JSON.
  */
 function brokenAt(text: string, error: string): number {
   const told = / at position (\d+)/.exec(error);

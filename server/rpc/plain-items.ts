@@ -1,7 +1,7 @@
 // A busy agent reports hundreds of successes in a call, and sends heartbeats for hundreds of tasks
-// in another. Judging each by the rules of the proto took an eighth of what a server allocates, so
-// one stands for all those that cannot break a rule. What is plain here has to be right there: a
-// property test holds that.
+// in another. Validating each item by the rules of the proto took an eighth of what a server
+// allocates, so one item is validated in place of all items that cannot break a rule. An item that
+// is plain here must be valid by those rules: a property test ensures that.
 import { isMessage, type Message } from "@bufbuild/protobuf";
 import {
   type CompleteRequest,
@@ -16,10 +16,10 @@ import {
 const ITEMS_MAX = 1_000;
 const TOKEN_MAX = 512;
 const JSON_BYTES_MAX = 2 * 1024 * 1024;
-/** A character of JavaScript is at most so many of UTF-8. */
+/** One UTF-16 unit of JavaScript is at most 3 bytes of UTF-8. */
 const CHARACTER_BYTES_MAX = 3;
 
-/** The request with one of its items, where all are plain; else as it is. */
+/** The request with one of its items, if all are plain; otherwise unchanged. */
 export function withoutPlainItems(message: Message): Message {
   if (isMessage(message, CompleteRequestSchema) && arePlain(message.results, isPlainResult)) {
     const brief: CompleteRequest = { ...message, results: message.results.slice(0, 1) };
@@ -36,7 +36,7 @@ function arePlain<Item>(items: readonly Item[], isPlain: (item: Item) => boolean
   return items.length > 1 && items.length <= ITEMS_MAX && items.every(isPlain);
 }
 
-/** A success with no output, or a JSON text. */
+/** A success with no output, or with a JSON text. */
 export function isPlainResult({ taskToken, outcome }: TaskResult): boolean {
   if (!isPlainToken(taskToken) || outcome?.kind.case !== "success") return false;
   const { output, outputProblem } = outcome.kind.value;
@@ -48,7 +48,7 @@ export function isPlainResult({ taskToken, outcome }: TaskResult): boolean {
   return body.value.length > 0 && body.value.length * CHARACTER_BYTES_MAX <= JSON_BYTES_MAX;
 }
 
-/** One that says no more than that the task is still there. */
+/** A report that says only that the task is still running. */
 export function isPlainReport({ taskToken, progress, details }: HeartbeatReport): boolean {
   return isPlainToken(taskToken) && progress === undefined && details === undefined;
 }

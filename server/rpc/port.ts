@@ -1,15 +1,16 @@
-// One port for everything: the first bytes of a connection tell native gRPC (HTTP/2) from HTTP/1.1.
+// One port for all protocols: the first bytes of a connection distinguish native gRPC (HTTP/2) from
+// HTTP/1.1.
 //
-// Without identities it listens on loopback only, and with tokens beyond it only behind TLS, so
-// that no token travels in plain text. A connection that says nothing, or too little to be told, is
-// closed after a while.
+// Without tokens the port listens on loopback only; with tokens it listens elsewhere only behind
+// TLS, so that no token travels in plain text. A connection that sends too few bytes to be
+// recognized is closed after FIRST_BYTES_MS_MAX.
 import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "./mount.ts";
 
 export interface PortOptions {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly insecureNoAuth: boolean;
   readonly requireTokens: boolean;
@@ -19,9 +20,9 @@ export interface PortOptions {
 
 export interface Port {
   start(): Promise<{ readonly host: string; readonly port: number }>;
-  /** Takes no new connection, and resolves when none is left. */
+  /** Accepts no new connections, and resolves when none is left. */
   close(): Promise<void>;
-  /** Cuts what is left. */
+  /** Destroys the remaining connections. */
   destroy(): void;
 }
 
@@ -34,13 +35,15 @@ export interface PortDeps {
 
 const HTTP2 = Buffer.from("PRI");
 const FIRST_BYTES_MS_MAX = 10_000;
-/** Finds peers whose machine has gone; one that merely stands still answers by its kernel. */
+/**
+ * Finds peers whose machine is gone. If only the peer's process hangs, its kernel still answers.
+ */
 const TCP_KEEPALIVE_MS = 30_000;
 
 export function createPort(options: PortOptions, deps: PortDeps): Port {
   refuseOpenAddress(options);
   const sockets = new Set<Socket>();
-  // Both protocols answer a caller that has said all and only listens.
+  // Both protocols answer a caller that has closed its sending half and only listens.
   const server: Server = createServer({ noDelay: true, allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.once("close", () => sockets.delete(socket));
@@ -104,7 +107,9 @@ export function isLoopback(host: string): boolean {
   return isIP(host) === 4 && host.startsWith("127.");
 }
 
-/** Waits for as many bytes as it takes, puts them back, and hands the connection on. */
+/**
+ * Waits for enough bytes to recognize the protocol, puts them back, and hands the connection on.
+ */
 function dispatchConnection(socket: Socket, { onHttp1, onHttp2, clock }: PortDeps): void {
   const ignore = () => {};
   const cut = () => void socket.destroy();
@@ -126,8 +131,8 @@ function dispatchConnection(socket: Socket, { onHttp1, onHttp2, clock }: PortDep
     timer.cancel();
     socket.unshift(seen);
     if (alike) {
-      // Half-open connections are for HTTP/1.1; here the other end of one is a process that has
-      // died, and its parked polls must not be handed tasks.
+      // Half-open connections are for HTTP/1.1. With gRPC, the end means that the peer's process
+      // has died, and its parked polls must not be handed tasks.
       socket.once("end", cut);
       // The HTTP/2 session reads by itself; resuming the socket here would break every call.
       onHttp2(socket);

@@ -1,9 +1,9 @@
-// The patterns of the proto, matched by V8's own engine: RE2 in JavaScript took 7 % of all that a
-// loaded server allocates. It guards against patterns of strangers, and these are ours: a test goes
-// through all of them, and holds that both engines agree and that none takes more than linear time.
-// What authors write in definitions stays with RE2 (expressions/pattern.ts).
+// Matches the patterns of the proto with V8's own engine: RE2 in JavaScript took 7 % of all that a
+// loaded server allocates. RE2 guards against patterns of strangers, and these patterns are
+// Drover's own: a test checks for each of them that both engines agree and that it takes linear
+// time at most. Patterns that authors write in definitions still use RE2 (expressions/pattern.ts).
 
-/** As many as the proto has patterns; one that a rule made of its input would be refused. */
+/** As many patterns as the proto has. The limit refuses a rule that makes patterns of its input. */
 const PATTERNS_MAX = 256;
 const compiled = new Map<string, RegExp>();
 
@@ -11,7 +11,7 @@ export function matchesProtoPattern(pattern: string, text: string): boolean {
   return compileProtoPattern(pattern).test(text);
 }
 
-/** Throws where V8 does not read it. */
+/** Throws if V8 cannot compile the pattern. */
 export function compileProtoPattern(pattern: string): RegExp {
   const known = compiled.get(pattern);
   if (known) return known;
@@ -24,7 +24,7 @@ export function compileProtoPattern(pattern: string): RegExp {
   return made;
 }
 
-/** A dot of RE2 leaves out a line feed alone; one of JavaScript four kinds of line ends. */
+/** In RE2 a dot excludes the line feed only; in JavaScript it excludes four kinds of line ends. */
 function withRe2Dot(pattern: string): string {
   const pieces = /\\.|\[(?:\\.|[^\]\\])*\]|\./gsu;
   return pattern.replace(pieces, (piece) => (piece === "." ? "[^\\n]" : piece));

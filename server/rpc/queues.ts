@@ -1,4 +1,5 @@
-// Queues: listed, limited, paused, let go on; and so namespaces and workflows.
+// Queues: list, limit, pause, resume and pin them. Pauses of namespaces and workflows are here,
+// too.
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue_pb.ts";
@@ -21,7 +22,7 @@ export interface QueueCallDeps {
   readonly namespaces: Namespaces;
 }
 
-/** What the calls of this file ask of the scheduler. */
+/** The methods of the scheduler that the calls of this file use. */
 export type Control =
   | "pauseQueue"
   | "resumeQueue"
@@ -58,7 +59,7 @@ interface QueueShown {
   readonly queue?: ReturnType<typeof queueMessage>;
 }
 
-/** `shown`: what the answers say of the queue. */
+/** `shown`: the queue's message in the answers. */
 export function createPauseCalls(
   { scheduler, namespaces }: PauseCallDeps,
   shown: (of: QueueRef) => Promise<QueueShown>,

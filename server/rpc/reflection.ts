@@ -1,5 +1,5 @@
-// grpc.reflection, v1 and v1alpha: what lets grpcurl and `buf curl` call us with no files at hand.
-// The two differ in nothing but their package.
+// grpc.reflection, v1 and v1alpha: grpcurl and `buf curl` can call the server without local files.
+// The two versions differ in their package only.
 import {
   createRegistry,
   type DescFile,
@@ -70,7 +70,7 @@ export function createReflection(
   return Object.freeze({ v1, v1alpha });
 }
 
-/** A file needs those that it imports, before itself. */
+/** The files and all that they import; imports come first. */
 function closure(roots: readonly DescFile[]): DescFile[] {
   const found = new Set<DescFile>();
   const visit = (file: DescFile): void => {
@@ -87,7 +87,7 @@ interface AlphaQuestion {
   readonly value?: unknown;
 }
 
-/** v1alpha asks in the same words; only the type of one part has another package. */
+/** v1alpha has the same fields; only the type of one part is in another package. */
 function alike(question: AlphaQuestion): Question {
   return question as Question;
 }

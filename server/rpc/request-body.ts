@@ -1,13 +1,16 @@
-// The body of a plain HTTP call, within a limit.
+// Reads the body of a plain HTTP call, up to a limit.
 import type { IncomingMessage } from "node:http";
 
 export type Body =
   | { readonly kind: "read"; readonly bytes: Uint8Array }
   | { readonly kind: "too-large" }
-  /** The caller has gone in the middle of it. */
+  /** The caller disconnected before the body was complete. */
   | { readonly kind: "gone" };
 
-/** So much of a body that is too large is read and dropped, for its sender to hear an answer. */
+/**
+ * At most this much of a body that is too large is read and dropped, so that its sender receives an
+ * answer.
+ */
 const SKIPPED_BYTES_MAX = 4 * 1024 * 1024;
 
 /** Keeps no more than `bytesMax`, and never rejects. */

@@ -1,6 +1,6 @@
-// Whether a request may be looked at by a handler: the rules of the proto, the limits of payloads,
-// and no unknown field in a definition. What is wrong below an item of a batch is that item's
-// answer; what is wrong elsewhere fails the call, and then nothing of it is done.
+// Validates a request before a handler sees it: the rules of the proto, the limits of payloads, and
+// no unknown fields in a definition. A problem below an item of a batch becomes that item's answer;
+// any other problem fails the call, and then no part of the call is done.
 import { type DescMessage, isMessage, type Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation } from "@bufbuild/protovalidate";
 import { PayloadSchema } from "@drover/proto/drover/v1/payload_pb.ts";
@@ -23,13 +23,13 @@ export type ItemErrors = ReadonlyMap<number, DroverError>;
 export interface RequestCheck {
   /** Throws what is wrong with the call; returns what is wrong with its items. */
   check(desc: DescMessage, message: Message, itemField: string | null): ItemErrors;
-  /** The same for a definition that came as a text: everything wrong is INVALID_DEFINITION. */
+  /** The same for a definition that came as a text: every problem is INVALID_DEFINITION. */
   checkDefinition(definition: WorkflowDefinition): void;
-  /** The first use of a type's rules costs a hundred milliseconds; this spends them. */
+  /** The first use of a type's rules takes about 100 ms; this call takes that time in advance. */
   warm(desc: DescMessage, empty: Message): void;
 }
 
-/** `ofNamespace`: what one has said of its payloads; null: `limits` says it. */
+/** `ofNamespace`: the payload limit that a namespace has set; null: the limit of `limits`. */
 export function createRequestCheck(
   limits: { readonly payloadBytesMax: number },
   ofNamespace: (name: string) => number | null = () => null,
@@ -45,7 +45,7 @@ export function createRequestCheck(
     return result.kind === "invalid" ? result.violations : [];
   }
 
-  /** Throws what is wrong with the call; keeps what is wrong with an item. */
+  /** Throws what is wrong with the call; adds what is wrong with an item to `errors`. */
   function refuseUnknownFields(
     desc: DescMessage,
     message: Message,
@@ -118,7 +118,7 @@ export function createRequestCheck(
   });
 }
 
-/** "": a request of no namespace. */
+/** "": the request has no namespace. */
 function namespaceOf(message: Message): string {
   if (!("namespace" in message) || typeof message.namespace !== "string") return "";
   return message.namespace === "" ? DEFAULT_NAMESPACE : message.namespace;

@@ -1,8 +1,8 @@
-// What "the same request" means for an idempotency key: SHA-256 over the request as sent. Fields go
-// in the order of their numbers, maps sorted by key; defaults are not filled in, and the version
-// counts as it was named, not as what it stood for then. The key and the namespace are where it is
-// filed, and a repeat has another span of its caller's trace, so these are left out. Keys outlive
-// servers: this form must never change (a test holds it).
+// Defines "the same request" for an idempotency key: SHA-256 over the request as sent. Fields go in
+// the order of their numbers, maps sorted by key. Defaults are not filled in, and the version
+// counts as it was named, not as the version that the name resolved to. The namespace and the key
+// are left out because the digest is filed under them, and the trace because a repeat has another
+// span. Keys outlive servers: this form must never change (a test enforces it).
 import { hash } from "node:crypto";
 import { toBinary } from "@bufbuild/protobuf";
 import {

@@ -1,4 +1,4 @@
-// RetryRun and RerunFrom: a run that has ended, done again as a new one.
+// RetryRun and RerunFrom: run a run that has ended again, as a new run.
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
 import {
@@ -46,7 +46,10 @@ export function createRerunCalls({ scheduler, runs }: RerunCallDeps) {
   });
 }
 
-/** Over what is asked, without what files it: namespace, run and request id. */
+/**
+ * Covers what is requested. It leaves out namespace, run and request id: the digest is filed under
+ * them.
+ */
 function digestOf<Desc extends DescMessage>(desc: Desc, asked: MessageInitShape<Desc>): string {
   const bytes = toBinary(desc, create(desc, asked));
   return createHash("sha256").update(desc.typeName).update(bytes).digest("hex");

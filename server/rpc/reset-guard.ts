@@ -1,30 +1,30 @@
-// Rapid reset: a peer opens streams and cancels them at once, which costs it nothing and the server
-// a call each. A connection that cancels more streams before their requests have arrived than a
-// client ever does is closed, and its address may do less for a while:
+// Protection against rapid reset: a peer opens streams and cancels them at once, which costs it
+// nothing and the server a call each. A connection that cancels more streams before their requests
+// have arrived than any client does is closed, and its address has lower limits for a while:
 //
 //   trusted ─→ distrusted    a connection of the address was closed for its resets
 //   distrusted ─→ trusted    a minute after the last one
 //
-// Node has a limit of its own (1,000 resets of a connection, 33 in a second), which a peer evades
-// by a new connection. So connections of a distrusted address begin a second late, and are closed
-// after a few resets. Those that are open stay, and so does HTTP/1.1, which has no streams.
+// Node has its own limit (1,000 resets of a connection, 33 a second), which a peer evades by a new
+// connection. So new connections of a distrusted address begin a second late, and are closed after
+// a few resets. Its open connections stay, and so does HTTP/1.1, which has no streams.
 import type { Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "./mount.ts";
 
-/** Of one connection at a time, and then in each second. */
+/** Resets allowed to one connection at once, and then for each second. */
 const RESETS_MAX = 100;
 const RESETS_PER_SECOND = 10;
-/** The same of a distrusted address, at a time. */
+/** Resets allowed at once to a connection of a distrusted address. */
 const DISTRUSTED_RESETS_MAX = 10;
 const DISTRUSTED_MS = 60_000;
 const DELAY_MS = 1_000;
-/** Addresses that are remembered; the oldest go first. */
+/** Most addresses that are remembered; the oldest are dropped first. */
 const ADDRESSES_MAX = 10_000;
 /** NGHTTP2_ENHANCE_YOUR_CALM. */
 const CALM_DOWN = 11;
 
-/** A stream of Node's HTTP/2 server, as much of it as is looked at. */
+/** The part of a stream of Node's HTTP/2 server that the guard reads. */
 export interface GuardedStream {
   readonly closed: boolean;
   readonly rstCode: number;
@@ -34,7 +34,7 @@ export interface GuardedStream {
   once(name: "close", listener: () => void): unknown;
 }
 
-/** Where a connection begins and ends; unknown once it has gone. */
+/** The addresses of both ends of a connection; unknown once it has closed. */
 export type ConnectionEnds = Partial<
   Pick<Socket, "remoteAddress" | "remotePort" | "localAddress" | "localPort">
 >;
@@ -46,7 +46,10 @@ interface GuardedSession {
 }
 
 export interface ResetGuard {
-  /** Begins a connection, of a distrusted address after a while, unless it has gone by then. */
+  /**
+   * Calls `begin` for a connection: at once, or after a delay if its address is distrusted and it
+   * is still open then.
+   */
   accept(socket: Socket, begin: () => void): void;
   opened(stream: GuardedStream): void;
 }
@@ -58,7 +61,10 @@ interface Guarded {
   readonly fresh: Set<GuardedStream>;
 }
 
-/** A read may open a thousand streams before any event is heard: after so many it is looked. */
+/**
+ * One read may open a thousand streams before any event is emitted: they are checked after this
+ * many.
+ */
 const LOOK_EVERY = 16;
 
 export function createResetGuard(clock: Clock, log: Log): ResetGuard {
@@ -110,7 +116,7 @@ export function createResetGuard(clock: Clock, log: Log): ResetGuard {
     session.destroy(undefined, CALM_DOWN);
   }
 
-  /** Once for each stream. With its connection all streams end, and that is no reset. */
+  /** Called once for each stream. All streams end with their connection; that is no reset. */
   function ended(stream: GuardedStream, session: GuardedSession, guarded: Guarded): void {
     const isReset = stream.rstCode !== 0 && !stream.readableEnded;
     if (isReset && !session.destroyed) spend(session, guarded);

@@ -1,5 +1,5 @@
-// Who may call what: one row for each RPC. A role that is not named is refused, and a server with
-// an RPC that is not here does not start. A test holds the table to the contract.
+// The roles that may call each RPC: one row for each. A role that is not named is refused, and a
+// server with an RPC without a row does not start. A test compares the table with the contract.
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -7,9 +7,9 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import type { Role } from "../store/tokens.ts";
 
 /**
- * What a call is about. namespace: the one that it names. callback: the one that its callback token
- * names. control-plane: all of it, so that it takes a token for every namespace. own: its handler
- * looks at what the caller may see.
+ * What a call is about. namespace: the namespace that it names. callback: the namespace of its
+ * callback token. control-plane: everything, so the token must be for every namespace. own: the
+ * handler itself checks what the caller may see.
  */
 export type Scope = "namespace" | "callback" | "control-plane" | "own";
 

@@ -1,5 +1,6 @@
-// What callers say to a run: cancel, pause, resume, signals, decisions, deferred outcomes. Each
-// becomes an event for the scheduler, and its answer is put in the words of the contract.
+// Commands to a run: cancel, pause, resume, signals, decisions, deferred outcomes. Each becomes an
+// event for the scheduler, and the scheduler's answer becomes a response or an error of the
+// contract.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   type CancelRunRequest,
@@ -38,7 +39,7 @@ interface Command {
   readonly reason: string;
 }
 
-/** Until there are identities, whoever starts a run may say by this label who asked for it. */
+/** People have no identities here: the caller that starts a run may name its requester. */
 const REQUESTER_LABEL = "requester";
 const NAMES_SHOWN_MAX = 8;
 const WITH_BODIES = { bodies: true };
@@ -107,7 +108,8 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
         secretDigest: token.secretDigest,
         secret: null,
         outcome: endFrom(outcome),
-        // As if its agent had said it in Complete, so that the two may say the same.
+        // The same digest as if its agent had reported the outcome in Complete, so that both may
+        // report it.
         digest: outcomeDigest(create(OutcomeSchema, { kind: outcome })),
       });
       const words = { refused: "RUN_STATE", unknown: "TASK_NOT_FOUND" } as const;
@@ -117,9 +119,9 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
 }
 
 interface Words {
-  /** Of a refusal that the state of the run explains. */
+  /** The reason of a refusal that the state of the run explains. */
   readonly refused: Reason;
-  /** Of something that the run has not. */
+  /** The reason when the run does not have what the command names. */
   readonly unknown: "STEP_NOT_FOUND" | "ESCALATION_NOT_FOUND" | "TASK_NOT_FOUND" | "RUN_NOT_FOUND";
 }
 
@@ -169,7 +171,7 @@ export function accepted(
   }
 }
 
-/** A sender of another run's signal learns so, too: a mistyped name is only the likeliest. */
+/** The sender may also have the wrong run: a mistyped name is only the likeliest cause. */
 function unknownSignal(
   runId: string,
   { name, takes }: Extract<Answer, { kind: "no-such-signal" }>,
@@ -198,7 +200,7 @@ export function callbackTokenFrom(text: string): CallbackToken {
   throw refusal("MALFORMED_TOKEN", [{ path: "callback_token", message }]);
 }
 
-/** A namespace that is not there has no tasks either: a caller with a token knows no more. */
+/** A namespace that does not exist has no tasks: a caller with a token learns no more than that. */
 async function regionOf(namespaces: Namespaces, { namespace }: CallbackToken): Promise<number> {
   try {
     return (await namespaces.find(namespace)).region;

@@ -1,5 +1,5 @@
-// Pages of runs, escalations and workflows: filter, order and page token of a request, for the
-// store.
+// Pages of runs, escalations and workflows: converts filter, order and page token of a request for
+// the store.
 import { toBinary } from "@bufbuild/protobuf";
 import type { ListEscalationsRequest } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -48,7 +48,7 @@ export function escalationPageFrom(
   return { ...pageOf(list, request.pageSize), query: { openOnly, after } };
 }
 
-/** `RUN N`; null: it names no escalation. */
+/** `RUN N`; null: the text names no escalation. */
 function escalationPlace(item: string): EscalationPage["after"] {
   const [runId = "", n = ""] = item.split(" ");
   const good = isUuid(runId) && /^[1-9]\d{0,8}$/.test(n) && item === `${runId} ${n}`;
@@ -98,7 +98,7 @@ function stateFrom(state: RunState): CoreRunState["kind"][] {
 
 const CORE_STATES = Object.keys(RUN_STATES) as CoreRunState["kind"][];
 
-/** The same filter gives the same text, in whatever order its labels were sent. */
+/** Equal filters give equal texts, whatever the order of their labels. */
 export function filterText(filter: FilterMessage | undefined): string {
   if (filter === undefined) return "";
   const labels = Object.fromEntries(

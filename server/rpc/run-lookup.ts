@@ -1,4 +1,4 @@
-// Which run a request means, and what it looks like now. A run of another namespace is not there.
+// Finds the run that a request names, and reads it. A run of another namespace counts as not found.
 import type { RunRef as RunRefMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../core/definition.ts";
 import { type Plan, planOf } from "../core/plan.ts";
@@ -18,10 +18,10 @@ export interface FoundRun {
 export interface RunLookup {
   /** Throws NAMESPACE_NOT_FOUND or RUN_NOT_FOUND. */
   find(namespace: string, run: RunRefMessage | undefined): Promise<FoundRun>;
-  /** The run again, whole. Throws RUN_NOT_FOUND if it has been removed meanwhile. */
+  /** Reads the whole run again. Throws RUN_NOT_FOUND if it has been deleted meanwhile. */
   detail(found: FoundRun, wanted: DetailWanted): Promise<RunDetail>;
   record(found: FoundRun): Promise<RunRecord>;
-  /** What the run started with. */
+  /** The definition that the run started with. */
   definition(record: Pick<RunRecord, "definitionId">): Promise<Definition>;
   plan(record: Pick<RunRecord, "definitionId">): Promise<Plan>;
 }

@@ -1,8 +1,9 @@
 // WatchRun and WaitRun: calls that follow a run to its end.
 //
-// A watch sends each state that differs from the one it sent last, or that its caller has seen
-// last: each has a cursor, which names it on every server. Changes of the run wake it at once;
-// grants and progress move no version, so while a task is on its way it looks again every second.
+// A watch sends each state that differs from the one that it sent last, or that its caller saw
+// last: each state has a cursor, which is the same on every server. A change of the run wakes the
+// watch at once. Grants and progress do not change the run's version, so while a task is moving the
+// watch reads the run again every second.
 import { create } from "@bufbuild/protobuf";
 import {
   type WatchRunRequest,
@@ -57,7 +58,7 @@ export async function* watchRun(
   }
 }
 
-/** The run when it has ended, or when the wait is over. */
+/** Resolves to the run when it has ended, or when the wait is over. */
 export async function waitRun(
   deps: RunWatchDeps,
   found: FoundRun,

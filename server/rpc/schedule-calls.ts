@@ -1,5 +1,5 @@
-// Schedule and ScheduleBatch: a request becomes what the scheduler understands. What is wrong with
-// one run of a batch is that run's answer, with the path that it has in the call.
+// Schedule and ScheduleBatch: converts requests for the scheduler. A problem of one run of a batch
+// becomes that run's answer, with its path in the call.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type {
   ScheduleBatchRequest,
@@ -27,11 +27,11 @@ export interface ScheduleCallDeps {
   readonly definitionCheck: DefinitionCheck;
 }
 
-/** Fields whose items have answers of their own. */
+/** Fields whose items have their own answers. */
 export const SCHEDULER_ITEM_FIELDS = Object.freeze({ ScheduleBatch: "runs" });
 
 const PRIORITY_DEFAULT = 5;
-/** Characters, as the field of the request has it. */
+/** In characters, as for the field of the request. */
 const TRACESTATE_MAX = 512;
 
 export function createScheduleCalls({ scheduler, namespaces, definitionCheck }: ScheduleCallDeps) {
@@ -94,7 +94,10 @@ function scheduleFrom(
   };
 }
 
-/** As whoever traces calls sends it. What is no traceparent is none: W3C lets nobody fail by it. */
+/**
+ * The trace headers of a call. An invalid traceparent counts as none: by W3C it must not fail a
+ * call.
+ */
 function traceOfCall({ header }: CallContext): TraceContext | null {
   const traceparent = header("traceparent") ?? "";
   return readableTrace({ traceparent, tracestate: header("tracestate") ?? "" });

@@ -1,5 +1,5 @@
-// SchedulerService: register workflows; start, see and wait for runs, and say something to them. No
-// rules here: requests become what the scheduler and the store understand, and their answers become
+// SchedulerService: register workflows; start, read and wait for runs, and send commands to them.
+// It contains no rules: it converts requests for the scheduler and the store, and their answers to
 // messages.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {
@@ -49,7 +49,7 @@ export interface RunServiceDeps {
   readonly store: Pick<EngineStore, "reads" | "definition" | "workflowVersion" | "schedules">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
-  /** What is checked of a definition beyond its structure: its expressions and schemas. */
+  /** The check of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
   readonly drain: Drain;
   readonly clock: Clock;
@@ -61,7 +61,7 @@ export interface SchedulerServiceDeps extends RunServiceDeps {
 
 type ListCalls = "listRuns" | "listSchedules" | "listWorkflows" | "getWorkflow" | "bulkAction";
 
-/** The newest rows of each kind that GetRun shows. */
+/** GetRun shows at most this many rows of each kind, the newest ones. */
 const HISTORY_MAX = 1_000;
 const EXPLAINED_BY = { attempts: true, interventions: false, escalations: true };
 const WITH_BODIES = { bodies: true };
@@ -79,7 +79,7 @@ export function createSchedulerService(
   }) satisfies Handlers<typeof SchedulerService>;
 }
 
-/** All of the service that lists nothing. */
+/** All calls of the service except lists. */
 export function createRunService(
   deps: RunServiceDeps,
 ): Omit<Handlers<typeof SchedulerService>, ListCalls> {
@@ -101,7 +101,8 @@ export function createRunService(
 
     async explainRun(request) {
       const found = await runs.find(request.namespace, request.run);
-      // What agents let hear of themselves is the newest: a moment may not be after the look.
+      // Liveness is read last, so it is the newer of the two: a time in the detail must not be
+      // after the time of the liveness.
       const detail = await runs.detail(found, EXPLAINED_BY);
       const liveness = await deps.store.reads.runLiveness(found.ref.runId);
       return explainMessage(await runs.plan(detail.run), detail, liveness, found.namespace.name);

@@ -1,4 +1,4 @@
-// Schedules: make, look, change, pause, resume, delete, backfill, run now.
+// Cron schedules: create, read, update, pause, resume, delete, backfill and trigger them.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -53,7 +53,7 @@ type ScheduleCalls =
   | "backfillSchedule"
   | "triggerSchedule";
 
-/** How much is shown of one schedule, and of each in a list. */
+/** Occurrences shown of one schedule, and of each schedule in a list. */
 const ALONE = { next: 10, last: 50 };
 const LISTED = { next: 3, last: 3 };
 const PRIORITY_DEFAULT = 5;

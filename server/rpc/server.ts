@@ -2,10 +2,11 @@
 //
 //   new → start → serving → drain → closed
 //
-// A drain is ours to do (grpc-js does not wait for injected connections): health says NOT_SERVING,
-// parked polls are answered empty, new calls are refused with DRAINING; when nothing is in flight,
-// or the grace is over, clients are told to go and what is left is cut. `stop` cuts at once. Both
-// may be called twice, and stop during a drain.
+// The drain is implemented here, because grpc-js does not wait for injected connections. Health
+// says NOT_SERVING, parked polls are answered empty, new calls are refused with DRAINING. When no
+// call is in flight, or the grace period is over, clients are told to disconnect and remaining
+// connections are cut. `stop` cuts them at once. Both may be called twice, and stop may be called
+// during a drain.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
@@ -63,24 +64,24 @@ export interface RpcServerDeps {
     | "ready"
   > &
     Omit<OperatorStore, "inbox">;
-  /** What is checked of a definition beyond its structure: its expressions and schemas. */
+  /** The check of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
   readonly triggers: TriggerWork;
-  /** What a namespace has said; null, or left out: `config` says it. */
+  /** The payload limit that a namespace has set; null, or left out: the limit of `config`. */
   readonly payloadBytesMax?: (namespace: string) => number | null;
   readonly config: RpcConfig;
-  /** From when on a partition is late. */
+  /** A partition is late if it is overdue by more than this. */
   readonly overdueMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
   /** Left out: calls are not traced. */
   readonly traced?: TracedCalls | undefined;
-  /** What /healthz tells; left out: ok. */
+  /** The answer of /healthz; left out: ok. */
   readonly health?: () => HealthReported;
-  /** Further pages by path, such as /metrics; where tokens are required, for viewers. */
+  /** Other pages by path, such as /metrics; where tokens are required, only for viewers. */
   readonly pages?: Pages;
-  /** The folder of the built dashboard, which may be missing. Left out: none is served. */
+  /** The folder of the built dashboard, which may be missing. Left out: no dashboard is served. */
   readonly dashboard?: string;
 }
 
@@ -91,9 +92,9 @@ export interface RpcServer {
 }
 
 const SERVICES = [SchedulerService, OperatorService, AgentService];
-/** For a client's connection to be left alone between two calls of a person. */
+/** Long enough for a connection to stay open between two calls of a person. */
 const HTTP1_IDLE_MS = 75_000;
-/** What is already answered is on its way out for this long after the last call. */
+/** Time for answers to leave the machine after the last call. */
 const LAST_BYTES_MS = 1_000;
 
 export function createRpcServer(deps: RpcServerDeps): RpcServer {
@@ -160,12 +161,13 @@ function createHttp(
     if (connect.handle(request, response)) return;
     servePage(pages, request, response, dashboard?.handle);
   });
-  // It never listens by itself, and would start its checks for slow senders only then.
+  // The HTTP server never listens by itself, and starts its checks for slow senders only on this
+  // event.
   http.emit("listening");
   return http;
 }
 
-/** Whoever runs the server may ask by any name whether it lives. */
+/** Probes may use any host name. */
 function isProbe(url = ""): boolean {
   return url === "/healthz" || url === "/readyz";
 }

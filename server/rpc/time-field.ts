@@ -1,4 +1,4 @@
-// Optional moments of messages: nothing where there is none.
+// Optional times in messages: no field if there is no time.
 import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type { EpochMs } from "../core/attempt.ts";
 import { refusal } from "./errors.ts";
@@ -8,11 +8,11 @@ export function timeField<Name extends string>(name: Name, at: EpochMs | null) {
   return (at === null ? {} : { [name]: timestampFromMs(at) }) as Field;
 }
 
-/** What a Timestamp may say: the years 1 to 9999. */
+/** The range of a Timestamp: the years 1 to 9999. */
 const SECONDS_MIN = -62_135_596_800n;
 const SECONDS_MAX = 253_402_300_799n;
 
-/** `path`: of the field, for whoever has sent what is no moment. */
+/** `path`: the field's path, for the error about an invalid time. */
 export function epochMsFrom(timestamp: Timestamp | undefined, path: string): number | null {
   if (timestamp === undefined) return null;
   if (timestamp.seconds >= SECONDS_MIN && timestamp.seconds <= SECONDS_MAX)

@@ -1,4 +1,4 @@
-// API tokens made, listed and revoked. The secret is in one answer and nowhere else.
+// API tokens: create, list and revoke them. The secret is in one answer and nowhere else.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
@@ -26,7 +26,7 @@ export interface TokenCallDeps {
   readonly namespaces: Namespaces;
   readonly random: Random;
   readonly log: Log;
-  /** Left out: nobody has to say who he is. */
+  /** Left out: the server requires no tokens. */
   readonly identity?: Pick<Identity, "forget"> | undefined;
 }
 
@@ -39,7 +39,7 @@ const ROLES: Readonly<Record<Role, RoleMessage>> = Object.freeze({
   operator: RoleMessage.OPERATOR,
   admin: RoleMessage.ADMIN,
 });
-/** Those who may look at every namespace. */
+/** Roles whose tokens may be for every namespace. */
 const EVERYWHERE: readonly Role[] = ["viewer", "operator", "admin"];
 
 export function createTokenCalls(
@@ -47,7 +47,7 @@ export function createTokenCalls(
 ): Pick<Handlers<typeof OperatorService>, TokenCalls> {
   const { store, namespaces, random, log } = deps;
 
-  /** null: all of them. */
+  /** null: all namespaces. */
   async function namespaceIdOf(
     request: Pick<CreateTokenRequest | ListTokensRequest, "allNamespaces" | "namespace">,
     caller: Caller | null,
@@ -101,7 +101,7 @@ export function createTokenCalls(
   };
 }
 
-/** What the caller states, and the token that is sure. */
+/** The name that the caller states, and the token that was authenticated. */
 function saidBy(by: string, caller: Caller | null): string {
   return caller === null ? by : `${by}, with the token ${caller.name}`;
 }

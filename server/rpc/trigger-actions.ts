@@ -1,5 +1,5 @@
-// What a trigger asks for, done: by the same calls as a program makes, under the same rules. A
-// repeat is told by what these tell it by: the key of a run, the id of a signal, a callback token.
+// Performs what a trigger asks for, by the same calls and under the same rules as any client. These
+// calls recognize a repeat by the key of a run, the id of a signal or a callback token.
 import { createHash } from "node:crypto";
 import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
 import {
@@ -47,7 +47,7 @@ export function createTriggerActions(deps: TriggerActionDeps): TriggerActions {
     return await scheduler.schedule({
       ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
       ...{ notify: null, startAt: null, concurrency: null },
-      // By its key, not by what else it says: a repeat may be signed or worded anew.
+      // Covers the key only: a repeat may be signed or worded differently.
       digest: createHash("sha256").update(`trigger ${trigger} ${key}`).digest("hex"),
       keyKeptMs: REPEAT_KNOWN_MS,
     });

@@ -1,4 +1,4 @@
-// Triggers: put, get, list, delete; what they have refused, and what one would do.
+// Triggers: put, get, list and delete them; list what they refused; try what one would do.
 import { createHash } from "node:crypto";
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";

@@ -1,5 +1,5 @@
-// The two forms in which a trigger comes, message and text, and all that is wrong with it: the
-// rules of the proto, and then its expressions.
+// Triggers as a message or as a text, and everything that is wrong with one: first the validation
+// rules of the proto, then its expressions.
 import {
   TriggerDefinitionSchema,
   type TriggerDefinition as TriggerMessage,
@@ -23,7 +23,7 @@ export interface SoundTrigger {
   readonly mapping: TriggerMapping;
 }
 
-/** Of a request's field `definition`, which has passed the rules of the proto. */
+/** For a request's field `definition`, which has passed the validation rules of the proto. */
 export function triggerOfMessage(
   { triggers }: TriggerDefinitionDeps,
   message: TriggerMessage,

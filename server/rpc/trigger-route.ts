@@ -1,10 +1,11 @@
-// POST /hooks/NAMESPACE/NAME: a service that knows nothing of Drover sets off a trigger.
+// POST /hooks/NAMESPACE/NAME: a service that does not know Drover calls a trigger.
 //
-//   body within its limit, JSON → who is it? → mapped → asked of the scheduler → answered
+//   body within its limit, JSON → authentication → mapping → scheduler → answer
 //
-// Promise: 200 is answered after the commit, and to a repeat by its key in the same words. Who is
-// not authenticated learns nothing: a trigger that is not there answers as one with another secret.
-// What is refused is listed with its reason; it costs no write of its own (triggers/refusals.ts).
+// Promise: 200 is answered after the commit, and a repeat with the same key gets the same answer. A
+// caller that is not authenticated learns nothing: a trigger that does not exist answers like one
+// with another secret. Refusals are listed with their reasons; a refusal costs no write of its own
+// (triggers/refusals.ts).
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { DroverError, type Reason } from "../errors.ts";
 import type { TriggerFacts } from "../expressions/trigger-mapping.ts";
@@ -27,14 +28,16 @@ export interface TriggerRouteDeps {
   readonly actions: TriggerActions;
   readonly drain: Drain;
   readonly config: { readonly payloadBytesMax: number; readonly callsMax: number };
-  /** A signature is dated by its sender's clock, so ours is as good as any. */
+  /**
+   * The sender dates a signature by its own clock, so the server's clock needs no more precision.
+   */
   readonly wallMs: () => number;
   readonly log: Log;
   readonly failOvers: FailOvers;
 }
 
 export interface TriggerRoute {
-  /** False: no such path here. */
+  /** False: there is no such path here. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }
 
@@ -44,7 +47,7 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Where a call goes to; null: nowhere. */
+/** The trigger that a call addresses. */
 interface Target {
   readonly namespace: Namespace;
   readonly trigger: KnownTrigger;
@@ -54,14 +57,14 @@ const PATH = /^\/hooks\/([A-Za-z0-9._-]{1,128})\/([A-Za-z0-9._-]{1,128})$/;
 const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i;
 const RETRY_AFTER_MS = 1_000;
 
-/** Nobody knows whether it took effect, or it may later: the sender comes back. */
+/** It is unknown whether the call took effect, or it may succeed later: the sender repeats it. */
 const AGAIN: ReadonlySet<Reason> = new Set([
   "STORE_UNAVAILABLE",
   "OVERLOADED",
   "DRAINING",
   "NAMESPACE_LIMIT",
 ]);
-/** What stands against it is there already. */
+/** The request conflicts with the current state. */
 const CONFLICTS: ReadonlySet<Reason> = new Set([
   "KEY_REUSED",
   "RUN_STATE",
@@ -79,7 +82,7 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
     try {
       const answer = await answerTo(deps, request, path);
       if (answer) send(response, answer);
-      // What is left of a body that was not read would be taken for the next call.
+      // The unread rest of a body would be taken for the next call.
       if (!request.complete) response.once("finish", () => request.destroy());
     } finally {
       leave();
@@ -99,7 +102,7 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
   });
 }
 
-/** null: nobody listens any more. */
+/** null: the caller has disconnected. */
 async function answerTo(
   deps: TriggerRouteDeps,
   request: IncomingMessage,
@@ -143,7 +146,7 @@ async function answerTo(
   }
 }
 
-/** What is sent, as far as it is authenticated, is mapped and asked for. */
+/** Maps an authenticated call, and performs what the mapping asks for. */
 async function setOff(
   deps: TriggerRouteDeps,
   target: Target,
@@ -217,7 +220,7 @@ function queryOf({ url = "" }: IncomingMessage): ReadonlyMap<string, string> {
   return found;
 }
 
-/** undefined: it is none. */
+/** undefined: the bytes are no JSON. */
 function jsonOf(bytes: Uint8Array) {
   if (createDepthMeter()(bytes)) return undefined;
   try {
@@ -241,7 +244,7 @@ const NOBODY = refusal(
   "there is no such trigger, or the call does not prove that it may set it off",
 );
 
-/** In whole seconds, as HTTP has it. */
+/** `retry-after` in whole seconds, as HTTP defines it. */
 function comeAgain(reason: Reason, message: string, afterMs: number | null = null): Answer {
   const seconds = Math.ceil((afterMs ?? RETRY_AFTER_MS) / 1_000);
   return { ...refusal(503, reason, message), headers: { "retry-after": String(seconds) } };

@@ -1,10 +1,11 @@
-// Whether a call of a trigger is by whom it says: a signature over its body, or the secret itself.
-// Everything is compared in constant time. Who is told why not is the operator, never the caller.
+// Authenticates a call of a trigger: by a signature over its body, or by the secret itself. All
+// comparisons take constant time. The reason of a refusal is for the operator, never for the
+// caller.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { TriggerAuth } from "../core/trigger.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
 
-/** What is looked at of a call. */
+/** The parts of a call that are checked. */
 export interface SignedCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
@@ -12,18 +13,18 @@ export interface SignedCall {
   readonly nowMs: number;
 }
 
-/** Several signatures are sent while a secret is changed; more than this are not looked at. */
+/** A sender may send several signatures while its secret is changed; more than this are ignored. */
 const SIGNATURES_MAX = 8;
 const TIME = /^\d{1,12}$/;
 
-/** null: it is authenticated; else why not. */
+/** Why the call is not authenticated; null: it is. */
 export function authProblem(
   auth: TriggerAuth,
   { secret, secretDigest }: Pick<KnownTrigger, "secret" | "secretDigest">,
   call: SignedCall,
 ): string | null {
   if (auth.kind === "bearer") return bearerProblem(secretDigest ?? "", call);
-  // An empty key would let everybody sign.
+  // With an empty key anyone could sign.
   if (secret === null) return "it has no secret: put it again with one";
   const { header, prefix, timestampHeader } = auth;
   const given = call.headers[header];
@@ -48,7 +49,7 @@ export function authProblem(
   return null;
 }
 
-/** "": there is none that can be read. */
+/** "": there is no readable time. */
 function timeOf(
   timestampHeader: string,
   header: string,
@@ -74,7 +75,7 @@ function digestOf(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Takes as long for a trigger that is not there as for one that is. */
+/** Takes as long for a trigger that does not exist as for one that does. */
 export function authNothing(call: SignedCall): void {
   const nobody = { secret: "", secretDigest: "" };
   const auth = { kind: "hmac", header: "x", prefix: "", timestampHeader: null } as const;

@@ -1,5 +1,4 @@
-// What the rules of the proto found wrong, in words for a person: path, value, and what would be
-// right.
+// Describes violations of the proto's rules for a person: path, value, and what would be valid.
 import type { Message } from "@bufbuild/protobuf";
 import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import type { Violation } from "@bufbuild/protovalidate";
@@ -56,7 +55,7 @@ function lastKey(path: Path): string | null {
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
-/** The offending value where it is short and says something. */
+/** The invalid value, if it is a string, a number or a duration; long strings are cut. */
 function shownValue(root: Message, path: Path): string | null {
   const value = valueAt(root, path);
   switch (typeof value) {
@@ -100,7 +99,7 @@ function quoted(text: string): string {
   return JSON.stringify(cut.toWellFormed());
 }
 
-/** Index of the item of a batch that a violation lies below, as in `results[3].outcome`. */
+/** Index of the batch item that a violation is below, as in `results[3].outcome`; null: none. */
 export function itemOf(violation: Violation, itemField: string): number | null {
   const [first, second] = violation.field;
   const below = first?.kind === "field" && first.name === itemField && second?.kind === "list_sub";

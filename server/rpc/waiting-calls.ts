@@ -1,11 +1,12 @@
 // Room for calls that wait: polls of agents, WaitRun and watches. They are counted apart from all
-// other calls, so that heartbeats and reports are never refused because others wait, and by
-// address and namespace, so that one of them leaves room for the rest.
+// other calls, so that heartbeats and reports are never refused because other calls wait. They are
+// also counted by address and by namespace, so that one of these leaves room for the others.
 //
-//   poll: room → it waits for tasks; none → it pauses, and is answered empty; none for that either
-//   → OVERLOADED
+//   poll: room → it waits for tasks
+//         no room → it pauses, and is answered empty
+//         no room for that either → OVERLOADED
 //
-// A poll that pauses takes half the room that there is for polls at most, and nothing of dispatch.
+// Paused polls take at most half as much room as there is for polls, and nothing of dispatch.
 import { DroverError } from "../errors.ts";
 
 export interface WaitingLimits {
@@ -20,13 +21,13 @@ export interface WaitingCalls {
 }
 
 export interface WaitingCall {
-  /** There is no room for it to wait: it is answered with nothing after a while. */
+  /** There is no room for the call to wait: it is answered with nothing after a pause. */
   readonly pauses: boolean;
-  /** Counts it out, once. */
+  /** Counts the call out, once. */
   leave(): void;
 }
 
-/** `onFull`: hears why a call found no room. */
+/** `onFull`: called with the reason when a call finds no room. */
 export function createWaitingCalls(
   limits: WaitingLimits,
   onFull: (why: string) => void,
@@ -52,7 +53,7 @@ export function createWaitingCalls(
 }
 
 interface Room {
-  /** Why there is none; null: there is. */
+  /** Why there is no room; null: there is room. */
   full(address: string, namespace: string): string | null;
   enter(address: string, namespace: string): () => void;
 }
@@ -98,7 +99,7 @@ function halfOf(limit: number): number {
   return Math.ceil(limit / 2);
 }
 
-/** Forgets what is at 0, so that names of the past take no memory. */
+/** Removes a count of 0, so that past names take no memory. */
 function add(counts: Map<string, number>, key: string, change: number): void {
   const count = (counts.get(key) ?? 0) + change;
   if (count === 0) counts.delete(key);

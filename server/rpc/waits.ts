@@ -1,10 +1,11 @@
-// Long waits of calls: bounded by what the caller asked for, by its deadline, and by the drain.
+// Long waits of calls: bounded by the wait that the caller asks for, by its deadline, and by the
+// drain.
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import type { Clock } from "../clock.ts";
 import type { Drain } from "./drain.ts";
 
 const WAIT_MS_DEFAULT = 30_000;
-/** An answer is on its way this long before the caller's deadline. */
+/** An answer is sent this long before the caller's deadline. */
 const BEFORE_DEADLINE_MS = 1_000;
 
 export function waitMs(wait: Duration | undefined, deadlineMs: number | null): number {
@@ -14,11 +15,11 @@ export function waitMs(wait: Duration | undefined, deadlineMs: number | null): n
 }
 
 export interface WaitEnd {
-  /** Ends the wait after so long, too. */
+  /** Ends the wait after this time, too. */
   readonly afterMs?: number;
 }
 
-/** The work of a call that only waits. */
+/** The work of a call that does nothing but wait. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
@@ -27,8 +28,8 @@ export function aborted(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Runs `work` with a signal that is aborted when the caller has gone, the server drains, or the
- * time is over, and leaves no listener or timer behind.
+ * Runs `work` with a signal that is aborted when the caller disconnects, the server drains, or the
+ * time is over. Leaves no listener or timer behind.
  */
 export async function whileWaiting<T>(
   deps: { readonly drain: Drain; readonly clock: Clock },

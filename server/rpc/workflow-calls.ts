@@ -1,5 +1,5 @@
-// What callers ask about workflows: register a version, move the default, see versions with the
-// runs that still need them.
+// Calls about workflows: register a version, set the default version, read versions and count the
+// runs that still use them.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type {
@@ -37,7 +37,7 @@ export interface RegisterCallDeps {
   readonly store: Pick<EngineStore, "workflowVersion">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "checkDefinition">;
-  /** What is checked of a definition beyond its structure: its expressions and schemas. */
+  /** The check of a definition beyond its structure: its expressions and schemas. */
   readonly definitionCheck: DefinitionCheck;
 }
 
@@ -47,7 +47,7 @@ export interface WorkflowListDeps {
   readonly namespaces: Namespaces;
 }
 
-/** Versions that are shown of one workflow, and of each in a list. */
+/** Versions shown of one workflow, and of each workflow in a list. */
 const VERSIONS_MAX = 1_000;
 const VERSIONS_LISTED_MAX = 10;
 
@@ -58,7 +58,7 @@ export function createRegisterCalls(deps: RegisterCallDeps) {
       const namespace = await namespaces.find(request.namespace);
       const definition = registeredDefinition(request, deps);
       const missing = await missingWorkflows(deps.store, namespace, definition);
-      // CommitSummary with the place in the text, as everything else that is wrong with it.
+      // Reported with the position in the text, like all other problems of the definition.
       if (missing.length > 0)
         registeredDefinition(request, { ...deps, definitionCheck: () => missing });
       const { version, created } = await scheduler.registerWorkflow(

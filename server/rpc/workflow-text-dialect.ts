@@ -1,8 +1,9 @@
 /**
- * What a workflow text says otherwise than the message that it becomes. All else is led by the
- * descriptor of the message: a field that is added to the proto can be written in the text at once.
+ * The differences between the text form of a workflow and the message that it becomes. Everything
+ * else follows the descriptor of the message: a field that is added to the proto can be used in
+ * texts at once.
  *
- *     task, queue     stand in the step itself; the message keeps them in the step's kind
+ *     task, queue     are keys of the step itself; the message has them in the step's kind
  *     wait, signal    may be a duration and a name instead of a map
  *     run             may be the name of a workflow instead of a map
  *     retry           may be one policy instead of a list
@@ -34,7 +35,9 @@ import {
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 
-/** Without these a message of the kind makes no sense. The kind of a step is looked at apart. */
+/**
+ * Keys without which a message of the type is invalid. The kind of a step is checked separately.
+ */
 export const requiredKeys: Readonly<Record<string, readonly string[]>> = {
   [WorkflowDefinitionSchema.typeName]: ["workflow", "steps"],
   [StepDefinitionSchema.typeName]: ["id"],
@@ -66,23 +69,25 @@ export const namesOfMessages: Readonly<Record<string, string>> = {
 
 export const kinds = ["task", "wait", "signal", "approval", "run", "map"];
 
-/** Messages of which a text may write a single field alone, and which field that is. */
+/** Messages that a text may write as the value of one field, and the name of that field. */
 const shortForms: Readonly<Record<string, string>> = {
   [WaitStepSchema.typeName]: "for",
   [SignalStepSchema.typeName]: "name",
   [RunStepSchema.typeName]: "workflow",
 };
 
-/** Lists of which a text may write the only item alone. */
+/** Lists that a text may write as a single item. */
 export const oneOrMany = new Set(["retry"]);
 
-/** What a key of a text is in the message: a field of it, or of the message within `parent`. */
+/**
+ * The field of the message that a key of the text sets: directly, or in the message in `parent`.
+ */
 export interface Slot {
   readonly field: DescField;
   readonly parent: DescField | null;
 }
 
-/** The field that may stand for the whole message; null: it has none. */
+/** The field whose value may be written for the whole message; null: there is none. */
 export function shortField(desc: DescMessage): DescField | null {
   return desc.fields.find(({ name }) => name === shortForms[desc.typeName]) ?? null;
 }

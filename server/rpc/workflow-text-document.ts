@@ -1,10 +1,10 @@
 /**
- * From a text to the one YAML document in it, and from any node of it to line and column.
+ * Parses a text into its one YAML document, and finds line and column of any node.
  *
- * JSON is read as the YAML that it is. The rules are those of YAML 1.2 with the core schema: a
- * plain `no` or `2026-01-31` is text. Refused, so that a text means the same to every reader:
- * anchors and aliases, tags, other versions of YAML, keys that are not text, keys that come twice,
- * and more than one document.
+ * JSON is read as YAML. The rules are those of YAML 1.2 with the core schema: a plain `no` or
+ * `2026-01-31` is text. To mean the same to every reader, a text may not contain anchors and
+ * aliases, tags, other versions of YAML, keys that are not text, duplicate keys, or more than one
+ * document.
  *
  * A text may come from anyone, so its cost is bounded before it is parsed: by bytes, by tokens, and
  * by depth.
@@ -31,9 +31,9 @@ import {
 } from "./workflow-text-problems.ts";
 
 export interface TextDocument {
-  /** The outermost map; null if there is none, which is then among the problems. */
+  /** The outermost map; null if there is none, which is then one of the problems. */
   readonly root: YAMLMap | null;
-  /** Where a node begins. */
+  /** The position where a node begins. */
   placeOf(node: Node): Place;
 }
 
@@ -41,14 +41,14 @@ export interface TextDocument {
 export interface Entry {
   readonly key: string;
   readonly keyNode: Node;
-  /** null: nothing stands after the colon. */
+  /** null: there is nothing after the colon. */
   readonly value: Node | null;
 }
 
 const textBytesMax = 1024 * 1024;
-/** The parser takes about 3 µs for each. */
+/** The parser takes about 3 µs for each token. */
 const tokensMax = 200_000;
-/** Deeper than any input that a person would want to read, far from what the stack holds. */
+/** Deeper than any input that a person would want to read, and far below the limit of the stack. */
 export const depthMax = 64;
 
 const start: Place = { line: 1, column: 1 };
@@ -108,7 +108,7 @@ function sizeProblem(text: string): string | null {
   return null;
 }
 
-/** One mistake often makes several errors in its line; the first is the one that helps. */
+/** One mistake often causes several errors in its line; the first is the useful one. */
 function addSyntaxProblems(
   errors: readonly YAMLParseError[],
   text: string,
@@ -150,7 +150,7 @@ function syntaxMessage(error: YAMLParseError, text: string, what: TextKind): str
   }
 }
 
-/** The entries of a map; those whose key cannot be used are left out and reported. */
+/** The entries of a map; entries with an invalid key are left out and reported. */
 export function entriesOf(
   map: YAMLMap,
   path: string,
@@ -180,12 +180,12 @@ export function entriesOf(
   return entries;
 }
 
-/** The types allow for values that are no nodes in documents made by hand; a parser makes none. */
+/** The types allow values that are no nodes, for documents made by code; a parser makes none. */
 export function asNode(value: unknown): Node | null {
   return isScalar(value) || isMap(value) || isAlias(value) || isSeq(value) ? value : null;
 }
 
-/** Why a node is refused whatever stands in its place; null: it is not. */
+/** Why a node is not allowed anywhere; null: it is allowed. */
 export function strangeness(node: Node): string | null {
   if (isAlias(node)) return `the alias *${clip(node.source)} is not read: write it out`;
   const anchor = "anchor" in node && typeof node.anchor === "string" ? node.anchor : null;
@@ -199,7 +199,7 @@ function clip(name: string): string {
   return name.length > 40 ? `${name.slice(0, 40)}…` : name;
 }
 
-/** The path of a key; a long one is clipped, since paths end up in messages. */
+/** The path of a key; a long key is clipped, since paths are part of messages. */
 export function joined(path: string, key: string): string {
   return path === "" ? clip(key) : `${path}.${clip(key)}`;
 }

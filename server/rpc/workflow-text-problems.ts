@@ -1,20 +1,20 @@
 /**
- * Everything that is wrong with one text of a workflow or a trigger, gathered in the order in which
- * it is found, each with its path in the message and its line and column in the text.
+ * Collects all problems of one text of a workflow or a trigger, in the order in which they are
+ * found, each with its path in the message and its line and column in the text.
  */
 import { nearestWord } from "../core/nearest-word.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
 
-/** Where something stands in the text; both count from 1, columns in UTF-16 units. */
+/** A position in the text; both numbers count from 1, columns in UTF-16 units. */
 export interface Place {
   readonly line: number;
   readonly column: number;
 }
 
-/** What a text is of. */
+/** What a text describes. */
 export type TextKind = "workflow" | "trigger" | "scenarios";
 
-/** How people call such a text, and the line that it begins with. */
+/** What people call such a text, and the line that it begins with. */
 export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonly line: string }>> =
   Object.freeze({
     workflow: { a: "a workflow", line: "workflow: NAME" },
@@ -24,10 +24,10 @@ export const TEXT_KINDS: Readonly<Record<TextKind, { readonly a: string; readonl
 
 export interface TextProblems {
   readonly count: number;
-  /** What a later problem would add to a full list is noise. */
+  /** The list is full: later problems would be noise. */
   readonly full: boolean;
   invalid(path: string, place: Place, message: string): void;
-  /** Throws all of them as one error; does nothing if there are none. */
+  /** Throws all problems as one error; does nothing if there are none. */
   throwIfAny(): void;
 }
 
@@ -63,7 +63,7 @@ function sentence(first: FieldProblem, found: number, what: TextKind): string {
   return `The ${what} text has ${count} problems. The first: ${where}${first.message}`;
 }
 
-/** The path of a problem that lies in the text as such, not in a field of the definition. */
+/** The path of a problem of the text as such, not of a field of the definition. */
 export const wholeText = "text";
 
 /** The message as people get it for a text. */
@@ -71,14 +71,14 @@ export function withPlace(message: string, { line, column }: Place): string {
   return `${message} (line ${line}, column ${column})`;
 }
 
-/** A value of the text as it is shown in a message, whatever its length. */
+/** A value of the text as messages show it; a long one is clipped. */
 export function shown(value: string): string {
   const short =
     value.length > shownCharactersMax ? `${value.slice(0, shownCharactersMax)}…` : value;
   return JSON.stringify(short);
 }
 
-/** What to write instead of an unknown word: the known one that is nearest, or all of them. */
+/** What to write instead of an unknown word: the nearest known word, or all known words. */
 export function suggestion(word: string, known: readonly string[]): string {
   const near = nearestWord(word, known);
   return near === null ? `write one of ${known.join(", ")}` : `did you mean "${near}"?`;

@@ -1,9 +1,10 @@
 /**
- * From the nodes of a text to a definition in the JSON form of protobuf, led by the descriptor of
- * its message (workflow-text-dialect.ts says what a text says otherwise).
+ * Converts the nodes of a text to a definition in the JSON form of protobuf. The descriptor of the
+ * message drives it; workflow-text-dialect.ts has the differences between text and message.
  *
- * Ranges and patterns are left to the rules of the proto. What is checked here is what a message
- * cannot say (unknown keys, wrong types, two kinds) and what a text says better (what is missing).
+ * Ranges and patterns are checked by the rules of the proto. Checked here are problems that a
+ * message cannot contain (unknown keys, wrong types, two kinds) and problems that are clearer on
+ * the text (missing keys).
  */
 import type { DescEnum, DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { ScalarType } from "@bufbuild/protobuf";
@@ -42,7 +43,7 @@ import {
 export interface Reading {
   readonly document: TextDocument;
   readonly problems: TextProblems;
-  /** Where each field of the message stands in the text, by its path. */
+  /** The position of each field of the message in the text, by the field's path. */
   readonly places: Map<string, Place>;
 }
 
@@ -90,7 +91,7 @@ function readSlot(
   const inMessage = parent === null ? inText : joined(joined(path, parent.name), field.name);
   if (parent !== null) places.set(joined(path, parent.name), document.placeOf(keyNode));
   places.set(inMessage, document.placeOf(value ?? keyNode));
-  // A plain `input:` may be meant as null or as "none", and these differ.
+  // An empty `input:` may be meant as null or as "none", and these differ.
   if (value === null || (isScalar(value) && value.value === null && value.source === "")) {
     refuse(keyNode, inText, `${key} is empty: give it a value, or remove the key`, reading);
     return;

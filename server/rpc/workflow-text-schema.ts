@@ -1,9 +1,9 @@
 /**
- * The text form of a workflow as a JSON Schema (draft 7, which editors read), from the same
- * descriptor, rules and dialect that the server reads a text by.
+ * The text form of a workflow as a JSON Schema (draft 7, which editors read), built from the same
+ * descriptor, rules and dialect by which the server reads a text.
  *
- * It helps while one types: what it lets through is still checked by the server, and what it
- * refuses the server refuses.
+ * It helps an author while typing. The server still checks what the schema accepts, and refuses
+ * everything that the schema refuses.
  */
 import { type DescField, type DescMessage, getOption, ScalarType } from "@bufbuild/protobuf";
 import {
@@ -23,7 +23,7 @@ import { enumWords } from "./workflow-text-values.ts";
 
 export type Schema = { readonly [key: string]: unknown };
 
-/** What a field of the contract is for, in words; "" where nothing is known. */
+/** The description of a field of the contract; "" if there is none. */
 export type Describe = (message: DescMessage, field: DescField) => string;
 
 export function workflowTextSchema(describe: Describe): Schema {
@@ -51,7 +51,7 @@ function messageSchema(desc: DescMessage, define: Define, describe: Describe): S
   for (const [key, { field, parent }] of slotsOf(desc)) {
     const description = describe(parent?.message ?? desc, field);
     const schema = fieldSchema(field, define);
-    // Beside a `$ref` draft 7 reads nothing else.
+    // Draft 7 ignores all keywords beside a `$ref`.
     const described = "$ref" in schema ? { allOf: [schema] } : schema;
     properties[key] = { ...(description === "" ? {} : { description }), ...described };
   }
@@ -65,7 +65,10 @@ function messageSchema(desc: DescMessage, define: Define, describe: Describe): S
   };
 }
 
-/** Exactly one kind of a step; of other choices one as well, or none where none need be made. */
+/**
+ * A step has exactly one kind. Another choice has exactly one member, or at most one if it is
+ * optional.
+ */
 function oneOf(desc: DescMessage): Schema {
   const choices =
     desc.typeName === StepDefinitionSchema.typeName
@@ -106,7 +109,10 @@ function singleSchema(field: DescField, rules: FieldRules | undefined, define: D
   return scalarSchema(field, rules);
 }
 
-/** An input is any value; a schema is one, and what is merged over an input is an object. */
+/**
+ * An input is any value; a schema is an object or a boolean; what is merged over an input is an
+ * object.
+ */
 function payloadSchema(field: DescField): Schema {
   if (field.parent.typeName === FallbackSchema.typeName) return { type: "object" };
   return field.name === "input" ? {} : { type: ["object", "boolean"] };
@@ -152,7 +158,7 @@ function range({ greaterThan, lessThan }: Range): Schema {
   };
 }
 
-/** 0 is what a rule that does not stand there reads as, and bounds nothing. */
+/** The value 0 means that the rule is not set; it bounds nothing. */
 function bound(name: string, value: bigint | undefined): Schema {
   return value === undefined || value === 0n ? {} : { [name]: Number(value) };
 }

@@ -1,6 +1,6 @@
 /**
- * The single values of a workflow text: durations, words, numbers, and the JSON of an input. Each
- * function gives the value, or in words what is wrong with it and what would be right.
+ * Reads the single values of a workflow text: durations, words, numbers, and the JSON of an input.
+ * Each function returns the value, or a description of the problem and of a valid value.
  */
 import type { DescEnum } from "@bufbuild/protobuf";
 import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
@@ -48,7 +48,7 @@ export function anyNumber(scalar: Scalar): Value<number> {
   return problem(`${asShown(scalar)} must be a number, as 0.5`);
 }
 
-/** What google.protobuf.Duration holds. The limit of each field is lower and in the proto. */
+/** The limit of google.protobuf.Duration. The limit of each field is lower and in the proto. */
 const durationSecondsMax = 315_576_000_000;
 const durationExamples = "durations are written as 1h30m, 250ms, 30s or 7d";
 
@@ -88,15 +88,15 @@ export function enumValue(scalar: Scalar, desc: DescEnum): Value<string> {
   return problem(`${shown(given)} is not known here: ${suggestion(given, [...words.keys()])}`);
 }
 
-/** What reading a value needs and adds to. */
+/** What the reading of a value needs and adds to. */
 export interface ValueReading {
   readonly document: TextDocument;
   readonly problems: TextProblems;
-  /** Where each part of the value stands, by its path as `steps[0].input.from`. */
+  /** The position of each part of the value in the text, by its path as `steps[0].input.from`. */
   readonly places: Map<string, Place>;
 }
 
-/** An input as the JSON text that it is carried as; null if something in it was reported. */
+/** An input as the JSON text that carries it; null if a problem was reported. */
 export function jsonText(
   node: Node,
   path: string,

@@ -1,12 +1,12 @@
 /**
- * The text form of a workflow, in YAML or JSON, as people keep, review and diff it.
+ * The text form of a workflow, in YAML or JSON, as people store, review and diff it.
  *
  *     text -> document (YAML nodes with positions) -> reader (the dialect) -> WorkflowDefinition
  *
- * Promise: a text gives exactly the message that it says, or one error that names everything that
- * is wrong with it (the first 20), each with path, line, column and what would be right. Nothing is
- * dropped, guessed or corrected. Ranges and patterns of single values, and the graph as a whole,
- * are checked on the message; `locate` leads from the paths of those problems back into the text.
+ * Promise: a text gives exactly the message that it describes, or one error that lists its problems
+ * (the first 20), each with path, line, column and what would be valid. Nothing is dropped, guessed
+ * or corrected. Ranges and patterns of single values, and the graph as a whole, are checked on the
+ * message; `locate` maps the paths of those problems to positions in the text.
  */
 import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
@@ -17,8 +17,8 @@ import { readMessage } from "./workflow-text-reader.ts";
 export interface DefinitionText<Desc extends DescMessage> {
   readonly definition: MessageShape<Desc>;
   /**
-   * Where a field of the message stands, by its path as `steps[2].needs[0]`. For one that the text
-   * does not have: where what holds it begins. Null: the message has no such field.
+   * The position of a field of the message, by its path as `steps[2].needs[0]`. If the text does
+   * not have the field: the position of its container. Null: the message has no such field.
    */
   locate(path: string): Place | null;
 }
