@@ -1,6 +1,6 @@
-// What can be known to be wrong with an expression before it is evaluated: names that do not exist,
-// steps that are not upstream, functions that take something else. The library checks no types, so
-// this walks its tree; which functions there are and what they take, it is asked.
+// Checks an expression before it is evaluated: names that do not exist, steps that are not
+// upstream, functions with arguments of a wrong type. The CEL library checks no types, so this file
+// walks its tree; the library lists the functions and the types that they take.
 import type { CelFunc } from "@bufbuild/cel";
 import type { Constant, Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { nearestWord } from "../core/nearest-word.ts";
@@ -38,7 +38,7 @@ export interface Checked {
 }
 
 export interface References {
-  /** Ids of steps, and of those whose output is asked for. */
+  /** Ids of the steps that it names, and of the steps whose output it uses. */
   readonly steps: readonly string[];
   readonly outputs: readonly string[];
   readonly variables: readonly string[];
@@ -76,7 +76,10 @@ export function checkExpression(
     return ANY;
   }
 
-  /** The type of a value; names that only hold fields are none. */
+  /**
+   * The type of an expression used as a value. `steps` and records are names for fields, not
+   * values.
+   */
   function plainValue(expr: Expr, names: Variables): ValueType {
     const type = typeOf(expr, names);
     if (type.kind === "steps")

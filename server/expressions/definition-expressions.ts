@@ -1,6 +1,6 @@
-// Every expression, template and schema of a definition, checked when it is registered: what is
-// wrong there would otherwise escalate a run later. The fields are those of the definition; this
-// needs no more of them than stands here.
+// Checks every expression, template and schema of a definition when it is registered: an error
+// found later would escalate a run. The fields are those of the definition that contain expressions
+// or decide what these may name.
 import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
 import type { Payload } from "../core/payload.ts";
 import type { Compiled, Expression } from "./expression.ts";
@@ -13,25 +13,27 @@ import type { ExpressionScope } from "./types.ts";
 export interface StepExpressions {
   readonly id: string;
   readonly needs: readonly string[];
-  /** Runs last: it may refer to every step that is not one of these too. */
+  /** The step runs last. It may refer to every step that is not such a step itself. */
   readonly always?: boolean;
-  /** Whether it runs once for each item of a list. */
+  /** Whether the step runs once for each item of a list. */
   readonly hasItem?: boolean;
   readonly when?: string;
   readonly input?: Payload;
   readonly fallback?: readonly { readonly input?: Payload }[];
-  /** What a map goes over, the queues of its items that have expressions, the input of its gate. */
+  /**
+   * Of a map: the list, the queues of its items that contain expressions, the input of its gate.
+   */
   readonly over?: string;
   readonly queues?: readonly { readonly path: string; readonly queue: string }[];
   readonly gateInput?: Payload;
-  /** The moment that a wait ends. */
+  /** The time when a wait ends. */
   readonly until?: string;
   readonly outputSchema?: Payload;
-  /** What an approver fills in. */
+  /** The schema of the form that an approver fills in. */
   readonly form?: Payload;
 }
 
-/** What the expressions of a definition are checked against. */
+/** The parts of a step that contain expressions, in the form that the check takes. */
 export function expressionsOf(step: StepDefinition): StepExpressions {
   const { id, needs, always, when, input, fallback, outputSchema } = step;
   return {
@@ -69,12 +71,12 @@ export interface ExpressionProblem {
   /** Path in the message, as `steps[2].when` or `steps[2].input.traveller.name`. */
   readonly path: string;
   readonly message: string;
-  /** Within the text at the path, 1-based; not of schemas. */
+  /** Position in the text at the path, 1-based; schemas have none. */
   readonly line?: number;
   readonly column?: number;
 }
 
-/** Every problem of a definition whose structure is sound. */
+/** All problems of a definition whose structure is sound. */
 export function checkDefinition(definition: Definition): readonly ExpressionProblem[] {
   const meter = createMeter(COMPILE_COST_MAX);
   return [
@@ -84,8 +86,8 @@ export function checkDefinition(definition: Definition): readonly ExpressionProb
 }
 
 /**
- * Every problem, in the order of the steps. The needs may be wrong, which `definitionProblems`
- * says: an unknown one adds nothing, and a circle ends where it closes.
+ * All problems, in the order of the steps. The needs may be invalid, which `definitionProblems`
+ * reports: an unknown step adds nothing, and the walk through a cycle ends at its start.
  */
 export function checkDefinitionExpressions(
   steps: readonly StepExpressions[],
@@ -114,7 +116,7 @@ export function checkDefinitionExpressions(
   });
 }
 
-/** What the expressions of a step may name, by the step's needs and theirs. */
+/** The names that the expressions of a step may use: all steps upstream of it. */
 export function scopes(
   steps: readonly StepExpressions[],
 ): (step: StepExpressions) => ExpressionScope {
@@ -153,7 +155,7 @@ function payloadProblems(
   scope: ExpressionScope,
   meter: Meter,
 ): readonly ExpressionProblem[] {
-  // What is not JSON is carried as it is.
+  // A payload that is not JSON is passed on unchanged.
   if (payload?.kind !== "json") return [];
   const parsed = parseJson(payload.json);
   if (!parsed.ok) return [{ path, message: `is not JSON: ${parsed.message}` }];

@@ -1,6 +1,6 @@
-// Everything that can be called within an expression, each paid for before it runs: the library's
-// functions, its extensions for text, ours, and hidden ones that stand for what is no call in the
-// text, so that going through a list or asking for a field is paid for too.
+// Every function that an expression can call. A meter is charged before each call. The functions
+// are those of the library, its string extensions, Drover's own, and hidden ones for operations
+// that are no calls in the text, so that loops and field access are charged, too.
 import {
   type CelFunc,
   CelScalar,
@@ -28,12 +28,11 @@ const { BOOL, DYN, STRING } = CelScalar;
 const LIST = listType(DYN);
 const MAP = mapType(DYN, DYN);
 
-/** What making an error takes. */
+/** The cost of creating an error. */
 const ERROR_UNITS = 50;
 
 /**
- * One for the process: an evaluation is one call that nothing interrupts, and begins with a meter
- * of its own.
+ * One meter for the process. An evaluation is one synchronous call, and begins with its own meter.
  */
 let meter: Meter = createMeter(0);
 
@@ -41,7 +40,7 @@ export function useMeter(next: Meter): void {
   meter = next;
 }
 
-/** Names that no text can spell, put into a tree by `metered.ts`. */
+/** Names that no expression can contain; `metered.ts` puts them into the tree. */
 export const hidden = {
   append: "@append",
   bool: "@bool",
@@ -52,7 +51,10 @@ export const hidden = {
   tick: "@tick",
 } as const;
 
-/** Lists that a loop of the library makes by appending: nobody else holds one before it is done. */
+/**
+ * Lists that a loop of the library builds by appending. Only the loop can see such a list until it
+ * is complete, so the list may grow in place.
+ */
 const growing = new WeakMap<object, CelValue[]>();
 
 const hiddenFunctions: readonly CelFunc[] = [
@@ -131,7 +133,10 @@ function described(value: CelValue): string {
   return isCelList(value) ? "a list" : isCelMap(value) ? "a map" : "this value";
 }
 
-/** Instead of the library's, which copy step by step, leave out null, or compile each time. */
+/**
+ * These replace functions of the library that copy lists step by step, treat null as missing, or
+ * compile a pattern at each call.
+ */
 const replaced: readonly CelFunc[] = [
   celFunc("_+_", [LIST, LIST], LIST, (left, right) => celList([...left, ...right])),
   celFunc("@in", [STRING, MAP], BOOL, (key, map) => map.get(key) !== undefined),
@@ -141,15 +146,17 @@ const replaced: readonly CelFunc[] = [
   celFunc("matches", [STRING, STRING], BOOL, (text, pattern) => testPattern(pattern, text, meter)),
 ];
 
-/** What a call costs beyond its unit, by its name; others cost what they read of texts. */
+/**
+ * The cost of a call beyond its one unit, by name. Other functions cost the texts that they read.
+ */
 type Cost = (args: readonly CelValue[]) => void;
 
 const costs: Readonly<Record<string, Cost>> = {
   [hidden.append]: () => charge(meter, 1),
   [hidden.tick]: () => charge(meter, 3),
-  // Of a list that is gone through, and of a literal, whose entries are made each time.
+  // For lists and maps that a loop visits, and for literals, whose entries are created each time.
   [hidden.sized]: ([value]) => charge(meter, sizeOf(value) * (isCelMap(value) ? 4 : 1)),
-  // A key that is a number is compared with every one of them.
+  // The library compares a key that is no string with every key of the map.
   [hidden.index]: ([value, key]) =>
     charge(meter, isCelMap(value) && typeof key !== "string" ? value.size : 1),
   "_==_": ([left]) => weigh(left),
@@ -191,7 +198,7 @@ const costs: Readonly<Record<string, Cost>> = {
   "strings.quote": ([text]) => charge(meter, lengthOf(text)),
 };
 
-/** The worst a search can be driven to: each place is compared with much of what is looked for. */
+/** The worst case of a search: each position is compared with a large part of the searched text. */
 function searchCost([text, sought]: readonly CelValue[]): void {
   charge(meter, unitsOfChars(lengthOf(text)) + (lengthOf(text) * lengthOf(sought)) / 512);
 }
@@ -208,26 +215,26 @@ function readCost(args: readonly CelValue[]): void {
   charge(meter, args.reduce((sum: number, value) => sum + lengthOf(value), 0) / 32);
 }
 
-/** Charges for every part of a value, each time that it is a part. */
+/** Charges for all parts of a value; a part that occurs several times is charged each time. */
 function weigh(value: CelValue | undefined): void {
   charge(meter, unitsOfChars(lengthOf(value)));
   if (isCelList(value)) for (const item of value) weigh(item);
   else if (isCelMap(value)) for (const [key, item] of value) [key, item].forEach(weigh);
 }
 
-/** Everything that is paid for below, as the types and names of its overloads tell it. */
+/** All functions before metering, with the types and names of their overloads. */
 export const functions = celEnv({
   funcs: [...strings, ...ownFunctions, ...replaced, ...hiddenFunctions],
 }).funcs;
 
-/** The name under which a function is paid for: one that no text can spell. */
+/** The name of a metered function; no expression can contain it. */
 export function paidName(name: string): string {
   return `$${name}`;
 }
 
 /**
- * All overloads of a name behind one that takes the price first. An error gets the node where it
- * came up, which the library leaves out, and costs what making it costs.
+ * All overloads of a name behind one function that charges first. Errors get the id of their node,
+ * which the library leaves out, and are charged, too.
  */
 function paid(name: string): CelFunc {
   const group = functions.find(name);
@@ -260,7 +267,7 @@ function noOverload(name: string, values: readonly CelValue[]): string {
   return `${signOf(name)} does not take ${types.join(" and ")}`;
 }
 
-/** A function as it is written: the library calls `a + b` a call of `_+_`. */
+/** A function as an author writes it: the library names `a + b` a call of `_+_`. */
 export function signOf(name: string): string {
   return name === "@in" ? "in" : name === "-_" ? "-" : name.replace(/^_?(.+?)_$/, "$1");
 }

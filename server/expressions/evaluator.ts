@@ -1,6 +1,6 @@
-// The evaluator of a definition: everything that its expressions and schemas say, compiled once
-// when its plan is made. The definition was checked before it was stored; what cannot be compiled
-// all the same is told when it is asked about, and escalates its step.
+// The evaluator of a definition: all its expressions and schemas, compiled once when its plan is
+// made. The definition was checked before it was stored. If a part cannot be compiled all the same,
+// the evaluator reports that when the part is used, and its step is escalated.
 import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
 import type { Evaluated, Evaluator } from "../core/evaluator.ts";
 import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
@@ -22,33 +22,33 @@ import {
 } from "./template.ts";
 import type { ExpressionScope } from "./types.ts";
 
-/** One of the list that a map goes over. */
+/** An item of the list that a map processes. */
 interface Item {
   readonly value: Json;
 }
 
 type Problem = (value: Payload | null) => string | null;
 
-/** An input as it was written: a template, or carried as it is. */
+/** An input as it was written: a template, or a payload that is passed on unchanged. */
 type Input =
   | { readonly kind: "template"; readonly template: Template; readonly constant: boolean }
   | { readonly kind: "carried" }
   | { readonly kind: "broken"; readonly message: string };
 
-/** What a map says beside what it says of each item. */
+/** The parts of a map beyond those of a step. */
 interface JudgedMap {
   readonly over: Compiled<Expression>;
-  /** null: the run's own. */
+  /** null: the input of the run. */
   readonly gateInput: Input | null;
   readonly gateInputAsIs: Payload | null;
-  /** By what is written, the queues that have expressions. */
+  /** The queues that contain expressions, by their text. */
   readonly queues: ReadonlyMap<string, Input>;
 }
 
 interface JudgedStep {
   readonly when: Compiled<Expression> | null;
   readonly until: Compiled<Expression> | null;
-  /** null: the run's own. */
+  /** null: the input of the run. */
   readonly input: Input | null;
   readonly inputAsIs: Payload | null;
   /** By strategy of the plan, from 1. */
@@ -59,7 +59,10 @@ interface JudgedStep {
   readonly map: JudgedMap | null;
   /** Numbers of the steps that its expressions refer to. */
   readonly refers: readonly number[];
-  /** It runs last: what has come to nothing by then is CANCELLED, begun or not. */
+  /**
+   * The step runs last: its expressions see every step without a result as CANCELLED, whether it
+   * has begun or not.
+   */
   readonly always: boolean;
 }
 
@@ -81,7 +84,8 @@ export function evaluatorOf(definition: Definition): Evaluator {
   };
   const lists = createLists(ids);
   return Object.freeze({
-    // The input of a child run is rendered by the pass that begins it.
+    // The input of a child run is rendered by the pass that begins it, so that pass needs the
+    // facts.
     needsFacts: steps.some(asksFacts) || definition.steps.some(({ kind }) => kind === "run"),
     factsFor: (no) => at(no).refers,
     condition(no, facts) {
@@ -122,7 +126,7 @@ export function evaluatorOf(definition: Definition): Evaluator {
     },
     outputProblem(place, output) {
       const { map, output: problem } = at(place);
-      // The output of a gate is nobody's.
+      // The output schema is for the map's items, not for its gate.
       return map && itemOf(place) === 0 ? null : (problem?.(output) ?? null);
     },
     formProblem: (no, form) => at(no).form?.(form) ?? null,
@@ -149,7 +153,7 @@ export function evaluatorOf(definition: Definition): Evaluator {
   }
 }
 
-/** As the contract has names: 1 to 128 characters of these. */
+/** The form of names in the contract: 1 to 128 of these characters. */
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** A gate is a task of the map, and has no item. */
@@ -287,8 +291,8 @@ function evaluated(
 }
 
 /**
- * The lists that maps go over: evaluated once for the facts of a pass, however many items ask. They
- * come out the same every time, as facts never change.
+ * The lists that maps process. They are evaluated once for the facts of a pass, however many items
+ * ask; facts never change, so the result is the same each time.
  */
 function createLists(ids: readonly string[]) {
   const known = new WeakMap<CoreFacts, Map<number, Evaluated<readonly Json[]>>>();
@@ -327,12 +331,14 @@ function listOf(evaluated: Evaluated<Json> | null): Evaluated<readonly Json[]> {
     : failed(`it has ${list.length} items, and a map has ${ITEMS_MAX} at most`);
 }
 
-/** One more than a map may have, so that a longer one is told and not made. */
+/**
+ * At most one more item than a map may have, so that a longer list is refused without being built.
+ */
 function rangeOf(count: number): readonly number[] {
   return Array.from({ length: Math.min(count, ITEMS_MAX + 1) }, (_, index) => index);
 }
 
-/** What the rules know, as expressions see it: by name, and as values. */
+/** The facts of a pass as expressions see them: steps by id, payloads as values. */
 function factsOf(
   { run, steps }: CoreFacts,
   ids: readonly string[],
@@ -362,7 +368,7 @@ function stepFacts({ status, output, error }: CoreStepFacts): StepFacts {
   return { status: known, output: jsonOf(output), error };
 }
 
-/** undefined: it is not JSON. */
+/** undefined: the payload is not JSON. */
 function jsonOf(payload: Payload | null): Json | undefined {
   if (payload === null) return null;
   if (payload.kind !== "json") return undefined;

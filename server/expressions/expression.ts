@@ -1,5 +1,6 @@
-// An expression: compiled once for what it may name, evaluated over the facts of a run. Facts never
-// change once an expression may see them, and there is no clock, so the same comes out every time.
+// An expression: compiled once for the names that it may use, and evaluated over the facts of a
+// run. Facts do not change once an expression may see them, and there is no clock, so an evaluation
+// gives the same result every time.
 import { type CelInput, type CelResult, celMap, isCelError, plan } from "@bufbuild/cel";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { checkExpression, type References } from "./check.ts";
@@ -19,9 +20,9 @@ import {
 
 export interface StepFacts {
   readonly status: StepStatus;
-  /** null of a step that was skipped or failed; undefined where it is not JSON. */
+  /** null for a step that was skipped or failed; undefined if the output is not JSON. */
   readonly output: Json | undefined;
-  /** Set when it failed. */
+  /** Set if the step failed. */
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
@@ -31,32 +32,32 @@ export interface RunFacts {
   /** 0 for a definition that was sent with the run. */
   readonly version: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** "" where none was given. */
+  /** "" if the run has no key. */
   readonly key: string;
   /** Milliseconds since 1970. */
   readonly createdTimeMs: number;
 }
 
 export interface Facts {
-  /** undefined where the run's input is not JSON. */
+  /** undefined if the run's input is not JSON. */
   readonly input: Json | undefined;
   readonly run: RunFacts;
-  /** Within a map. */
+  /** Inside a map. */
   readonly item?: Json;
-  /** At least those that the expression refers to. */
+  /** At least the steps that the expression refers to. */
   readonly steps: ReadonlyMap<string, StepFacts>;
 }
 
-/** Of an expression outside of a workflow, whose scope names them. */
+/** Facts of an expression outside of a workflow; its scope names them. */
 export interface NamedFacts {
   readonly named: ReadonlyMap<string, Json>;
 }
 
-/** What an evaluation, or all those of one template together, may take. */
+/** Limits of one evaluation, or of all evaluations of one template together. */
 export interface Limits {
-  /** Units of `meter.ts`. */
+  /** In units of `meter.ts`. */
   readonly cost: number;
-  /** Bytes of the JSON that comes out. */
+  /** Bytes of the resulting JSON. */
   readonly bytes: number;
 }
 
@@ -67,7 +68,7 @@ export interface Expression {
   /** Ids of the steps that it refers to. */
   readonly steps: readonly string[];
   readonly refers: References;
-  /** Of the library: over the variables, to a value or an error. Use `evaluate`. */
+  /** The library's program: variables to a value or an error. Call `evaluate` instead. */
   readonly program: (variables: Readonly<Record<string, CelInput>>) => CelResult;
   readonly placeOf: (id: bigint) => Place;
 }
@@ -81,20 +82,20 @@ export type Evaluation =
   | { readonly ok: false; readonly message: string };
 
 export interface CompileOptions {
-  /** "any" unless said otherwise. */
+  /** Default: "any". */
   readonly wanted?: "any" | "bool" | "timestamp";
-  /** Where the text begins within one that people see; at its beginning unless said otherwise. */
+  /** Where the text begins in the text that people see. Default: at its beginning. */
   readonly origin?: Place;
-  /** What compiling may take, with others that are compiled for the same definition. */
+  /** The meter for compiling, shared by all expressions of one definition. */
   readonly meter?: Meter;
 }
 
-/** Parsing and checking take 5 microseconds for each, of those that were measured. */
+/** Measured: parsing and checking take 5 microseconds for each character. */
 const UNITS_PER_CHARACTER = 50;
 const CHARACTERS_MAX = COMPILE_COST_MAX / UNITS_PER_CHARACTER;
 const TOO_MUCH = `the expressions of this workflow have more than ${CHARACTERS_MAX} characters together, or patterns and schemas take their share: split the workflow`;
 
-/** What is wrong comes with the first place in the text where it shows. */
+/** A problem comes with its first position in the text. */
 export function compileExpression(
   text: string,
   scope: ExpressionScope,
@@ -126,7 +127,7 @@ export function compileExpression(
   return { ok: true, expression };
 }
 
-/** A place within a text that begins at another. */
+/** Adds a position in a text to the position where that text begins. */
 function placeFrom(origin: Place, { line, column }: Place): Place {
   if (line > 1) return { line: origin.line + line - 1, column };
   return { line: origin.line, column: origin.column + column - 1 };
@@ -143,20 +144,20 @@ export function evaluate(
   return withinBytes(result, limits.bytes);
 }
 
-/** The room that is counted on the way is less than what escapes and UTF-8 take. */
+/** Checks the exact size: the room counted during the conversion ignores escapes and UTF-8. */
 export function withinBytes(result: Evaluation, bytes: number): Evaluation {
   if (!result.ok || bytesOfJson(result.value) <= bytes) return result;
   return { ok: false, message: `the result is larger than a payload may be, ${bytes} bytes` };
 }
 
-/** The same, where several evaluations share what they may take. */
+/** The same, if several evaluations share their limits. */
 export function evaluateWithin(
   expression: Expression,
   facts: Facts | NamedFacts,
   meter: Meter,
   room: Room,
 ): Evaluation {
-  // Errors are values here, by the ten thousand: without their stacks they take a tenth of the
+  // An evaluation may create ten thousand errors as values: without stacks they take a tenth of the
   // time.
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;

@@ -1,4 +1,4 @@
-// Functions of our own, where the library's depend on the machine or pass over a mistake.
+// Functions that replace those of the library which depend on the machine or accept mistakes.
 import { type CelFunc, CelScalar, celFunc, celMethod, celUint, objectType } from "@bufbuild/cel";
 import { TimestampSchema, timestampDate } from "@bufbuild/protobuf/wkt";
 
@@ -7,7 +7,7 @@ const TIMESTAMP = objectType(TimestampSchema);
 
 type Arithmetic = (left: number, right: number) => number;
 
-/** JSON does not tell 3 from 3.0, so whoever takes a price times 1.5 must not have to. */
+/** JSON does not distinguish 3 from 3.0, so arithmetic with an int and a double must work. */
 const mixedArithmetic: readonly CelFunc[] = Object.entries<Arithmetic>({
   "_+_": (left, right) => left + right,
   "_-_": (left, right) => left - right,
@@ -18,7 +18,7 @@ const mixedArithmetic: readonly CelFunc[] = Object.entries<Arithmetic>({
   celFunc(name, [DOUBLE, INT], DOUBLE, (left, right) => apply(left, Number(right))),
 ]);
 
-/** The library takes "" for 0, "0x1F" for 31 and "abc" for NaN. */
+/** The library reads "" as 0, "0x1F" as 31 and "abc" as NaN. */
 const conversions: readonly CelFunc[] = [
   celFunc("int", [STRING], INT, (text) => {
     const value = BigInt(numeral(text, /^[-+]?\d+$/, "int").replace("+", ""));
@@ -58,7 +58,7 @@ const parts: Readonly<Record<string, (at: Date) => number>> = {
   getMilliseconds: (at) => at.getUTCMilliseconds(),
 };
 
-/** Not by Date.UTC, which takes the years 0 to 99 for those of the 20th century. */
+/** Date.UTC would read the years 0 to 99 as 1900 to 1999. */
 function yearStart(at: Date): number {
   const start = new Date(Number(at));
   start.setUTCMonth(0, 1);
@@ -66,9 +66,10 @@ function yearStart(at: Date): number {
 }
 
 /**
- * The parts of a moment, in UTC or at a fixed offset. The library computes them in the zone of the
- * machine, which skips an hour in spring, and knows named zones, whose rules come with the machine.
- * An input is rendered again after its task was handed out, elsewhere, and must be the same.
+ * The parts of a time, in UTC or at a fixed offset. The library computes them in the time zone of
+ * the machine, which skips an hour in spring, and accepts named zones, whose rules depend on the
+ * machine. An input is rendered again after its task was handed out, perhaps on another machine,
+ * and must be the same.
  */
 const timeParts: readonly CelFunc[] = Object.entries(parts).flatMap(([name, part]) => [
   celMethod(name, TIMESTAMP, [], INT, function () {

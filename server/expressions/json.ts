@@ -1,4 +1,4 @@
-// JSON values, and how they enter expressions and leave them.
+// JSON values, and their conversion into expressions and back.
 //
 //   JSON                      expression                         back
 //   whole number to 2^53      int                                number; refused beyond 2^53
@@ -16,7 +16,7 @@ export interface JsonObject {
   readonly [key: string]: Json;
 }
 
-/** Levels of a value that goes in or comes out: what recursion over it may rely on. */
+/** Most levels of a value in either direction; code that recurses over values relies on it. */
 export const JSON_DEPTH_MAX = 200;
 
 export function isJsonObject(value: Json): value is JsonObject {
@@ -36,12 +36,12 @@ export function parseJson(text: string): JsonParse {
   }
 }
 
-/** Of its text without blanks, in UTF-8. */
+/** The size of its text without whitespace, in UTF-8. */
 export function bytesOfJson(value: Json): number {
   return new TextEncoder().encode(JSON.stringify(value)).length;
 }
 
-/** Payloads that were seen before, by identity: a template asks for the same input many times. */
+/** Converted payloads by identity: a template uses the same input many times. */
 const entered = new WeakMap<object, CelInput>();
 
 export function celOfJson(value: Json): CelInput {
@@ -68,11 +68,11 @@ function isList(value: readonly Json[] | JsonObject): value is readonly Json[] {
 }
 
 export interface Room {
-  /** Bytes of JSON that may still come out. */
+  /** Bytes of JSON that may still be produced. */
   left: number;
 }
 
-/** Throws an error in plain words for what JSON cannot carry and for what has no room. */
+/** Throws an error in plain words if JSON cannot represent the value or there is no room for it. */
 export function jsonOfCel(value: unknown, room: Room, depth = 0): Json {
   if (depth >= JSON_DEPTH_MAX)
     throw new Error(`the result is nested deeper than ${JSON_DEPTH_MAX} levels`);
@@ -99,13 +99,13 @@ export function jsonOfCel(value: unknown, room: Room, depth = 0): Json {
   return scalar;
 }
 
-/** With what stands behind it: a comma, or the end of the last. */
+/** A value with the character after it: a comma, or the closing bracket. */
 function spaced(value: Json, room: Room): Json {
   take(room, 1);
   return value;
 }
 
-/** At least what a text takes: escapes, and characters of several bytes, are counted at the end. */
+/** A lower bound of the text's size: escapes and multi-byte characters are counted at the end. */
 function takeText(room: Room, text: string): void {
   take(room, text.length + 2);
 }

@@ -1,11 +1,13 @@
-// What an evaluation may still spend. The unit is about a tenth of a microsecond of work; it is
-// counted and not timed, so that the same expression over the same facts fails everywhere or
-// nowhere.
+// The budget of an evaluation. A unit is about a tenth of a microsecond of work. Work is counted
+// and not timed, so that the same expression over the same facts fails on every machine or on none.
 
 export interface Meter {
-  /** Units left; below zero the evaluation is over, whatever an operator makes of the error. */
+  /**
+   * Units left. Below zero the evaluation has failed, even if an operator of the expression absorbs
+   * the error.
+   */
   left: number;
-  /** Patterns that were paid for: the first use of each costs its compilation. */
+  /** Patterns that were charged: only the first use of each costs its compilation. */
   readonly patterns: Set<string>;
 }
 
@@ -14,14 +16,14 @@ export function createMeter(units: number): Meter {
 }
 
 /**
- * A tenth of a second for most work, and less than half of one for the worst that was found: so
- * long do others on this thread wait.
+ * About 0.1 s for most work, and less than 0.5 s for the worst case that was found. All other work
+ * on this thread waits for so long.
  */
 export const COST_MAX = 1_000_000;
 
 /**
- * What compiling all the expressions and schemas of one definition may take: a second or two. One
- * that was registered is within it in whatever part it is compiled later.
+ * The limit for compiling all expressions and schemas of one definition: a second or two. A
+ * definition that passed at registration stays within it, whichever part is compiled later.
  */
 export const COMPILE_COST_MAX = 10 * COST_MAX;
 

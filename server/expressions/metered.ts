@@ -1,5 +1,6 @@
-// A checked tree with what must be paid for put in as calls: the library runs the tree and knows no
-// limit. Also the list that map() and filter() make grows in place; theirs is copied for each item.
+// Adds calls that charge the meter to a checked tree: the library runs the tree and has no limits.
+// It also lets the list that map() and filter() build grow in place; the library copies it for each
+// item.
 
 import { type Expr, Expr_CallSchema, ExprSchema } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { create } from "@bufbuild/protobuf";
@@ -69,12 +70,12 @@ function sized(expr: Expr): Expr {
   return callOf(expr.id, paidName(hidden.sized), [expr]);
 }
 
-/** What must be a bool, said where it stands. */
+/** Checks at this node that the value is a bool. */
 function bool(expr: Expr): Expr {
   return callOf(expr.id, paidName(hidden.bool), [expr]);
 }
 
-/** The function that `strings.quote(x)` means, which reads like one of a variable. */
+/** The function that `strings.quote(x)` names, which parses like a method of a variable. */
 export function qualifiedName({ target, function: name }: CallOf<Kind>): string | null {
   if (target?.exprKind.case !== "identExpr") return null;
   const qualified = `${target.exprKind.value.name}.${name}`;
@@ -95,7 +96,9 @@ function meteredFold(expr: Expr, fold: FoldOf<Kind>): Expr {
   return { ...expr, exprKind: { case: "comprehensionExpr", value } };
 }
 
-/** `@result + [item]`, also behind the condition of a filter, as `@append(@result, item)`. */
+/**
+ * Turns `@result + [item]` into `@append(@result, item)`, also inside the condition of a filter.
+ */
 function appending(step: Expr, accumulator: string): Expr {
   const { exprKind } = step;
   if (exprKind.case !== "callExpr") return step;

@@ -1,7 +1,7 @@
-// JSON Schema (2020-12) for inputs and outputs, by ajv. Whoever registers a workflow writes schema
-// and pattern, so a check is bounded as an expression is: patterns run on RE2, and each subschema
-// that is entered is paid for, since `$ref` beside `$ref` doubles the work with every level of a
-// value.
+// JSON Schema (2020-12) for inputs and outputs, on ajv. Any author of a workflow may write schemas
+// and patterns, so the cost of a check is bounded like that of an expression: patterns run on RE2,
+// and each subschema that is entered is charged, since a `$ref` next to a `$ref` doubles the work
+// with every level of a value.
 
 import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -15,20 +15,22 @@ export type CompiledSchema =
   | {
       readonly ok: false;
       readonly message: string;
-      /** Of the part of the schema, as `properties.name`; "" for the schema itself. */
+      /** The path of the part of the schema, as `properties.name`; "" for the schema itself. */
       readonly path: string;
     };
 
-/** Subschemas of one schema. */
+/** Most subschemas of one schema. */
 export const SUBSCHEMAS_MAX = 1_000;
 const DEPTH_MAX = 60;
-/** Compiling takes 200 microseconds for each. */
+/** Compiling takes 200 microseconds for each subschema. */
 const UNITS_PER_PART = 2_000;
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
-/** Put into each subschema; its value is what entering costs. No author can write it. */
+/**
+ * A keyword added to each subschema; its value is the cost of entering it. Authors cannot write it.
+ */
 const PRICE = "drover:price";
 
-/** Where the subschemas of a schema are. */
+/** Keywords whose value is a subschema, a list of subschemas, or a map of them. */
 const one = new Set(
   "items contains not if then else additionalProperties propertyNames unevaluatedItems unevaluatedProperties contentSchema".split(
     " ",
@@ -37,7 +39,7 @@ const one = new Set(
 const several = new Set("allOf anyOf oneOf prefixItems".split(" "));
 const named = new Set("properties patternProperties $defs dependentSchemas".split(" "));
 
-/** Of ajv alone, or of other dialects. */
+/** Keywords of ajv, or of other dialects. */
 const refusedKeywords = new Set(
   "$async $recursiveAnchor $recursiveRef $vocabulary definitions dependencies id nullable".split(
     " ",
@@ -56,29 +58,29 @@ const formats: Readonly<Record<string, RegExp>> = {
   uuid: /^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$/,
 };
 
-/** Of the check that runs now: a check is one call that nothing interrupts. */
+/** The meter of the current check. A check is one synchronous call. */
 let meter: Meter = createMeter(0);
 
 const ajv = new Ajv2020({
   strictTypes: false,
   strictTuples: false,
   strictRequired: false,
-  // The first problem ends a check: all of them could be more than the value.
+  // A check ends at the first problem: a list of all problems could be larger than the value.
   allErrors: false,
   ownProperties: true,
-  // Digits: 0.07 is a multiple of 0.01, whatever their doubles are.
+  // Decimal digits: 0.07 is a multiple of 0.01, although their doubles are not.
   multipleOfPrecision: 9,
-  // Else a large part that is referred to often is copied as often.
+  // Inlining would copy a large subschema once for each reference to it.
   inlineRefs: false,
   logger: false,
   formats: { ...formats },
-  // Without the optimizer, which takes four times as long as all the rest.
+  // The optimizer would take four times as long as everything else.
   code: { regExp: Object.assign(pattern, { code: "pattern" }), optimize: false },
 });
 
 function pattern(source: string) {
   compilePattern(source);
-  // ajv takes two patterns for one where their texts are the same.
+  // ajv treats two patterns as one if their texts are equal.
   return { test: (text: string) => testPattern(source, text, meter), toString: () => source };
 }
 
@@ -91,7 +93,7 @@ const price: FuncKeywordDefinition = {
 };
 ajv.addKeyword(price);
 
-/** ajv compares every pair of objects; texts of the items are compared in one go. */
+/** ajv compares every pair of objects; this compares the texts of all items at once. */
 const uniqueItems: FuncKeywordDefinition = {
   keyword: "uniqueItems",
   type: "array",
@@ -116,7 +118,7 @@ function sorted(value: Json): Json {
   return Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Compiled code is large, and compiling slow: who needs it often keeps it. */
+/** Compiled code is large and compiling is slow: a caller that needs it often should keep it. */
 export function compileSchema(
   schema: Json,
   compiling: Meter = createMeter(COMPILE_COST_MAX),
@@ -148,7 +150,9 @@ interface Walk {
   count: number;
 }
 
-/** The schema with a price in each of its subschemas; what cannot be used goes to the problems. */
+/**
+ * The schema with a price in each subschema; parts that cannot be used are added to the problems.
+ */
 function pricedSchema(schema: Json, path: string, walk: Walk, depth: number): JsonObject | boolean {
   const refuse = (message: string, at: string) => walk.problems.push({ message, path: at });
   if (typeof schema === "boolean") return schema;
@@ -250,7 +254,7 @@ function checked(validate: ValidateFunction, value: Json): string | null {
   }
 }
 
-/** Errors of branches come before the error of what they are branches of. */
+/** ajv lists the errors of the branches before the error of the keyword that has the branches. */
 const branching = new Set(["anyOf", "oneOf", "not", "contains"]);
 
 function sentence(errors: readonly ErrorObject[]): string {

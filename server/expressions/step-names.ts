@@ -1,6 +1,6 @@
-// How a step is named within an expression: steps.flight, or steps["book-flight"] where its id is
-// no plain name. `steps.book-flight` reads as a subtraction. It is refused and not rewritten:
-// beside steps "a" and "a-b", whoever reads `steps.a-b` could not tell what it means.
+// How an expression names a step: steps.flight, or steps["book-flight"] if the id is no identifier.
+// `steps.book-flight` parses as a subtraction. It is refused and not rewritten: with steps "a" and
+// "a-b", a reader of `steps.a-b` could not tell what it means.
 import { nearestWord } from "../core/nearest-word.ts";
 import type { ExpressionScope } from "./types.ts";
 
@@ -11,8 +11,8 @@ export interface StepNames {
 }
 
 /**
- * What is wrong with a step's name at an offset, or null. `field` is one that the step does not
- * have, where the name may be the beginning of an id with dots.
+ * The problem of a step's name at an offset, or null. `field` is a field that the step does not
+ * have: the name may then be the beginning of an id with dots.
  */
 export function checkStepName(
   id: string,

@@ -1,12 +1,13 @@
-// From the text of an expression to the library's tree, or to what is wrong with the text and
-// where.
+// Parses the text of an expression into the library's tree, or into a problem with its position.
 import { parse } from "@bufbuild/cel";
 import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { misplaced, tokensOf } from "./tokens.ts";
 
 /** Characters of one expression; also the limit of the proto for `when`. */
 export const EXPRESSION_LENGTH_MAX = 4096;
-/** Levels of a tree: deeper ones could exhaust the stack, which depends on who calls. */
+/**
+ * Levels of a tree. Deeper trees could exhaust the stack, whose free size depends on the caller.
+ */
 export const EXPRESSION_DEPTH_MAX = 150;
 
 export interface Place {
@@ -28,14 +29,15 @@ export type Syntax =
   | { readonly ok: true; readonly tree: Tree }
   | { readonly ok: false; readonly message: string; readonly at: number };
 
-/** Characters of the texts whose trees are kept: a tree takes some hundred bytes for each. */
+/** Total characters of the texts with cached trees. A tree takes some hundred bytes a character. */
 const KEPT_CHARACTERS_MAX = 20_000;
 const kept = new Map<string, Syntax>();
 let keptCharacters = 0;
 
 /**
- * Nobody changes a tree, so those of the last texts are kept: a definition is parsed when it is
- * checked and when its plan is made, and one that is sent with each run as often as it is sent.
+ * Trees are immutable, so those of the last texts are cached: a definition is parsed when it is
+ * checked and again when its plan is made, and a definition that is sent with each run is parsed as
+ * often.
  */
 export function parseExpression(text: string): Syntax {
   const found = kept.get(text);
@@ -79,7 +81,7 @@ function parsed(text: string): Syntax {
   }
 }
 
-/** The library's parse errors carry a location that its types do not name. */
+/** The library's parse errors have a location that their types do not declare. */
 function offsetOfFailure(error: unknown): number {
   if (typeof error !== "object" || error === null || !("location" in error)) return 0;
   const { location } = error;
@@ -89,7 +91,7 @@ function offsetOfFailure(error: unknown): number {
   return typeof start.offset === "number" ? start.offset : 0;
 }
 
-/** The nodes directly below one, in the order of their evaluation. */
+/** The direct children of a node, in the order of their evaluation. */
 export function childrenOf({ exprKind }: Expr): readonly Expr[] {
   const present = (nodes: readonly (Expr | undefined)[]) =>
     nodes.filter((node) => node !== undefined);

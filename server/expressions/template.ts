@@ -4,7 +4,7 @@
 //   "Dear ${input.name}"        a text: texts as they are, other values as JSON
 //   "costs $${price}"           the text "costs ${price}"
 //
-// Keys are never computed: what a payload looks like can be read from its workflow.
+// Keys are never computed, so the shape of a payload can be read from its workflow.
 import {
   type Compiled,
   type CompileOptions,
@@ -46,10 +46,10 @@ export type CompiledTemplate =
   | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
 
-/** Levels of a payload, as of any JSON that expressions see. */
+/** Most levels of a payload; the same limit as for all JSON in expressions. */
 const DEPTH_MAX = 200;
 
-/** `path` is what paths within the payload begin with. */
+/** `path` is the prefix of all paths in the payload. */
 export function compileTemplate(
   payload: Json,
   scope: ExpressionScope,
@@ -141,7 +141,7 @@ interface Split {
   readonly kind: "text" | "expression" | "broken";
   readonly text: string;
   readonly at: number;
-  /** Of a broken one. */
+  /** Set if the kind is "broken". */
   readonly message: string;
 }
 
@@ -242,7 +242,7 @@ function spend(bytes: number, value: Json, { room }: Render): Evaluation {
   }
 }
 
-/** A condition, as `when`: an expression with `${...}` around it or without. */
+/** A condition such as `when`: an expression, with or without `${...}` around it. */
 export function compileCondition(
   text: string,
   scope: ExpressionScope,
@@ -251,7 +251,7 @@ export function compileCondition(
   return compileWrapped(text, scope, { wanted: "bool", meter });
 }
 
-/** The moment that a wait ends, as `until`: a timestamp, or JSON, which has none, as a text. */
+/** The time when a wait ends, as in `until`: a timestamp, or a text, as JSON has no timestamps. */
 export function compileTime(
   text: string,
   scope: ExpressionScope,
@@ -260,7 +260,7 @@ export function compileTime(
   return compileWrapped(text, scope, { wanted: "timestamp", meter });
 }
 
-/** What a map goes over: a list, or a number of items. */
+/** The list of a map: a list, or a number of items. */
 export function compileList(
   text: string,
   scope: ExpressionScope,
@@ -289,8 +289,8 @@ function compileWrapped(
 }
 
 /**
- * The input of a fallback: its keys over those of the step's input, one by one. Objects within are
- * replaced and not merged.
+ * Merges the input of a fallback over the step's input, key by key. Nested objects are replaced,
+ * not merged.
  */
 export function mergeInput(base: Json, override: Json): Evaluation {
   if (!isJsonObject(override)) return { ok: true, value: override };

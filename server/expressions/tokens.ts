@@ -1,10 +1,10 @@
-// The words of an expression: enough to find where one ends within a text, and to say which of them
-// stands in a wrong place. What the words mean together is the library's to say.
+// The tokens of an expression: enough to find its end within a text, and to name the first token in
+// a wrong position. The library parses the grammar.
 
 export interface Token {
   readonly kind: "name" | "number" | "string" | "sign";
   readonly text: string;
-  /** Offset of its first character, in UTF-16 units as every offset here. */
+  /** Offset of its first character, in UTF-16 units like every offset here. */
   readonly at: number;
 }
 
@@ -34,7 +34,7 @@ const instead: Readonly<Record<string, string>> = {
 
 /**
  * The tokens from an offset on. With `inBraces` they end before the "}" that closes what was opened
- * before the offset; `end` is where that stands, else the end of the text.
+ * before the offset, and `end` is the offset of that "}"; otherwise `end` is the end of the text.
  */
 export function tokensOf(text: string, from: number, inBraces: boolean): Tokens {
   const tokens: Token[] = [];
@@ -100,8 +100,8 @@ const closes: Readonly<Record<string, string>> = { "(": ")", "[": "]", "{": "}" 
 const words: Readonly<Record<string, string>> = { and: "&&", or: "||", not: "!" };
 
 /**
- * The first token that cannot stand where it stands: two values without an operator, an operator
- * without a value, brackets that do not match. null does not promise that the library reads it.
+ * The first token in a wrong position: two values without an operator, an operator without a value,
+ * brackets that do not match. null does not mean that the library accepts the text.
  */
 export function misplaced(tokens: readonly Token[], end: number): Misplaced | null {
   const open: Token[] = [];

@@ -1,5 +1,5 @@
-// The expressions of a trigger: checked when it is put, rendered for each call and each run that
-// ends. What comes out is checked too, so that a mapping gives an action or a reason, never more.
+// The expressions of a trigger: checked when the trigger is put, rendered for each call and each
+// run that ends. The result is checked too, so a mapping always gives an action or a reason.
 import type { Payload } from "../core/payload.ts";
 import {
   type TextRule,
@@ -22,7 +22,7 @@ import { COMPILE_COST_MAX, createMeter } from "./meter.ts";
 import { compileCondition, compileTemplate, renderTemplate } from "./template.ts";
 import { ANY, type ExpressionScope, scalar, type ValueType } from "./types.ts";
 
-/** What a mapping sees, by the names of its source. */
+/** What a mapping may use, by the names of its source. */
 export type TriggerFacts =
   | {
       readonly kind: "call";
@@ -35,7 +35,7 @@ export type TriggerFacts =
       readonly run: JsonObject;
       readonly input: Json;
       readonly output: Json;
-      /** What failed, in words. */
+      /** The failure in words. */
       readonly why: string;
     };
 
@@ -46,7 +46,7 @@ export type Asked =
       readonly workflow: string;
       readonly version: number;
       readonly input: Payload | null;
-      /** null: nothing tells a repeat. */
+      /** null: a repeat cannot be recognized. */
       readonly key: string | null;
       readonly labels: Readonly<Record<string, string>>;
       readonly priority: number;
@@ -83,7 +83,7 @@ export type Mapped =
 
 export type TriggerMapping = (facts: TriggerFacts) => Mapped;
 
-/** As `TriggerProblem`; where it lies within an expression, with line and column. */
+/** Like `TriggerProblem`; a problem inside an expression has line and column. */
 export type MappingProblem = TriggerProblem & { readonly line?: number; readonly column?: number };
 
 export type CompiledTrigger =
@@ -128,24 +128,24 @@ const NAMES: Readonly<Record<TriggerSource["kind"], ReadonlyMap<string, ValueTyp
   ]),
 };
 
-/** The fields of each action that come to texts, and what these have to be. */
+/** The fields of each action that are rendered to texts, and the rule for each text. */
 const RULES: Readonly<Record<TriggerAction["kind"], Readonly<Record<string, TextRule>>>> = {
   schedule: { workflow: "name", key: "key" },
   signal: { run_key: "key", run_id: "id", name: "name", signal_id: "key" },
   complete: { callback_token: "token" },
 };
 
-/** What is asked of an action beside its texts. */
+/** The rendered parts of an action. */
 interface Template {
   readonly texts: JsonObject;
   readonly labels: JsonObject;
-  /** Of `input`, `payload` or `outcome`; undefined: the action says nothing of it. */
+  /** Of `input`, `payload` or `outcome`; undefined: the action does not set it. */
   readonly payload: Json | undefined;
 }
 
 const PAYLOADS = { schedule: "input", signal: "payload", complete: "outcome" } as const;
 
-/** Everything that is wrong with a trigger, or what it does with facts. */
+/** Compiles a trigger: all its problems, or its mapping of facts to an action. */
 export function compileTrigger(definition: TriggerDefinition): CompiledTrigger {
   const { source, when, action } = definition;
   const problem = triggerProblem(definition);
@@ -239,7 +239,7 @@ function textsOf(action: TriggerAction): readonly (readonly [string, string])[] 
   }
 }
 
-/** Texts without an expression are as they will be. */
+/** Texts without an expression can be checked before any call. */
 function plainProblems(kind: TriggerAction["kind"], texts: JsonObject): readonly MappingProblem[] {
   return Object.entries(texts).flatMap(([field, text]) => {
     const rule = RULES[kind][field];
@@ -258,7 +258,7 @@ function jsonPayload(value: Json): Payload {
   return { kind: "json", json: JSON.stringify(value) };
 }
 
-/** What a rendered action asks for; `body`: what it is about where it names no payload. */
+/** The action of rendered texts. `body` is the payload if the action sets none. */
 function askedOf(action: TriggerAction, rendered: JsonObject, body: Payload | null): Mapped {
   const { kind } = action;
   const texts = new Map<string, string>();
@@ -300,7 +300,7 @@ function askedOf(action: TriggerAction, rendered: JsonObject, body: Payload | nu
   }
 }
 
-/** Numbers are texts to a key or a name, as they are within a longer text. */
+/** Numbers and bools may be used for keys and names, as they may be within a longer text. */
 function textOf(value: Json | undefined): string | null {
   if (typeof value === "string") return value;
   return typeof value === "number" || typeof value === "boolean" ? String(value) : null;
@@ -309,7 +309,7 @@ function textOf(value: Json | undefined): string | null {
 const NO_TEXT = (value: Json | undefined): string =>
   `is ${value === null ? "null" : Array.isArray(value) ? "a list" : "an object"}, and has to be a text`;
 
-/** Or what is wrong with them. */
+/** The labels, or the problem with them. */
 function labelsOf(rendered: Json): Readonly<Record<string, string>> | string {
   const labels: Record<string, string> = {};
   for (const [name, value] of Object.entries(isJsonObject(rendered) ? rendered : {})) {
@@ -324,7 +324,7 @@ function labelsOf(rendered: Json): Readonly<Record<string, string>> | string {
 const CODE = /^(?!drover\.)[A-Za-z0-9._-]{1,128}$/;
 const MESSAGE_MAX = 4_096;
 
-/** Or what is wrong with it. */
+/** The outcome, or the problem with it. */
 function outcomeOf(value: Json): CallbackOutcome | string {
   if (!isJsonObject(value) || Object.keys(value).length !== 1)
     return 'has to be {"success": ...} or {"failed": {"code": ...}}';

@@ -1,5 +1,5 @@
-// What is known of values before there are any. JSON is "any": a workflow says nothing of the form
-// of its input, unless a schema does, which is asked when the value is there.
+// The types of values before evaluation. JSON is "any": a workflow does not declare the form of its
+// input, unless by a schema, which is checked when the value is there.
 import type { CelType } from "@bufbuild/cel";
 import { plainType } from "./environment.ts";
 
@@ -18,13 +18,13 @@ export type ScalarName =
 export type ValueType =
   | { readonly kind: "any" }
   | { readonly kind: "scalar"; readonly name: ScalarName }
-  /** A text that is one of a few words. */
+  /** A text with one of a few known values. */
   | { readonly kind: "word"; readonly what: string; readonly words: readonly string[] }
   | { readonly kind: "list"; readonly item: ValueType }
   | { readonly kind: "map"; readonly value: ValueType }
-  /** A name with known fields, which is no value by itself. */
+  /** A name with known fields that is no value by itself. */
   | { readonly kind: "record"; readonly fields: ReadonlyMap<string, ValueType> }
-  /** `steps`, whose fields are the steps that may be referred to. */
+  /** `steps`; its fields are the steps that may be referred to. */
   | { readonly kind: "steps" };
 
 export const ANY: ValueType = Object.freeze({ kind: "any" });
@@ -68,7 +68,7 @@ export function articled(type: ValueType): string {
   return name === "null" || name === "any" ? name : `${name === "int" ? "an" : "a"} ${name}`;
 }
 
-/** Whether a value of the one type may be one of the other: false only where it never is. */
+/** Whether a value of type `type` can also be one of `wanted`: false only if it never can. */
 export function mayBe(type: ValueType, wanted: ValueType): boolean {
   if (type.kind === "any" || wanted.kind === "any") return true;
   if (type.kind === "list" && wanted.kind === "list") return mayBe(type.item, wanted.item);
@@ -78,7 +78,7 @@ export function mayBe(type: ValueType, wanted: ValueType): boolean {
 
 const numbers = new Set(["int", "uint", "double"]);
 
-/** Numbers of any kind are compared by value; other values of two kinds are never equal. */
+/** Numbers of any kind are compared by value; other values of different kinds are never equal. */
 export function mayEqual(left: ValueType, right: ValueType): boolean {
   if (mayBe(left, right)) return true;
   if (left.kind === "list" && right.kind === "list") return mayEqual(left.item, right.item);
@@ -91,18 +91,18 @@ export function commonType(left: ValueType, right: ValueType): ValueType {
   return left.kind === right.kind && nameOfType(left) === nameOfType(right) ? left : ANY;
 }
 
-/** What an expression may name. */
+/** The names that an expression may use. */
 export interface ExpressionScope {
   /** Ids of the steps that it may refer to: those that are final before it is evaluated. */
   readonly steps: readonly string[];
   /**
-   * Ids of every step of the workflow, so that one that is not upstream is told from a mistyped
+   * Ids of all steps of the workflow, to distinguish a step that is not upstream from a mistyped
    * one.
    */
   readonly allSteps: readonly string[];
-  /** Whether there is an `item`: within a map alone. */
+  /** Whether there is an `item`: only inside a map. */
   readonly hasItem: boolean;
-  /** What there is instead of a run's `input`, `run` and `steps`: outside of a workflow. */
+  /** Outside of a workflow: the names that replace a run's `input`, `run` and `steps`. */
   readonly names?: ReadonlyMap<string, ValueType>;
 }
 
