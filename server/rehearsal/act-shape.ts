@@ -1,4 +1,4 @@
-// The acts that a scenario file may script, each with its settings and what it is for.
+// The shapes of the acts that a scenario file may script: their settings, and what each is for.
 import { choice, oneOf } from "./choice-shape.ts";
 import { optional, required } from "./record-shape.ts";
 import { type Act, type FailAct, type SucceedAct, WORK_MS } from "./scenario.ts";

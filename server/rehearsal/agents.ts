@@ -1,10 +1,10 @@
-// The agents of a rehearsal: of each queue as many processes as there is work for, each with one
-// task at a time, so that what befalls one task befalls no other.
+// The agents of a rehearsal. Each queue has as many processes as there is work for, and each
+// process has one task at a time, so that a fault of one task affects no other task.
 //
 //   process: polls → has a task (performance.ts) → spare → polls …
 //                                        └ frozen or crashed: never again
 //
-// There is always one that polls, unless a person has taken the agents of its queue away.
+// One process of each queue always polls, unless the scenario has removed the queue's agents.
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AgentService, type PollTaskResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
@@ -20,17 +20,17 @@ export interface AgentProcess {
 }
 
 export interface Agents {
-  /** Somebody polls this queue from now on. */
+  /** From now on a process polls this queue. */
   serve(queue: string): void;
   leave(queue: string): void;
   comeBack(queue: string): void;
-  /** Those that will still do something. */
+  /** The tasks whose process will still do something by itself. */
   busy(): number;
 }
 
 export interface AgentsWorld extends PerformanceWorld {
   readonly chance: Chance;
-  /** A task was handed out. */
+  /** Called when a task is handed out. */
   readonly onTask: (task: Task) => void;
 }
 
@@ -55,7 +55,7 @@ export function createAgents(world: AgentsWorld): Agents {
     return { name, queue: queue.name, session: world.chance.bytes(16), polls: 0n };
   }
 
-  /** Somebody polls, if nobody does. */
+  /** Starts a poll if no process polls the queue. */
   function staff(queue: Queue): void {
     if (queue.isAway || queue.polling) return;
     const agent = queue.spare.shift() ?? start(queue);
@@ -79,7 +79,7 @@ export function createAgents(world: AgentsWorld): Agents {
     queue.spare.push(agent);
   }
 
-  /** null: nobody answered. */
+  /** null: the server is down. */
   async function pollOnce(
     agent: AgentProcess,
     gone: AbortSignal,

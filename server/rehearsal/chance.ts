@@ -1,6 +1,6 @@
-// Randomness from one seed: the twin of the server's `Random`, and the dice of the simulation.
-// Every part gets a stream of its own (`fork`), so that one part more or fewer draws of another
-// part do not change everything that follows in the rest.
+// Random numbers from one seed, for simulations; it also implements the server's `Random`. Each
+// part gets its own stream (`fork`), so that a new part, or more or fewer draws of one part, does
+// not change the draws of the others.
 import type { Random } from "../clock.ts";
 
 export interface Chance extends Random {
@@ -12,8 +12,8 @@ export interface Chance extends Random {
 }
 
 /**
- * `lastByteMax` bounds the last byte of all bytes: that of a run's id names its partition, and a
- * simulation does with few.
+ * `lastByteMax` bounds the last byte of what `bytes` returns. The last byte of a run's id names its
+ * partition, and a simulation needs only a few partitions.
  */
 export function createChance(seed: number, lastByteMax = 255): Chance {
   let state = seed >>> 0;

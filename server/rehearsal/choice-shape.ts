@@ -1,4 +1,4 @@
-// One of several things, named by its key: `hang`, `fail: SOLD_OUT`, `fail: { code: SOLD_OUT }`.
+// The shape of a choice, named by its key: `hang`, `fail: SOLD_OUT`, `fail: { code: SOLD_OUT }`.
 import { isMap, isScalar, type Node } from "yaml";
 import { entriesOf, joined, strangeness } from "../rpc/workflow-text-document.ts";
 import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
@@ -17,9 +17,9 @@ import { refuse, type Schema, type Shape } from "./shape.ts";
 export interface Choice<T> {
   readonly about: string;
   readonly shape: RecordShape<object>;
-  /** undefined: it was refused, and that was reported. */
+  /** undefined: it was refused, and the problem was reported. */
   readonly read: (node: Node, path: string, reading: ValueReading) => T | undefined;
-  /** Of its name alone; null: it needs more. */
+  /** The value if only the name is written; null: the choice needs more. */
   readonly alone: (() => T) | null;
 }
 
@@ -45,7 +45,7 @@ export function choice<R extends object, T>(
 function defaults<R extends object>(fields: ReadonlyMap<string, Field<unknown>>): R {
   const all: Record<string, unknown> = {};
   for (const [key, { absent }] of fields) if (absent.kind === "value") all[key] = absent.value;
-  // All fields have a value where this is called.
+  // Called only if all fields have a default.
   return all as R;
 }
 
@@ -54,7 +54,7 @@ export interface ChoiceShape<T> extends Shape<T> {
   readonly beside: ReadonlyMap<string, Field<unknown>>;
 }
 
-/** `beside`: keys that may stand beside the one that is chosen. */
+/** `beside`: keys that are allowed next to the chosen one. */
 export function oneOf<T, B extends object, U>(
   what: string,
   choices: Readonly<Record<string, Choice<T>>>,

@@ -1,4 +1,5 @@
-// The events that a scenario file may have: what people do to a run, and what befalls the rest.
+// The shapes of the events in a scenario file: what people do to a run, and faults of servers and
+// agents.
 import { choice, oneOf } from "./choice-shape.ts";
 import { optional, required } from "./record-shape.ts";
 import type { ScenarioEvent, ScriptedAction } from "./scenario.ts";

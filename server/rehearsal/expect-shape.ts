@@ -1,4 +1,4 @@
-// What a scenario file may expect of a run.
+// The shape of what a scenario file may expect of a run.
 import { durationMs } from "../rpc/duration-text.ts";
 import { shown } from "../rpc/workflow-text-problems.ts";
 import { STATE } from "./event-shape.ts";
@@ -9,7 +9,10 @@ import { REASON_WORDS, RUN_WORDS, STEP_WORDS } from "./state-words.ts";
 
 const OF_STEP = /^[a-z-]+(?: of \S+)?$/;
 
-/** What is written alone holds for as long as a clock that shows its last unit shows it. */
+/**
+ * A single duration matches until the clock shows the next number of its last unit: `12s` matches
+ * up to 12.999 s.
+ */
 function unitMs(duration: string): number {
   const unit = /[a-z]+$/.exec(duration)?.[0] ?? "";
   return { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 }[unit] ?? 1;

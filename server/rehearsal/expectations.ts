@@ -1,19 +1,19 @@
-// What was expected of a scenario, beside what came: each difference in one sentence.
+// Compares the result of a scenario with its expectations: each difference is one sentence.
 import { durationText } from "../core/duration-text.ts";
 import type { Rehearsed } from "./rehearse.ts";
 import type { Range, Scenario } from "./scenario.ts";
 import { hasAtLeast } from "./scenario-file.ts";
 
 export interface Difference {
-  /** Where it was expected, as `scenarios[0].expect.steps.hotel`. */
+  /** The path of the expectation, as `scenarios[0].expect.steps.hotel`. */
   readonly path: string;
-  /** `steps.hotel` */
+  /** As `steps.hotel`. */
   readonly what: string;
   readonly expected: string;
   readonly was: string;
 }
 
-/** What came as planned: it need not be said that a supervisor noticed. */
+/** Interventions of a normal run; a scenario need not expect them. */
 const ROUTINE = /^(?:backoff|settle|timer|start)\b/;
 
 export function differences({ expect, path }: Scenario, came: Rehearsed): readonly Difference[] {
@@ -89,7 +89,7 @@ export function differences({ expect, path }: Scenario, came: Rehearsed): readon
   }
 }
 
-/** A step without a row, and an item that is not yet there. */
+/** The state of a step without a row, and of an item that does not exist yet. */
 const NOT_BEGUN = "BLOCKED";
 
 function within(value: number, { least, most }: Range): boolean {

@@ -1,16 +1,16 @@
-// The remote services of a rehearsal, as one that keeps its promise: it does what is asked under an
-// idempotency key once, undoes it by that key, and tells whether it has done it.
+// A remote service as Drover wants it: it performs a request once for each idempotency key, undoes
+// it by that key, and says whether it has performed it.
 import type { Payload } from "../core/payload.ts";
 
 export interface Outside {
-  /** The step that it was done for, as `hotel` or `chunks[2]`. */
+  /** `step`: the step that requested it, as `hotel` or `chunks[2]`. */
   make(key: string, step: string, output: Payload | null): void;
   undo(key: string): void;
-  /** null: it was not done. */
+  /** null: it was not performed. */
   find(key: string): { readonly output: Payload | null } | null;
   /**
-   * The effects that are there: each by its step, and by its strategy where that is not the first:
-   * `hotel`, `hotel/1`.
+   * The remaining effects, each named by its step, with the index of the strategy if that is not
+   * the first: `hotel`, `hotel/1`.
    */
   left(): readonly string[];
 }
@@ -27,7 +27,7 @@ export function createOutside(): Outside {
   } satisfies Outside);
 }
 
-/** The last part of the key is the place of the strategy; of a gate it is none. */
+/** The last part of the key is the index of the strategy; a gate's key has none. */
 function strategyOf(key: string): string {
   const place = key.slice(key.lastIndexOf("/"));
   return /^\/[1-9]\d*$/.test(place) ? place : "";

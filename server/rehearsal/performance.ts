@@ -1,7 +1,7 @@
-// One task in the hands of one agent process, played as its act says.
+// One agent process performs one task, as its act says.
 //
-//   taken → works, sends heartbeats → does it at the remote service → reports until it is answered → alive
-//             ├ told to stop, and listens → reports "cancelled" → alive
+//   taken → works, sends heartbeats → effect at the remote service → reports until answered → alive
+//             ├ told to cancel, and obeys → reports "cancelled" → alive
 //             └ hangs, is frozen, or crashes → gone
 import type { DescMethodUnary, MessageInitShape, MessageShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
@@ -34,7 +34,7 @@ export interface PerformanceWorld {
   readonly scripts: Scripts;
   readonly outside: Outside;
   readonly timeline: Timeline;
-  /** Steps that are maps: a task of theirs without an item is their gate. */
+  /** Steps that are maps: a task of such a step without an item is its gate. */
   readonly maps: ReadonlySet<string>;
 }
 
@@ -44,27 +44,27 @@ export interface Performer {
 }
 
 type Outcome = NonNullable<MessageInitShape<typeof OutcomeSchema>["kind"]>;
-/** What becomes of its process. */
+/** Whether the process can take another task. */
 type Left = "alive" | "gone";
 
-/** One performance. */
+/** One performance of a task. */
 interface Stage {
   readonly world: PerformanceWorld;
   readonly agent: Performer;
   readonly task: Task;
   readonly about: string;
-  /** It will do nothing more by itself. */
+  /** Called when the process will do nothing more by itself. */
   readonly rest: () => void;
 }
 
 const SERVER_AWAY_MS = 200;
 /**
- * Whose work is long sends heartbeats as seldom as its lease allows: by then a heartbeat is a
- * hundredth of it.
+ * The interval of heartbeats grows to a hundredth of the time worked so far, at most to 0.8 of the
+ * lease: a long task sends fewer heartbeats.
  */
 const [LONG_BEATS, LEASE_SHARE] = [100, 0.8];
 
-/** Calls `rest` once, as soon as nothing more is to come of it. */
+/** Calls `rest` once, as soon as the process will do nothing more by itself. */
 export async function perform(
   world: PerformanceWorld,
   agent: Performer,
@@ -137,7 +137,7 @@ function say({ world, agent, about }: Stage, what: string, rank: TimelineRank = 
   world.timeline.tell(rank, { who: agent.name, about, what });
 }
 
-/** It works, listens to its heartbeats, and reports. */
+/** Works, obeys the answers to its heartbeats, and reports. */
 async function answer(
   stage: Stage,
   act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
@@ -191,7 +191,7 @@ function failed(act: Extract<Act, { kind: "fail" }>) {
   return { case: "failed" as const, value };
 }
 
-/** What the task asks of the remote service is done there. */
+/** Performs the task's effect at the remote service. */
 function effect({ world, task, about }: Stage, output: Payload | null): void {
   const isGate = task.item === undefined && world.maps.has(task.stepId);
   if (task.kind === TaskKind.PERFORM && !isGate)
@@ -201,7 +201,7 @@ function effect({ world, task, about }: Stage, output: Payload | null): void {
 
 type Heard = "done" | "cancel" | "lost";
 
-/** Beats while it works; ends early if it is told to stop. */
+/** Sends heartbeats while it works; ends early if it is told to cancel. */
 function works(stage: Stage, ms: number): Promise<Heard> {
   return new Promise((resolve) => {
     const heartbeats = heartbeat(
@@ -219,7 +219,7 @@ function works(stage: Stage, ms: number): Promise<Heard> {
   });
 }
 
-/** It sends heartbeats until its lease is lost, whatever it is told. */
+/** Sends heartbeats until its lease is lost, whatever the answers say. */
 async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<Left> {
   const { progress } = act;
   const how = progress === null ? "hangs" : `stands at ${Math.round(progress * 100)} %`;
@@ -262,7 +262,7 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
 
 type Progress = NonNullable<MessageInitShape<typeof ProgressSchema>["kind"]>;
 
-/** `progress` of what it has done in so many milliseconds; `again` says whether to go on. */
+/** `progress`: the progress after so many milliseconds of work; `again`: whether to continue. */
 function heartbeat(
   { world, agent, task }: Stage,
   progress: (ms: number) => Progress,
@@ -309,7 +309,7 @@ async function report(stage: Stage, kind: Outcome, words: string): Promise<void>
   say(stage, `reports: ${words}${told}`);
 }
 
-/** Calls until somebody answers; " (refused: why)", or "". */
+/** Repeats the call until the server answers; the result is " (refused: why)", or "". */
 async function answered(world: PerformanceWorld, call: () => Promise<unknown>): Promise<string> {
   for (;;) {
     try {

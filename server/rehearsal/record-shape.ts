@@ -1,4 +1,4 @@
-// Maps with keys that are known: records, and records of whose choices exactly one is made.
+// The shapes of maps with known keys: records, and records with exactly one of several choices.
 import { isMap, isScalar, type Node } from "yaml";
 import { type Entry, entriesOf, joined, strangeness } from "../rpc/workflow-text-document.ts";
 import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
@@ -9,7 +9,7 @@ export interface Field<T> {
   readonly shape: Shape<unknown>;
   readonly read: Shape<T>["read"];
   readonly about: string;
-  /** What an absent one counts as; "required": it must not be absent. */
+  /** The value of an absent field; "required": the field must not be absent. */
   readonly absent: { readonly kind: "value"; readonly value: T } | { readonly kind: "required" };
 }
 
@@ -19,17 +19,17 @@ export function required<T>(shape: Shape<T>, about: string): Field<T> {
   return { shape, read: shape.read, about, absent: { kind: "required" } };
 }
 
-/** Left out, it is `value`. */
+/** If the field is absent, its value is `value`. */
 export function optional<T, V>(shape: Shape<T>, about: string, value: V): Field<T | V> {
   return { shape, read: shape.read, about, absent: { kind: "value", value } };
 }
 
-/** A shape that people look up by its keys. */
+/** A shape whose fields can be looked up by key. */
 export interface RecordShape<T> extends Shape<T> {
   readonly fields: ReadonlyMap<string, Field<unknown>>;
 }
 
-/** `short`: the field that may stand for the whole. */
+/** `short`: the field whose value may be written for the whole record. */
 export function record<T extends object>(
   what: string,
   fields: Fields<T>,
@@ -82,11 +82,11 @@ export function recordSchema(fields: ReadonlyMap<string, Field<unknown>>): Schem
 }
 
 function described({ shape: { schema }, about }: Field<unknown>): Schema {
-  // Beside a `$ref` draft 7 reads nothing else.
+  // Draft 7 ignores all keywords beside a `$ref`.
   return { description: about, ...("$ref" in schema ? { allOf: [schema] } : schema) };
 }
 
-/** Reads those entries whose key is known, and refuses the others. */
+/** Reads the entries with a known key, and refuses the others. */
 export function readKnown(
   entries: readonly Entry[],
   fields: ReadonlyMap<string, Field<unknown>>,
@@ -110,7 +110,7 @@ export function readKnown(
   return values;
 }
 
-/** With what is absent; undefined if that must not be. */
+/** Adds the values of absent fields; undefined if a required field is absent. */
 export function completed<T extends object>(
   values: ReadonlyMap<string, unknown>,
   fields: ReadonlyMap<string, Field<unknown>>,

@@ -1,7 +1,7 @@
-// One server of a rehearsal: the real control plane and the real handlers over the store in memory,
+// The server of a rehearsal: the real control plane and the real handlers over the memory store,
 // without a port. It may be killed, and started again over the same store.
 //
-//   down → up → killed: calls in its hands end UNAVAILABLE, its partitions are free → up
+//   down → up → killed: its open calls fail UNAVAILABLE, its partitions are free → up
 import {
   create,
   type DescMethodUnary,
@@ -35,11 +35,13 @@ export interface RehearsalServer {
   start(): Promise<void>;
   kill(): void;
   /**
-   * Has it look at the next moment that is known. A server among others looks every second for
-   * what others, or its own hand-outs, have set; this one is told, and sleeps till then.
+   * Tells the server the next due time. A server in a cluster queries every second for times that
+   * other servers, or its own claims, have set; this server is told, and sleeps until then.
    */
   lookInTime(): Promise<void>;
-  /** Rejects with a DroverError as a caller gets it; STORE_UNAVAILABLE while the server is down. */
+  /**
+   * Rejects with the DroverError that a caller gets; STORE_UNAVAILABLE while the server is down.
+   */
   call<M extends DescMethodUnary>(
     method: M,
     request: MessageInitShape<M["input"]>,
@@ -50,25 +52,25 @@ export interface RehearsalServer {
 export interface RehearsalServerOptions {
   readonly time: VirtualTime;
   readonly chance: Chance;
-  /** A defect of the server has come to light. */
+  /** Called when the server reports a defect. */
   readonly onDefect: (what: string) => void;
 }
 
 const NEVER_MS = 1_000 * 86_400_000;
-/** The only server there is: what it has not set itself, nobody has. */
+/** It is the only server, so no other server sets due times. */
 const ALONE = Object.freeze({
   ...SUPERVISOR_DEFAULTS,
   ...{ lookEveryMs: 6 * 3_600_000, gapMs: NEVER_MS, jumpMs: NEVER_MS, ownerLostMs: NEVER_MS },
 });
-/** Each run of it is in the one partition: the last byte of its id is 0. */
+/** All runs of a rehearsal are in partition 0: the last byte of their ids is 0. */
 const PARTITIONS = Object.freeze([0]);
-/** Its supervisor has watched from the beginning; a look after a restart may come too early. */
+/** Its supervisor has watched from the beginning, so a scan after a restart may come too early. */
 const ALWAYS_HEARD: ReadonlyMap<number, EpochMs> = new Map([[0, 0]]);
 
-/** No more of what is due already is passed over on the way to what comes next. */
+/** Most rows that are due already; the next due time is the one after them. */
 const DUE_MAX = 10_000;
 
-/** Its rules are compiled once, for all scenarios; it keeps nothing of a request. */
+/** Compiled once for all scenarios; it keeps nothing of a request. */
 const check = createRequestCheck(RPC_DEFAULTS);
 
 export function createRehearsalServer(options: RehearsalServerOptions): RehearsalServer {
@@ -163,13 +165,13 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
     ...{ process, plane, methods: new Map(methods.map((one) => [one.method.name, one])) },
     end() {
       process.crash();
-      // Its connection breaks, and with it the session that elects it.
+      // The process's database connection breaks, and with it the session that owns its partitions.
       for (const session of sessions) void session.leave();
     },
   };
 }
 
-/** The store, and what a process has joined by it. */
+/** The store, with a record of the sessions that the process has joined. */
 function witnessed(store: MemoryStore, sessions: PartitionSession[]): EngineStore {
   return {
     ...store,
@@ -183,7 +185,7 @@ function witnessed(store: MemoryStore, sessions: PartitionSession[]): EngineStor
   };
 }
 
-/** What the control plane warns of does not happen where nothing is broken. */
+/** Without faults the control plane logs no warnings, so each warning counts as a defect. */
 function planeLog(process: VirtualProcess, onDefect: (what: string) => void) {
   const write = (line: string): void => {
     if (process.state() === "up" && !/partitions\.|circuit\.moved/.test(line))

@@ -1,10 +1,10 @@
-// Plays a scenario: a server, its agents and one run of a workflow, on virtual time.
+// Plays a scenario: a server, its agents and one run of a workflow, in virtual time.
 //
-//   workflows registered → run started → something happens; what changed is told → … → at rest
+//   workflows registered → run started → an event; changes are reported → … → at rest
 //
-// It is over when the run has ended and nobody does anything more, when only a person could move it
-// and the scenario has nobody say anything more, or when its time is over. The same scenario gives
-// the same timeline, to the millisecond.
+// A scenario is over when the run has ended and no agent acts any more, when only a person could
+// move the run and the scenario has no further action of a person, or when its time is over. The
+// same scenario gives the same timeline, to the millisecond.
 import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
@@ -23,21 +23,21 @@ import { createScripts } from "./scripts.ts";
 import { createTimeline, type TimelineEntry } from "./timeline.ts";
 import { createVirtualTime, type Stepped, type VirtualTime } from "./virtual-time.ts";
 
-/** What is to be played: the text of the workflow that is run, and of those that it begins. */
+/** The texts of the workflow that is run, and of the workflows that it begins. */
 export interface Play {
   readonly workflow: string;
   readonly workflows: readonly string[];
   readonly queues: readonly string[];
-  /** Some queues are named by expressions: they are looked for while it is played. */
+  /** Some queues are named by expressions, so new queues are looked for during the scenario. */
   readonly findsQueues: boolean;
-  /** The roles that each approval step asks for. */
+  /** The roles that each approval step requires. */
   readonly approvers: ReadonlyMap<string, readonly string[]>;
   /** Steps that are maps. */
   readonly maps: ReadonlySet<string>;
 }
 
 export interface Rehearsed extends SeenRun {
-  /** How long it was played. */
+  /** How much virtual time has passed. */
   readonly playedMs: number;
   /** How often each task was handed out. */
   readonly calls: ReadonlyMap<string, number>;
@@ -45,16 +45,16 @@ export interface Rehearsed extends SeenRun {
   readonly inputs: ReadonlyMap<string, string>;
   readonly effects: readonly string[];
   readonly timeline: readonly TimelineEntry[];
-  /** Why it does not move; "": it has ended. */
+  /** Why the run is not moving; "": it has ended. */
   readonly why: string;
-  /** What of the scenario could not be played, and defects of the server. */
+  /** Parts of the scenario that could not be played, and defects of the server. */
   readonly troubles: readonly string[];
 }
 
-/** More than a run of any sense makes. */
+/** More than any sensible run needs. */
 const STEPS_MAX = 1_000_000;
 const HANDED_MAX = 1_000;
-/** Of the partition that is alone (rehearsal-server.ts). */
+/** The last byte of run ids in the only partition (rehearsal-server.ts). */
 const LAST_BYTE_MAX = 0;
 
 export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearsed> {
@@ -118,7 +118,7 @@ function noteInput(inputs: Map<string, string>, task: Task): void {
 async function started(server: RehearsalServer, play: Play, scenario: Scenario): Promise<string> {
   const register = SchedulerService.method.registerWorkflow;
   let name = "";
-  // Its own last: what it begins has to be there.
+  // The workflow itself is registered last: the workflows that it begins must exist.
   for (const value of [...play.workflows, play.workflow])
     name = (await server.call(register, { source: { case: "text", value } })).name;
   const { runId } = await server.call(SchedulerService.method.schedule, {
@@ -164,7 +164,7 @@ async function untilOver(playing: Playing): Promise<void> {
   );
 }
 
-/** No time need pass between one hand-out and the next. */
+/** Tasks may be handed out again without any time passing, so their number is bounded, too. */
 function isEndless(handed: Playing["handed"], troubles: string[]): boolean {
   for (const [of, count] of handed)
     if (count >= HANDED_MAX) {

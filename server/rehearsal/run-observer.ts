@@ -1,5 +1,5 @@
-// Watches one run from outside, as any client could: what it and its steps are, when they came to
-// be so, and what supervisors and people had to do with it. What changes goes to the timeline.
+// Watches one run from outside, as any client could: the states of the run and its steps, when they
+// were reached, and what supervisors and people did. Changes are added to the timeline.
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import {
   type Escalation,
@@ -20,7 +20,7 @@ import type { Timeline } from "./timeline.ts";
 
 export interface Reached {
   readonly atMs: number;
-  /** "hotel FAILED", "run COMPENSATED" */
+  /** As "hotel FAILED", "run COMPENSATED". */
   readonly state: string;
 }
 
@@ -30,7 +30,7 @@ export interface SeenRun {
   /** Since its start; null: it has not ended. */
   readonly endedMs: number | null;
   readonly steps: ReadonlyMap<string, string>;
-  /** JSON, of steps that have one. */
+  /** JSON, of steps that have an output. */
   readonly outputs: ReadonlyMap<string, string>;
   readonly interventions: readonly string[];
   readonly escalations: readonly string[];
@@ -38,18 +38,18 @@ export interface SeenRun {
 }
 
 export interface RunObserver {
-  /** Whether anything has changed since the last look. */
+  /** Reads the run; true: it has changed since the last read. */
   look(): Promise<boolean>;
   seen(): SeenRun;
   reached(): readonly Reached[];
   openEscalations(): readonly Escalation[];
   /** A task was handed out. */
   handedOut(step: string): void;
-  /** Queues that have come into being since it was last asked. */
+  /** Queues that are new since the last call. */
   newQueues(): Promise<readonly string[]>;
-  /** No time will change anything: it has ended, or only a person can move it. */
+  /** Time will change nothing more: the run has ended, or only a person can move it. */
   isAtRest(): boolean;
-  /** The same, though it has not ended. */
+  /** Only a person can move the run. */
   standsStill(): boolean;
 }
 
@@ -59,7 +59,7 @@ const ENDED: ReadonlySet<RunState> = new Set([
 ]);
 const NOTHING_MORE = { attempts: false, interventions: false, escalations: false };
 const FIRST: ReadonlySet<string> = new Set(["BLOCKED", "READY"]);
-/** So many items of a map are looked at when a run has changed. */
+/** At most this many items of a map are read when a run has changed. */
 const ITEMS_MAX = 1_000;
 
 export interface ObserverOptions {
@@ -95,7 +95,8 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
     const now = { forward: forwardWord(step), undo: undoWord(step) };
     sides.set(id, now);
     steps.set(id, stepWord(step));
-    // How it began needs no words, and who takes it is told by whoever does.
+    // Initial states are not reported, and neither is LEASED: the agent reports that it took the
+    // task.
     const isDull = now.forward === "LEASED" || (!before && FIRST.has(now.forward));
     if (before?.forward !== now.forward && !isDull) came(id, now.forward);
     if ((before?.undo ?? "") !== now.undo) came(id, now.undo);

@@ -3,9 +3,9 @@
  *
  *     text → document → shapes (scenario-shape.ts, act-shape.ts, …) → scenarios
  *
- * Promise: a file gives exactly the scenarios that it says, or one list of everything that is wrong
- * with it, each with line, column and what would be right; also a name that the workflow does not
- * have (scenario-names.ts).
+ * Promise: a file gives exactly the scenarios that it describes, or one list of all its problems,
+ * each with line, column and what would be valid. Names that the workflow does not have are
+ * problems, too (scenario-names.ts).
  */
 import type { Payload } from "../core/payload.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
@@ -15,17 +15,17 @@ import type { Expectations, Scenario, ScenarioEvent, Script, ScriptKey } from ".
 import { FILE, type FileShape, type ScenarioShape } from "./scenario-shape.ts";
 
 export interface ScenarioFile {
-  /** Paths, beside the file. */
+  /** Paths relative to the file. */
   readonly workflow: string;
   readonly workflows: readonly string[];
   readonly scenarios: readonly Scenario[];
-  /** Where something stands, by its path as `scenarios[0].expect.steps.hotel`. */
+  /** The position of a value, by its path as `scenarios[0].expect.steps.hotel`. */
   locate(path: string): Place;
 }
 
 export type ReadScenarios =
   | { readonly kind: "good"; readonly file: ScenarioFile }
-  /** Each message ends with its place in the text. */
+  /** Each message ends with its position in the text. */
   | { readonly kind: "bad"; readonly problems: readonly FieldProblem[] };
 
 export function readScenarios(text: string): ReadScenarios {
@@ -50,11 +50,13 @@ export function readScenarios(text: string): ReadScenarios {
 }
 
 const DAY_MS = 86_400_000;
-/** A run has its own timeout of 7 days, and may wait for people longer. */
+/** Longer than the default timeout of a run, 7 days: a run may wait for people longer than that. */
 const WITHIN_MS = 30 * DAY_MS;
 const STARTS_MS = Date.UTC(2026, 0, 5, 9);
 
-/** What is said of all holds where one says nothing; scripts are taken over one by one. */
+/**
+ * Settings of the file hold for a scenario that does not set them; scripts are merged key by key.
+ */
 function scenarioOf(own: ScenarioShape, all: FileShape, path: string): Scenario {
   const { within: withinMs, ...expect } = own.expect;
   const scripts = new Map<string, Script>();
@@ -75,7 +77,7 @@ function scenarioOf(own: ScenarioShape, all: FileShape, path: string): Scenario 
   });
 }
 
-/** Sound: the shape of the file has looked at it. */
+/** The key is valid: the shape of the file has checked it. */
 export function scriptKey(key: string): ScriptKey {
   const [, task = key, ownItem, step, item] =
     /^([^[\s]+)(?:\[(\d+)\])?(?: of ([^[\s]+)(?:\[(\d+)\])?)?$/.exec(key) ?? [];
@@ -91,7 +93,7 @@ function nearest(path: string, places: ReadonlyMap<string, Place>): Place {
   return { line: 1, column: 1 };
 }
 
-/** Whether what came has at least what was expected. */
+/** Whether the actual JSON contains at least what is expected. */
 export function hasAtLeast(expected: Payload, came: string | undefined): boolean {
   if (came === undefined || expected.kind !== "json") return false;
   return covers(JSON.parse(expected.json), JSON.parse(came));

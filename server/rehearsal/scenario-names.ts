@@ -1,5 +1,5 @@
-// Names in a file of scenarios that its workflows do not have: a misspelt one would otherwise make
-// a scenario that scripts nobody, or expects what cannot be.
+// Finds names in a scenario file that its workflows do not have. With a misspelt name a scenario
+// would script no agent, or expect something impossible.
 import type { FieldProblem } from "../errors.ts";
 import { shown, suggestion, withPlace } from "../rpc/workflow-text-problems.ts";
 import type { Scenario, ScriptedAction } from "./scenario.ts";
@@ -13,7 +13,7 @@ interface Known {
   readonly queues: readonly string[];
 }
 
-/** `main` is the workflow that is run; `others` those that it begins. */
+/** `main` is the workflow that is run; `others` are the workflows that it begins. */
 export function unknownNames(
   file: ScenarioFile,
   main: WorkflowNames,

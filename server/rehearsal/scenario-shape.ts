@@ -1,4 +1,4 @@
-// A file of scenarios as a whole: what is said of all of them, and each one.
+// The shape of a scenario file as a whole: settings for all scenarios, and the scenarios.
 import { ACT } from "./act-shape.ts";
 import { EVENT } from "./event-shape.ts";
 import { EXPECT } from "./expect-shape.ts";

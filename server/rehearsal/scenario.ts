@@ -1,34 +1,38 @@
-// A scenario: what agents, people and the outside world do to one run, and what must come of it.
-// Times are milliseconds, moments count from the start of the run.
+// A scenario: what agents, people and the outside world do to one run, and the expected result.
+// Durations are milliseconds; times count from the start of the run.
 import type { Payload } from "../core/payload.ts";
 
 /** What an agent does with one task that it was handed. */
 export type Act =
   | SucceedAct
   | FailAct
-  /** It reports that it does not know; `effect`: the remote service has done it all the same. */
+  /**
+   * It reports an unknown outcome; `effect`: the remote service has performed the request all the
+   * same.
+   */
   | {
       readonly kind: "unknown";
       readonly effect: boolean;
       readonly code: string;
       readonly afterMs: number;
     }
-  /** Of a verify: it says what is really there. */
+  /** For a verify task: it reports whether the effect exists. */
   | { readonly kind: "look"; readonly afterMs: number }
   /**
-   * It sends heartbeats, and neither ends nor listens; `progress`: it stands there; null: it moves.
+   * It sends heartbeats, never ends and ignores cancellation. `progress`: it stays at this value;
+   * null: it advances.
    */
   | { readonly kind: "hang"; readonly effect: boolean; readonly progress: number | null }
-  /** Its process stands still: no heartbeats; null: for ever. */
+  /** Its process stops without heartbeats; `thaw` null: for ever. */
   | {
       readonly kind: "freeze";
       readonly effect: boolean;
       readonly thaw: { readonly forMs: number; readonly answer: SucceedAct | FailAct } | null;
     }
-  /** It has done its work, falls silent, and answers when its lease is long lost. */
+  /** It does its work, sends no heartbeats, and answers long after its lease was lost. */
   | { readonly kind: "answer-late"; readonly output: Payload | null; readonly byMs: number }
   | { readonly kind: "crash"; readonly effect: boolean; readonly afterMs: number }
-  /** Another will say how it ended; null: nobody ever does. */
+  /** Another party will report the outcome; `callback` null: no report ever comes. */
   | {
       readonly kind: "defer";
       readonly effect: boolean;
@@ -55,13 +59,13 @@ export interface FailAct {
   readonly afterMs: number;
 }
 
-/** How long a task takes where nothing is said. */
+/** How long a task takes by default. */
 export const WORK_MS = 1_000;
 
 export const SUCCEED: Act = Object.freeze({ kind: "succeed", output: null, afterMs: WORK_MS });
 export const LOOK: Act = Object.freeze({ kind: "look", afterMs: WORK_MS });
 
-/** Whose task it is: any of its name, of one step, or of one item of it. */
+/** The tasks that a script is for: all of a name, those of one step, or that of one item. */
 export interface ScriptKey {
   /** "*": every task that no other key names. */
   readonly task: string;
@@ -70,15 +74,15 @@ export interface ScriptKey {
 }
 
 export interface Script extends ScriptKey {
-  /** As it was written. */
+  /** As written in the file. */
   readonly key: string;
-  /** Of this scenario, and not of all in its file: some task has to ask for it. */
+  /** Set by this scenario and not for the whole file: then at least one task must use it. */
   readonly isOwn: boolean;
-  /** One for each time that a task is handed out; the last one repeats. Never empty. */
+  /** One act for each time that a task is handed out; the last one repeats. Never empty. */
   readonly acts: readonly Act[];
 }
 
-/** What a person does, or befalls the server. */
+/** An action of a person, or a fault of servers and agents. */
 export type ScriptedAction =
   | { readonly kind: "signal"; readonly name: string; readonly payload: Payload | null }
   | {
@@ -86,7 +90,7 @@ export type ScriptedAction =
       readonly step: string;
       readonly approve: boolean;
       readonly by: string | null;
-      /** null: those that the step asks for. */
+      /** null: the roles that the step requires. */
       readonly roles: readonly string[] | null;
       readonly comment: string;
       readonly form: Payload | null;
@@ -94,7 +98,7 @@ export type ScriptedAction =
   | {
       readonly kind: "answer";
       readonly answer: string;
-      /** null: whichever question is open. */
+      /** null: any open escalation. */
       readonly step: string | null;
       readonly payload: Payload | null;
       readonly by: string | null;
@@ -103,20 +107,20 @@ export type ScriptedAction =
   /** null: the run itself. */
   | { readonly kind: "pause" | "resume"; readonly queue: string | null }
   | { readonly kind: "leave" | "return"; readonly queue: string }
-  /** The server is killed, and comes back so much later. */
+  /** The server is killed, and starts again after `forMs`. */
   | { readonly kind: "kill"; readonly forMs: number };
 
 export interface ScenarioEvent {
-  /** At a moment, or so long after something has come to a state for the first time. */
+  /** At a time, or some time after a state was reached for the first time. */
   readonly on:
     | { readonly kind: "at"; readonly ms: number }
     | { readonly kind: "when"; readonly state: string; readonly afterMs: number };
   readonly deed: ScriptedAction;
-  /** Where it stands in the file. */
+  /** The event's path in the file. */
   readonly path: string;
 }
 
-/** Both ends belong to it. */
+/** Both ends are included. */
 export interface Range {
   readonly least: number;
   readonly most: number;
@@ -128,11 +132,13 @@ export interface Expectations {
   readonly reason: string | null;
   readonly withinMs: number | null;
   readonly steps: ReadonlyMap<string, string>;
-  /** "lease of hotel", "deadline"; null: nothing is said. */
+  /** As "lease of hotel", "deadline"; null: anything is accepted. */
   readonly interventions: readonly string[] | null;
-  /** "unknown of capture", in the order in which they were asked. */
+  /**
+   * As "unknown of capture", in the order in which they were opened; null: anything is accepted.
+   */
   readonly escalations: readonly string[] | null;
-  /** "hotel FAILED": each comes after the one before it. */
+  /** As "hotel FAILED"; each state is reached after the one before it. */
   readonly order: readonly string[];
   readonly times: ReadonlyMap<string, Range>;
   readonly calls: ReadonlyMap<string, Range>;
@@ -148,12 +154,12 @@ export interface Scenario {
   readonly seed: number;
   /** When the run is started, in milliseconds since 1970. */
   readonly startMs: number;
-  /** It is played no longer. */
+  /** The scenario ends after this time. */
   readonly withinMs: number;
   readonly scripts: readonly Script[];
   readonly events: readonly ScenarioEvent[];
   readonly expect: Expectations;
-  /** Where it stands in the file. */
+  /** The scenario's path in the file. */
   readonly path: string;
 }
 

@@ -1,5 +1,5 @@
-// What a scenario has people do, and what it has befall the server and whole queues, each at its
-// moment or when something has come to a state. What is refused is told, and fails the scenario.
+// Performs the actions of people and the faults of a scenario, each at its time or after a state
+// was reached. A refused action is reported, and fails the scenario.
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import { SchedulerService, Undo, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -13,11 +13,11 @@ import type { Timeline } from "./timeline.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
 export interface ScriptedActions {
-  /** The run has changed. */
+  /** Called when the run has changed. */
   changed(): void;
-  /** Something is to come; `standsStill`: nothing more will come to a state by itself. */
+  /** An action is still to come; `standsStill`: no further state will be reached without one. */
   isPending(standsStill: boolean): boolean;
-  /** What never came to be done, in words. */
+  /** Actions that were never performed, in words. */
   undone(): readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface ActionsWorld {
   readonly runId: string;
   readonly observer: RunObserver;
   readonly troubles: string[];
-  /** The roles that each approval step asks for. */
+  /** The roles that each approval step requires. */
   readonly approvers: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -70,7 +70,7 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
         const { on } = event;
         if (on.kind !== "when" || !news.some(({ state }) => state === on.state)) continue;
         waiting.delete(event);
-        // Nobody answers in the very millisecond in which it came to that.
+        // A person never answers in the same millisecond in which the state was reached.
         plan(event, Math.max(1, on.afterMs));
       }
     },
@@ -146,7 +146,7 @@ function pauseOrResume(
   return server.call(queues.resumeQueue, { queue });
 }
 
-/** Who decides has the roles that the step asks for, unless the scenario says whose they are. */
+/** The approver has the roles that the step requires, unless the scenario names other roles. */
 async function decide(
   { server, runId, timeline, approvers }: ActionsWorld,
   { step: stepId, approve, by, roles, comment, form }: Extract<ScriptedAction, { kind: "decide" }>,

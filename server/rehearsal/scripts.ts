@@ -1,10 +1,10 @@
-// Which act is played for a task: that of the most exact key, and of its acts the next one.
+// Chooses the act for a task: of the most specific key that matches, the next act.
 import { type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { type Act, LOOK, type Script, SUCCEED, stepName } from "./scenario.ts";
 
 export interface Scripts {
   next(task: Task): Act;
-  /** Keys that no task has asked for. */
+  /** Keys that no task has used. */
   unused(): readonly string[];
 }
 
@@ -33,7 +33,7 @@ function exactness({ task, step, item }: Script): number {
   return (task === "*" ? 0 : 4) + (step === null ? 0 : 1) + (item === null ? 0 : 1);
 }
 
-/** "*" is what is asked to be done; what looks and what undoes has names of its own. */
+/** "*" matches tasks that perform; verify and compensate tasks must be named. */
 function fits({ task, step, item }: Script, asked: Task): boolean {
   if (task === "*" ? asked.kind !== TaskKind.PERFORM : task !== asked.task) return false;
   if (step !== null && step !== asked.stepId) return false;

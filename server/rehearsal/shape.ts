@@ -1,7 +1,8 @@
-// What may stand in a place of a scenario file: said once, read by it, told to editors by it
-// (JSON Schema), and told to people by it (docs/SCENARIOS.md).
+// Shapes: what a value of a scenario file may be, defined once. A shape reads the value, describes
+// it to editors (JSON Schema), and describes it to people (docs/SCENARIOS.md).
 //
-// The nodes, their places and the refusal of what is strange come from the text form of workflows.
+// The nodes, their positions and the refusal of forbidden nodes come from the text form of
+// workflows.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import type { Payload } from "../core/payload.ts";
 import { durationForm } from "../rpc/duration-text.ts";
@@ -21,14 +22,14 @@ import {
 export type Schema = { readonly [key: string]: unknown };
 
 export interface Shape<T> {
-  /** undefined: it was refused, and that was reported. */
+  /** undefined: it was refused, and the problem was reported. */
   readonly read: (node: Node, path: string, reading: ValueReading) => T | undefined;
   readonly schema: Schema;
-  /** "a duration", for people. */
+  /** As "a duration", for people. */
   readonly says: string;
 }
 
-/** Reports what is wrong with a node. */
+/** Reports the problem of a node. */
 export function refuse(
   node: Node,
   path: string,
@@ -56,7 +57,7 @@ export function scalar<T>(
   });
 }
 
-/** Of `scalar`, with a further look at its value: null, or what is wrong with it. */
+/** A scalar with a further check of its value: null, or the problem. */
 function checked<T>(
   says: string,
   schema: Schema,
@@ -79,7 +80,7 @@ export const count: Shape<number> = checked(
   (value) => (value < 0 ? `${value} must not be negative` : null),
 );
 
-/** Milliseconds. */
+/** In milliseconds. */
 export const time: Shape<number> = scalar(
   "a duration, as 1h30m",
   { type: "string", minLength: 1, pattern: durationForm.source },
@@ -90,7 +91,7 @@ export const time: Shape<number> = scalar(
   },
 );
 
-/** 0 to 1; "47 %", or 0.47. */
+/** 0 to 1, written "47 %" or 0.47. */
 export const share: Shape<number> = scalar(
   "a share, as 47 %",
   { type: ["string", "number"] },
@@ -104,7 +105,7 @@ export const share: Shape<number> = scalar(
   },
 );
 
-/** Milliseconds since 1970. */
+/** In milliseconds since 1970. */
 export const moment: Shape<number> = scalar(
   "a moment, as 2026-01-31T12:00:00Z",
   { type: "string" },
@@ -143,7 +144,7 @@ export const anything: Shape<Payload> = Object.freeze({
   },
 });
 
-/** One may be written without its list. */
+/** With `mayBeOne`, a single item may be written without its list. */
 export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly T[]> {
   const array = { type: "array", items: of.schema };
   return Object.freeze({
@@ -167,12 +168,12 @@ export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly
   });
 }
 
-/** The same, which the schema of a file says once under a name. */
+/** The same shape; the schema refers to its named definition in the file's schema. */
 export function referred<T>(name: string, { read, says }: Shape<T>): Shape<T> {
   return Object.freeze({ read, says, schema: { $ref: `#/definitions/${name}` } });
 }
 
-/** A map with names of one's own. */
+/** A map whose keys are names chosen by the author. */
 export function named<T>(key: string, of: Shape<T>): Shape<ReadonlyMap<string, T>> {
   return Object.freeze({
     says: `a map: ${key} to ${of.says}`,
@@ -189,7 +190,7 @@ export function named<T>(key: string, of: Shape<T>): Shape<ReadonlyMap<string, T
         const value = entry.value && of.read(entry.value, where, reading);
         if (!entry.value)
           refuse(entry.keyNode, where, `${entry.key} is empty: write ${of.says}`, reading);
-        // The place of a value is that of its name: that is what is said wrongly, if anything.
+        // Problems of a value are reported at its name, since the name is usually what is wrong.
         places.set(where, document.placeOf(entry.keyNode));
         if (value !== undefined && value !== null) found.set(entry.key, value);
       }

@@ -1,4 +1,4 @@
-// What runs and steps are, in one word each, as scenarios say it and timelines show it.
+// The states of runs and steps as single words, for scenarios and timelines.
 import {
   RunReason,
   RunState,
@@ -7,7 +7,7 @@ import {
   UndoState,
 } from "@drover/proto/drover/v1/run_pb.ts";
 
-/** One word for both sides of a step: what became of its effect wins. */
+/** One word for both sides of a step: the state of its compensation takes precedence. */
 export function stepWord(step: Step): string {
   const undo = undoWord(step);
   return undo === "" ? forwardWord(step) : undo;
@@ -17,7 +17,7 @@ export function forwardWord({ state }: Step): string {
   return wordIn(StepState, state);
 }
 
-/** "": there is nothing to be undone. */
+/** "": there is nothing to undo. */
 export function undoWord({ undoState }: Step): string {
   switch (undoState) {
     case UndoState.PENDING:

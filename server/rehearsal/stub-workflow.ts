@@ -1,5 +1,5 @@
-// A workflow of which a scenario has no file, and which the one that it plays begins: it becomes
-// one task of its name, so that agents can be scripted for it like for any other.
+// Replaces a workflow that the played workflow begins and that the scenario has no file for. It has
+// one task of the workflow's name, so that scenarios can script agents for it like for any task.
 
 export function stubWorkflow(name: string): string {
   const step = { id: "run", task: name, queue: STUB_QUEUE, retry: { attempts: 1 } };

@@ -1,8 +1,8 @@
-// What happened in a rehearsal, in the order in which it happened. Of what happened in the same
-// millisecond, what was said comes before what was done about it, and that before what follows.
+// The events of a rehearsal in order. Within one millisecond, calls of agents and people come
+// first, then interventions of supervisors, then changes of the run, then tasks that agents take.
 
 export interface TimelineEntry {
-  /** Since the run was started. */
+  /** Since the start of the run. */
   readonly atMs: number;
   /** An agent, "supervisor", a person, "the world", "run". */
   readonly who: string;
@@ -11,18 +11,18 @@ export interface TimelineEntry {
   readonly what: string;
 }
 
-/** What comes first of one millisecond. */
+/** The order within one millisecond. */
 const RANKS = Object.freeze({ said: 0, supervisor: 1, run: 2, taken: 3 });
 export type TimelineRank = keyof typeof RANKS;
 
 export interface Timeline {
   entries(): readonly TimelineEntry[];
-  /** Since the run was started. */
+  /** Since the start of the run. */
   now(): number;
   tell(rank: TimelineRank, entry: Omit<TimelineEntry, "atMs">): void;
 }
 
-/** Longer ones say nothing that a person would read. */
+/** No person would read a longer timeline. */
 const ENTRIES_MAX = 20_000;
 
 export function createTimeline(now: () => number): Timeline {

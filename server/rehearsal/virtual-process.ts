@@ -1,9 +1,9 @@
 // A process of the simulation: an agent, a client or a server from its start to its crash.
 //
-//   up → paused (its timers and its mail wait) → up (they all come, late) → dead (they never come)
+//   up → paused (its timers and messages wait) → up (all arrive, late) → dead (none arrives)
 //
-// Promises that wait for a timer or for mail of a dead process never settle: nothing of what it had
-// in memory reaches the outside any more. A pause does not stop its clock.
+// In a dead process, a promise that waits for a timer or a message never settles: nothing of the
+// process's memory reaches the outside any more. A pause does not stop the process's clock.
 import { type Clock, sleepBy, type Timer } from "../clock.ts";
 import type { Chance } from "./chance.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -13,7 +13,7 @@ export interface VirtualProcess {
   readonly clock: Clock;
   readonly chance: Chance;
   state(): "up" | "paused" | "dead";
-  /** Runs `fn` within the process, after so long. */
+  /** Runs `fn` in the process, after `ms`. */
   post(ms: number, fn: () => void): Timer;
   pause(): void;
   resume(): void;
@@ -29,7 +29,7 @@ export function createVirtualProcess(
   let state: "up" | "paused" | "dead" = "up";
   let held: { fn: (() => void) | null }[] = [];
   const tellers = new Set<() => void>();
-  /** Monotonic clocks of processes have nothing to do with each other. */
+  /** The monotonic clocks of different processes are unrelated. */
   const startedAtMs = chance.between(0, 1_000_000) - time.now();
 
   function post(ms: number, fn: () => void): Timer {

@@ -1,27 +1,27 @@
-// Time that nobody waits for. Whatever is to happen later lies in one heap, by moment and then in
-// the order in which it was put there; between two happenings all promises that can settle do, so
-// the order of everything follows from the heap alone.
+// Virtual time: it passes without waiting. Events lie in one heap, ordered by time and then by
+// insertion. Between two events all promises that can settle do so, and the order of everything
+// follows from the heap alone.
 //
-// What is patient lies in a heap of its own: it would only look whether something has happened. It
-// comes before the next happening, and where none comes for long, less and less often: a quiet day
-// has some hundred looks in it and not a million, and nobody who looks at a happening can tell.
+// Patient timers lie in a second heap: they only poll for changes. They run before the next event;
+// if none comes for long, they run less and less often. So a quiet day has some hundred polls and
+// not a million, and code that polls for events cannot notice the difference.
 import type { Timer } from "../clock.ts";
 
 export interface VirtualTime {
   /** Whole milliseconds. */
   now(): number;
   after(ms: number, fn: () => void): Timer;
-  /** After so long, and later the longer nothing else has happened. */
+  /** After `ms`, and later the longer no other event has happened. */
   patient(ms: number, fn: () => void): Timer;
-  /** Lets time pass to what happens next, and lets it happen. */
+  /** Advances time to the next event, and runs it. */
   step(untilMs: number): Promise<Stepped>;
-  /** Lets time pass to `untilMs`, or until `isOver` says so. */
+  /** Advances time to `untilMs`, or until `isOver` returns true. */
   run(untilMs: number, isOver: () => boolean): Promise<void>;
 }
 
 /**
- * `nothing`: nothing does until then. `aside`: something patient came, and what it came with comes
- * next, in the same millisecond.
+ * `nothing`: there is no event until `untilMs`. `aside`: a patient timer ran, and the event that it
+ * was run before follows in the same millisecond.
  */
 export type Stepped = "nothing" | "aside" | "happened";
 
@@ -37,13 +37,13 @@ interface Happening {
   readonly isAside: boolean;
 }
 
-/** Where nothing else happens, what is patient comes so much later than it asked for. */
+/** Bounds of the delay of a patient timer if no other event happens. */
 const [PATIENCE_MS_MIN, PATIENCE_MS_MAX] = [30_000, 600_000];
 
 export function createVirtualTime(startMs: number): VirtualTime {
   const [events, patient] = [createHeap(), createHeap()];
   let nowMs = startMs;
-  /** When something last happened that is not patient. */
+  /** When the last event that was not patient happened. */
   let movedMs = startMs;
   let count = 0;
 
@@ -58,12 +58,12 @@ export function createVirtualTime(startMs: number): VirtualTime {
     };
   }
 
-  /** When something patient comes if nothing else does before. */
+  /** When a patient timer runs if no event happens before. */
   function comesAlone({ atMs }: Entry): number {
     return atMs + Math.min(Math.max(atMs - movedMs, PATIENCE_MS_MIN), PATIENCE_MS_MAX);
   }
 
-  /** What happens next, and when; null: nothing does until then. */
+  /** The next event and its time; null: there is none until `untilMs`. */
   function next(untilMs: number): Happening | null {
     const first = events.first();
     const waiting = patient.first();
@@ -110,7 +110,7 @@ export function createVirtualTime(startMs: number): VirtualTime {
 
 interface Heap {
   push(entry: Entry): void;
-  /** The least that was not cancelled. */
+  /** The first entry that was not cancelled. */
   first(): Entry | undefined;
   pop(): void;
 }

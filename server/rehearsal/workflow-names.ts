@@ -1,4 +1,4 @@
-// What a definition names: its steps, tasks and queues, and the workflows that it begins.
+// The names in a definition: its steps, tasks and queues, and the workflows that it begins.
 import type { Definition, StepDefinition } from "../core/definition.ts";
 import { DEFAULT_QUEUE } from "../core/plan.ts";
 
@@ -7,11 +7,11 @@ export interface WorkflowNames {
   readonly steps: readonly string[];
   readonly maps: ReadonlySet<string>;
   readonly tasks: ReadonlySet<string>;
-  /** Those with an expression in them are left out. */
+  /** Without queues that are named by an expression. */
   readonly queues: ReadonlySet<string>;
   readonly findsQueues: boolean;
   readonly begins: ReadonlySet<string>;
-  /** The roles that each approval step asks for. */
+  /** The roles that each approval step requires. */
   readonly approvers: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -47,7 +47,7 @@ function handedOut(step: StepDefinition): readonly HandedOut[] {
       : [],
   );
   const beside = [step.verify, step.compensate, step.kind === "map" ? step.waves?.gate : undefined];
-  // What stands beside a task is in its queue, unless it says otherwise.
+  // Verify, compensate and gate tasks are in the queue of their step, unless they set one.
   const named = beside.flatMap((one) =>
     one ? { task: one.task, queue: one.queue ?? own?.queue } : [],
   );
