@@ -1,25 +1,25 @@
-// Every metric of a server: its name on /metrics, its type, unit, labels and what it says. The page
-// docs/METRICS.md is made from this list, and nothing is measured that is not in it.
+// Every metric of a server: its name on /metrics, its type, unit, labels and meaning. The page
+// docs/METRICS.md is generated from this list, and only metrics of this list can be measured.
 //
-// Labels have few values whatever is run here: no run, step, agent, namespace or queue is a label.
+// Labels have few values whatever the load: no run, step, agent, namespace or queue is a label.
 
 export interface MetricSpec {
   readonly type: "counter" | "gauge" | "histogram";
-  /** As Prometheus has it: seconds, or the plural of what is counted. */
+  /** In the form of Prometheus: seconds, or the plural of what is counted. */
   readonly unit: string;
   readonly labels: readonly string[];
   readonly help: string;
-  /** From which value on something is wrong, and docs/RUNBOOKS.md says what; left out: never. */
+  /** The value from which something is wrong, as docs/RUNBOOKS.md explains; left out: none. */
   readonly wrong?: string;
-  /** Of a histogram, its upper bounds. */
+  /** The upper bounds of a histogram's buckets. */
   readonly bounds?: readonly number[];
-  /** A counter that somebody else counts: its value is asked for at each scrape. */
+  /** A counter that other code counts: its value is read at each scrape. */
   readonly asked?: true;
 }
 
-/** From what is at once to what takes a working day. */
+/** From an immediate wait to one of a working day. */
 const WAITS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3_600, 28_800];
-/** A detection: the promises are 1, 3 and 5 seconds (docs/METRICS.md). */
+/** For detections: the promises are 1, 3 and 5 seconds (docs/METRICS.md). */
 const DETECTIONS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 30, 60];
 const COMMITS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 const SIZES = [1, 2, 5, 10, 25, 50, 100, 200, 500, 1_000];
@@ -261,7 +261,7 @@ export type MetricName = keyof typeof CATALOGUE;
 type Named<Type extends MetricSpec["type"]> = {
   [Name in MetricName]: (typeof CATALOGUE)[Name]["type"] extends Type ? Name : never;
 }[MetricName];
-/** Their values are asked for at each scrape. */
+/** Metrics whose values are read at each scrape. */
 export type AskedName =
   | Named<"gauge">
   | {
@@ -270,7 +270,7 @@ export type AskedName =
 export type CounterName = Exclude<Named<"counter">, AskedName>;
 export type HistogramName = Named<"histogram">;
 
-/** The labels of a metric, all of them. */
+/** All labels of a metric. */
 export type LabelsOf<Name extends MetricName> = Readonly<
   Record<(typeof CATALOGUE)[Name]["labels"][number], string>
 >;

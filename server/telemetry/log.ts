@@ -1,11 +1,11 @@
-// Logs: one JSON line for each event, with the ids of what it is about and never a payload. On a
-// terminal the same lines are printed for people.
+// Logs: one JSON line for each event, with the ids of its subject and never a payload. On a
+// terminal the same lines are formatted for people.
 import { type DestinationStream, type Logger, pino } from "pino";
 import pretty from "pino-pretty";
 import type { LogConfig } from "../config.ts";
 
 const STDERR = 2;
-/** Whatever is logged with headers: what a caller shows is nobody's to read. */
+/** Fields that may hold headers: a caller's credentials must not be in the log. */
 const REDACTED = ["authorization", "*.authorization", "*.*.authorization"];
 
 export function createLog(config: LogConfig): Logger {

@@ -1,5 +1,5 @@
-// The metrics of a process, kept by OpenTelemetry and told in the text form of Prometheus. Whatever
-// is in the catalogue can be measured, and nothing else.
+// The metrics of a process, collected by OpenTelemetry and exported in the text form of Prometheus.
+// Only metrics of the catalogue can be measured.
 import type { Counter, Histogram } from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
@@ -15,9 +15,9 @@ import {
 export interface Metrics {
   count<Name extends CounterName>(name: Name, by: number, labels: LabelsOf<Name>): void;
   record<Name extends HistogramName>(name: Name, value: number, labels: LabelsOf<Name>): void;
-  /** The values of these are asked for at each scrape. */
+  /** The values of these metrics are read at each scrape. */
   observe<Name extends AskedName>(name: Name, ask: () => Asked<Name>): void;
-  /** All that was measured, in the text form of Prometheus. */
+  /** All measured values, in the text form of Prometheus. */
   page(): Promise<string>;
 }
 
@@ -33,7 +33,7 @@ export interface Observation<Name extends AskedName> {
 export const METRICS_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8";
 
 export function createMetrics(): Metrics {
-  // It is read by our own port: it opens none.
+  // Drover's own port serves the page, so the exporter opens none.
   const reader = new PrometheusExporter({ preventServerStart: true });
   const meter = new MeterProvider({ readers: [reader] }).getMeter("drover");
   const serializer = new PrometheusSerializer("", false, undefined, true, true);
@@ -47,7 +47,7 @@ export function createMetrics(): Metrics {
     if (type === "counter" && !asked) {
       const counter = meter.createCounter(name, about);
       counters.set(name, counter);
-      // So that a rate is seen from the first one on.
+      // A counter must exist before its first event, or the first rate is not seen.
       if (labels.length === 0) counter.add(0);
     }
     if (type === "histogram") {

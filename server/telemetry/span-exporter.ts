@@ -1,5 +1,5 @@
-// Sends spans to an OTLP receiver, such as a collector or Jaeger, by OpenTelemetry's own exporters.
-// It is loaded only where traces are on.
+// Sends spans to an OTLP receiver, such as a collector or Jaeger, with OpenTelemetry's own
+// exporters. It is loaded only if traces are on.
 import {
   createTraceState,
   type HrTime,
@@ -21,14 +21,17 @@ import type { Logger } from "pino";
 import type { TraceConfig } from "../config.ts";
 import { SERVER_SPANS, type SpanData, type SpanLink, type SpanSink } from "./spans.ts";
 
-/** How late a span is sent at the most, in milliseconds; one that is not sent yet dies with us. */
+/**
+ * Longest delay before a span is sent, in milliseconds; a crash loses the spans that are not sent
+ * yet.
+ */
 const SENT_AFTER_MS = 1_000;
-/** Spans that wait to be sent; what comes past that is dropped. */
+/** Spans that wait to be sent; further spans are dropped. */
 const WAITING_MAX = 20_000;
 const BATCH = 512;
-/** At the end all that waits is sent at once; an exporter refuses more batches than that. */
+/** At shutdown all waiting spans are sent at once; an exporter refuses more batches than this. */
 const BATCHES_MAX = Math.ceil(WAITING_MAX / BATCH) + 1;
-/** Jaeger warns of a negative duration where a span ends when it starts. */
+/** Jaeger warns of a negative duration if a span ends when it starts. */
 const SHORTEST_MS = 0.001;
 const SAMPLED = 1;
 const SCOPE = Object.freeze({ name: "drover" });
@@ -38,18 +41,21 @@ const ROLES = Object.freeze({
   server: SpanKind.SERVER,
 });
 
-/** `onLost`: so many spans are gone, since there was no room or the receiver did not take them. */
+/**
+ * `onLost`: called with the number of lost spans, dropped for lack of room or refused by the
+ * receiver.
+ */
 export function createSpanSink(
   config: TraceConfig,
   log: Logger,
   onLost: (count: number) => void,
 ): SpanSink {
-  // Who runs it may say in the environment what it is called: OTEL_SERVICE_NAME and the like.
+  // Operators may set the service name in the environment: OTEL_SERVICE_NAME and the like.
   const said = [resourceAttributesEnvDetector, serviceNameEnvDetector];
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "drover" }))
     .merge(detectResources({ detectors: said }));
-  // By another name, so that who lists the traces of `drover` finds runs.
+  // A different service name, so that a list of the traces of `drover` shows runs only.
   const name = `${resource.attributes["service.name"]}-server`;
   const own = resource.merge(resourceFromAttributes({ "service.name": name }));
   let waiting = 0;
@@ -66,7 +72,7 @@ export function createSpanSink(
   });
   return Object.freeze({
     take(spans) {
-      // The processor has as much room, and would drop what is past it without a word.
+      // The processor has the same limit, and would drop further spans silently.
       const room = WAITING_MAX - waiting;
       if (spans.length > room) onLost(spans.length - room);
       for (const span of spans.slice(0, room)) {
@@ -83,7 +89,9 @@ function exporterOf({ url, protocol }: TraceConfig): SpanExporter {
   return protocol === "grpc" ? new GrpcExporter(settings) : new HttpExporter(settings);
 }
 
-/** Says when the receiver is away, and when it is there again; runs go on without it. */
+/**
+ * Logs when the receiver becomes unavailable and when it is available again; runs are not affected.
+ */
 function told(
   exporter: SpanExporter,
   url: string,

@@ -1,12 +1,12 @@
-// What happens to runs, as lines of the log: a line for each span that is over, under the name that
-// it has in the catalogue, so that traces and logs tell of the same things in the same words.
+// The log lines about runs: one line for each span that has ended, with the span's name in the
+// catalogue, so that traces and logs describe the same things in the same words.
 import type { Logger } from "pino";
 import type { SpanData } from "./spans.ts";
 
-/** The level at which they are said: a run of three steps is about ten lines. */
+/** The level of these lines: a run of three steps is about ten lines. */
 const LEVEL = "info";
 
-/** null: the log does not say them. `traced`: the ids lead to a trace. */
+/** null: the log does not show them. `traced`: the ids lead to a trace. */
 export function spanLines(
   log: Logger,
 ): ((spans: readonly SpanData[], traced: object | null) => void) | null {

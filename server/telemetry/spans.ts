@@ -1,16 +1,16 @@
-// Every span of a run's trace: what it stands for, its times, and its attributes. The page
-// docs/TRACES.md has this list, and no span is made that is not in it. None carries a payload, nor
-// a text that an agent wrote.
+// Every span of a run's trace: its meaning, its times, and its attributes. The page docs/TRACES.md
+// has this list, and only spans of this list are made. No span has a payload or a text that an
+// agent wrote.
 
-/** Who sees it in which role, as OpenTelemetry has it. */
+/** The kind of a span in OpenTelemetry. */
 export type SpanRole = "internal" | "client" | "server";
 
 export interface SpanSpec {
-  /** What comes after the word of the span in its name; "": nothing. */
+  /** What follows the span's word in its name; "": nothing. */
   readonly named: "" | "workflow" | "step" | "rule" | "reason" | "method" | "work";
   readonly role: SpanRole;
   readonly attributes: readonly string[];
-  /** What it is, and from when to when. */
+  /** The span's meaning, and its begin and end. */
   readonly help: string;
 }
 
@@ -112,7 +112,7 @@ export const SPANS = Object.freeze({
   },
 } as const satisfies Readonly<Record<string, SpanSpec>>);
 
-/** A server's own work, which is of several runs, or of none. */
+/** Spans of a server's own work, which concerns several runs, or none. */
 export const SERVER_SPANS = Object.freeze({
   call: {
     named: "method",
@@ -139,28 +139,28 @@ export interface SpanLink {
   readonly spanId: string;
 }
 
-/** A span that is over. */
+/** A span that has ended. */
 export interface SpanData extends SpanLink {
   readonly of: SpanName | ServerSpanName;
   readonly name: string;
   readonly role: SpanRole;
   /** null: it is the root of its trace. */
   readonly parentId: string | null;
-  /** The trace's own state, as W3C has it; "": none. */
+  /** The tracestate of W3C; "": none. */
   readonly state: string;
   /** Milliseconds since 1970 by the database's clock. */
   readonly startMs: number;
   readonly endMs: number;
-  /** What went wrong, as a stable code; null: nothing. */
+  /** The failure as a stable code; null: no failure. */
   readonly error: string | null;
   readonly attributes: Readonly<Record<string, string | number | boolean>>;
   readonly links: readonly SpanLink[];
 }
 
-/** Takes spans and sends them on, by and by. */
+/** Accepts spans and sends them in the background. */
 export interface SpanSink {
-  /** Never throws and never waits: what there is no room for is dropped. */
+  /** Never throws and never waits: spans without room are dropped. */
   take(spans: readonly SpanData[]): void;
-  /** Sends what it has. */
+  /** Sends the spans that it has. */
   stop(): Promise<void>;
 }

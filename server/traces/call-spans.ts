@@ -1,5 +1,5 @@
-// A span for each call that comes within a sampled trace of its caller, from its arrival to its
-// answer. Calls of whom nobody traces cost one look at their headers.
+// A span for each call that is part of a sampled trace of its caller, from the call's arrival to
+// its answer. Other calls cost one read of their headers.
 import type { Clock, Random } from "../clock.ts";
 import { readTrace } from "../store/trace.ts";
 import type { SpanSink } from "../telemetry/spans.ts";
@@ -10,11 +10,14 @@ const SPAN_ID_BYTES = 8;
 interface Arrived {
   readonly service: string;
   readonly method: string;
-  /** What its caller sent beside the request; null: nothing of this name. */
+  /** A header that the caller sent with the request; null: there is none of this name. */
   readonly header: (name: string) => string | null;
 }
 
-/** Hears of a call that has arrived; what it returns, of its end: a stable error, or null. */
+/**
+ * Called when a call arrives. The function that it returns is called at the call's end, with a
+ * stable error or null; null: the call is not traced.
+ */
 type TracedCalls = (call: Arrived) => ((error: string | null) => void) | null;
 
 export function createTracedCalls(

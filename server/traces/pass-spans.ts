@@ -1,6 +1,5 @@
-// What a pass says of its run's trace: the spans that it has ended, made of the record that was
-// written and of what stands with the run. Nothing is remembered from one pass to the next, so it
-// does not matter which server writes which.
+// The spans that a pass has ended, made from the written record and the constant data of its run.
+// No state is kept from one pass to the next, so it does not matter which server writes which pass.
 import type { Attempt, EpochMs } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import type { Intervention } from "../core/history.ts";
@@ -32,9 +31,9 @@ export interface SeenPass extends Traced {
   readonly begun: boolean;
   /** When the pass was written. */
   readonly now: EpochMs;
-  /** Those of the run, where the pass has closed one or ended the run. */
+  /** The escalations of the run, if the pass has closed one or ended the run. */
   readonly escalations: readonly EscalationRecord[];
-  /** The spans that the run came from: of the step that began it, of the run that it does again. */
+  /** Links to the origins of the run: the step that began it, and the run that it reruns. */
   readonly origins: readonly SpanLink[];
 }
 
@@ -49,12 +48,12 @@ export function spansOfPass(seen: SeenPass): readonly SpanData[] {
   ];
 }
 
-/** Whether the run has ended with this pass; one may begin and end in the same. */
+/** Whether this pass has ended the run; a run may begin and end in one pass. */
 export function endsRun({ record: { before, after }, begun }: Pick<SeenPass, "record" | "begun">) {
   return isEnded(after.run.state) && (begun || !isEnded(before.run.state));
 }
 
-/** Whether the escalations of the run have to be read for the spans of the pass. */
+/** Whether the spans of the pass need the escalations of the run. */
 export function asksForEscalations(seen: Pick<SeenPass, "record" | "begun">): boolean {
   const { after, effects } = seen.record;
   const closes = ({ kind }: Effect): boolean =>
@@ -62,7 +61,7 @@ export function asksForEscalations(seen: Pick<SeenPass, "record" | "begun">): bo
   return after.run.escalations > 0 && (endsRun(seen) || effects.some(closes));
 }
 
-/** A task has left its queue. */
+/** The time of a task in its queue, when it leaves the queue. */
 export function queueSpan(
   traced: Traced,
   ready: ReadyRow,
@@ -84,7 +83,7 @@ export function queueSpan(
   });
 }
 
-/** Tells passes of a run apart: it grows with each that changes the run. */
+/** Distinguishes passes of a run: it grows with each pass that changes the run. */
 function versionOf({ record }: SeenPass): number {
   return record.after.run.version;
 }
@@ -133,7 +132,7 @@ function taskEnded(seen: SeenPass, attempt: Attempt): SpanData {
       },
     });
   }
-  // What a step has begun as a child ends as an answer, or as a failure of no agent.
+  // A child run ends as an attempt of the kind `answer`, or as a failure without an agent.
   const child = childRunId(seen.run.runId, step, fence);
   return spanOf(seen, "child", {
     ...ended,
@@ -143,7 +142,7 @@ function taskEnded(seen: SeenPass, attempt: Attempt): SpanData {
   });
 }
 
-/** An attempt that had ended is reported. */
+/** The report of an attempt that had ended before. */
 function reported(seen: SeenPass, attempt: Attempt, late: boolean): SpanData {
   const { step, fence, kind, n, endedAt, agentId, digest } = attempt;
   return spanOf(seen, "report", {
@@ -163,7 +162,8 @@ function reported(seen: SeenPass, attempt: Attempt, late: boolean): SpanData {
 }
 
 function kept(seen: SeenPass, attempt: Attempt): readonly SpanData[] {
-  // What a signal, people or an earlier run gave is told by the wait and the question.
+  // Results of a signal, of people or of an earlier run are in the spans of the wait and the
+  // escalation.
   if (attempt.kind === "answer") return [];
   if (attempt.kind === "late") return [reported(seen, attempt, true)];
   const { step, fence, endedAt } = attempt;
@@ -229,7 +229,7 @@ function verdict(
   ];
 }
 
-/** Waits of which the pass has seen the end. */
+/** Waits that ended in this pass. */
 function waitsOver(seen: SeenPass): readonly SpanData[] {
   const { before, after } = seen.record;
   return [...before.steps.values()].flatMap(({ no, forward, firstReadyAt }) => {
@@ -250,12 +250,12 @@ function waitsOver(seen: SeenPass): readonly SpanData[] {
   });
 }
 
-/** A child's end has a span of its own, and a map waits for itself. */
+/** The end of a child run has its own span, and a map only waits for its items. */
 function isUntold({ on }: Waiting): boolean {
   return on === "child" || on === "child-end" || on === "items";
 }
 
-/** As far as its row says it; null: it does not. */
+/** The begin of a wait, if its due time shows it; null: unknown. */
 function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): EpochMs | null {
   const step = plan.steps[numberOf(place)];
   const work = step?.work.kind === "map" && itemOf(place) > 0 ? step.work.item.work : step?.work;
@@ -266,7 +266,7 @@ function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): EpochMs 
   return work.kind === "map" && work.waves ? wakeAt - work.waves.pauseMs : null;
 }
 
-/** States of the run that stand for a time, and of which the pass has seen the end. */
+/** States of the run with a duration that ended in this pass. */
 function stateLeft(seen: SeenPass, was: RunState): readonly SpanData[] {
   const { now, run, record } = seen;
   const is = record.after.run.state;

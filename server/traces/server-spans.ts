@@ -1,5 +1,5 @@
-// The spans of a server's own work. A transaction moves runs of several traces at once, so it is a
-// trace of its own, with a link to each.
+// The spans of a server's own work. A transaction moves runs of several traces at once, so it has
+// its own trace, with a link to each of them.
 import { createHash } from "node:crypto";
 import type { EpochMs } from "../core/attempt.ts";
 import type { Trace } from "../store/trace.ts";
@@ -15,15 +15,15 @@ export interface Committed {
   readonly now: EpochMs;
   /** How long it took, until the commit was known. */
   readonly ms: number;
-  /** Runs or tasks that it moved. */
+  /** Runs or tasks that it changed. */
   readonly items: number;
-  /** No two batches have the same. */
+  /** Unique for each batch. */
   readonly id: string;
-  /** The sampled ones of what it moved. */
+  /** Links to the sampled runs or tasks that it changed. */
   readonly links: readonly SpanLink[];
 }
 
-/** null: it moved nothing that is sampled. */
+/** null: nothing that it changed is sampled. */
 export function batchSpan({ name, now, ms, items, id, links }: Committed): SpanData | null {
   if (links.length === 0) return null;
   const hash = createHash("sha256").update(`batch ${name} ${id}`).digest("hex");
@@ -39,13 +39,13 @@ export function batchSpan({ name, now, ms, items, id, links }: Committed): SpanD
 export interface CallEnded {
   readonly service: string;
   readonly method: string;
-  /** The trace of the caller, and his span. */
+  /** The trace of the caller, with the caller's span. */
   readonly caller: Trace;
   /** 8 bytes, hex. */
   readonly spanId: string;
   readonly startMs: number;
   readonly endMs: number;
-  /** A stable reason or code; null: it was answered. */
+  /** A stable reason or code; null: the call succeeded. */
   readonly error: string | null;
 }
 

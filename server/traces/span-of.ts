@@ -1,4 +1,4 @@
-// A span of a run, with the ids and the attributes that follow from what it is about.
+// A span of a run, with the ids and the attributes that follow from its subject.
 import type { Attempt, EpochMs } from "../core/attempt.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";
@@ -15,14 +15,14 @@ import {
 } from "../telemetry/spans.ts";
 import { attemptIdOf, rootIdOf, spanIdOf } from "./ids.ts";
 
-/** What stands with a run, and never changes. */
+/** The constant data of a run. */
 export interface Traced {
   readonly run: TracedRun;
   readonly trace: Trace;
   readonly plan: Plan;
 }
 
-/** What tells the span apart from others of its run; or its id. */
+/** What distinguishes the span from other spans of its run; or its id. */
 type Named = { readonly id: readonly (string | number)[] } | { readonly spanId: string };
 
 export function spanOf<Name extends SpanName>(
@@ -55,7 +55,7 @@ export function spanOf<Name extends SpanName>(
     parentId: rootIdOf(run.runId),
     state: trace.state,
     startMs,
-    // The database's clock may be set back.
+    // The database's clock may have been set back.
     endMs: Math.max(startMs, endMs),
     error,
     attributes: { "drover.run.id": run.runId, ...present(attributes) },
@@ -77,13 +77,13 @@ export function attemptLink({ run, trace }: Traced, step: number, fence: number)
   return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, 0) };
 }
 
-/** Of a task as it waits in its queue: to the try that it becomes. */
+/** From a task that waits in its queue, to the attempt that it becomes. */
 export function tryLink({ run, trace }: Traced, ready: ReadyRow): SpanLink {
   const { step, fence } = ready;
   return { traceId: trace.traceId, spanId: attemptIdOf(run.runId, step, fence, tryNumber(ready)) };
 }
 
-/** What tells the tries of one fence apart: verifies have numbers of their own, from 1. */
+/** Distinguishes the tasks of one fence: verify tasks have numbers of their own, from 1. */
 export function tryNumber({ task, attempt }: Pick<ReadyRow, "task" | "attempt">): number {
   return task === "verify" ? attempt : 0;
 }
@@ -92,7 +92,7 @@ export function rootLink({ run, trace }: Traced): SpanLink {
   return { traceId: trace.traceId, spanId: rootIdOf(run.runId) };
 }
 
-/** Items of a map are called alike: which one it is is an attribute. */
+/** The items of a map have one name: the item's index is an attribute. */
 export function stepName({ plan }: Traced, place: number): string {
   return nameAt(plan, numberOf(place));
 }
@@ -123,7 +123,7 @@ export function endAttributes(attempt: Attempt) {
   } as const;
 }
 
-/** The agent's own words stay in the run: who reads traces is not always who may read those. */
+/** The agent's message stays in the run: readers of traces may not be allowed to read runs. */
 export function outcomeOf({ outcome }: Attempt): { readonly error: string | null } {
   return { error: outcome.kind === "failure" || outcome.kind === "unknown" ? outcome.code : null };
 }

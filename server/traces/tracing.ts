@@ -1,6 +1,6 @@
-// The traces of a process: says which trace a run and a task are part of, and after each commit
-// makes the spans of what it has ended and hands them to the sink. Whatever it asks the store for
-// it asks off the path of calls: who waits for a commit waits for no trace.
+// The traces of a process. It decides which trace a run and a task are part of. After each commit
+// it makes the spans of everything that has ended, and passes them to the sink. It reads the store
+// outside the path of calls, so no caller waits for a trace.
 import type { Logger } from "pino";
 import type { TaskTrace } from "../dispatch/handed-task.ts";
 import type { CommitSummary } from "../scheduler/commit-summary.ts";
@@ -22,30 +22,30 @@ import { asksForEscalations, endsRun, queueSpan, spansOfPass } from "./pass-span
 import { batchSpan, type Committed } from "./server-spans.ts";
 import { rootLink, type Traced, tryLink } from "./span-of.ts";
 
-/** Runs of which a process remembers what stands with them. */
+/** Most runs whose constant data is cached. */
 const KNOWN_MAX = 10_000;
-/** Batches whose spans are still to be made; past that they are dropped. */
+/** Batches whose spans are not made yet; further batches are dropped. */
 const WAITING_MAX = 1_000;
 
 export interface TracingOptions {
   readonly reads: Pick<Reads, "tracedRuns" | "runDetail">;
   readonly plans: Plans;
-  /** Gets the spans of runs that are sampled; null: nobody does. */
+  /** Gets the spans of sampled runs; null: traces are off. */
   readonly sink: SpanSink | null;
-  /** Gets those of all runs; null: nobody does. */
+  /** Gets the spans of all runs; null: the log does not show them. */
   readonly lines: ((spans: readonly SpanData[], trace: Trace | null) => void) | null;
-  /** Share of the runs that are sampled, 0 to 1, where who schedules them has not decided. */
+  /** Share of the runs that are sampled, 0 to 1, if the caller that starts them has not decided. */
   readonly ratio: number;
   readonly log: Logger;
 }
 
 export interface Tracing extends RunTraces {
-  /** What an agent gets with a task: the span of the try. */
+  /** The trace that an agent gets with a task: the span of the attempt. */
   readonly task: TaskTrace;
   committed(summary: Pick<CommitSummary, "worked" | "now" | "batch">): void;
   /** `ms`: how long the claim took. */
   granted(leases: readonly Granted[], ms: number): void;
-  /** Makes the spans of what it was told, and lets the sink send them. */
+  /** Makes the spans of all published commits, and lets the sink send them. */
   stop(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export function createTracing(options: TracingOptions): Tracing {
   let last: Promise<void> = Promise.resolve();
   let waiting = 0;
 
-  /** One after the other, so that what one has learned the next one knows. */
+  /** One at a time, so that later work finds what earlier work has cached. */
   function later(work: () => Promise<void>): void {
     if (waiting === WAITING_MAX) {
       log.warn({ event: "traces.dropped" }, "spans are made slower than work is done");
@@ -73,7 +73,7 @@ export function createTracing(options: TracingOptions): Tracing {
     if (trace.sampled) sink?.take(spans);
   }
 
-  /** A run that begins in this batch says so itself: nobody else can see it yet. */
+  /** A parent that begins in the same batch brings its trace with it: it cannot be read yet. */
   async function isParentSampled(head: RunHead & { readonly trace?: TraceContext }) {
     if (head.trace) return readTrace(head.trace)?.sampled ?? false;
     return (await known.of([head.runId])).get(head.runId)?.trace.sampled ?? false;
@@ -178,7 +178,10 @@ function tracedRun(run: NewRun): TracedRun {
   return { ...of, parentId: run.parent?.runId ?? null, rerunOf: run.rerunOf?.runId ?? null };
 }
 
-/** What stands with runs, asked for once; null: nobody wants to know. The oldest goes first. */
+/**
+ * The constant data of runs, read once; null: neither sink nor log needs it. The oldest is dropped
+ * first.
+ */
 function createKnown({ reads, plans, lines }: Pick<TracingOptions, "reads" | "plans" | "lines">) {
   const known = new Map<RunId, Traced | null>();
 
