@@ -1,10 +1,10 @@
 /**
- * Which account of the machine PostgreSQL runs under, and what that account can reach.
+ * The account of the machine that PostgreSQL runs under, and what that account can access.
  *
- * PostgreSQL refuses to run as root. Where we are root, an account that exists already is taken
- * (none is ever created): the owner of the data, else `postgres`, else `nobody`. Such an account
- * cannot pass through a folder like /root, so reachability is judged before anything is started,
- * and a refusal names the folder that is in the way.
+ * PostgreSQL refuses to run as root. If this process is root, an existing account is used (none is
+ * ever created): the owner of the data, else `postgres`, else `nobody`. Such an account cannot
+ * enter a folder like /root, so access is checked before anything is started, and a refusal names
+ * the folder that the account cannot enter.
  */
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
@@ -14,12 +14,13 @@ export interface Account {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;
-  /** Set where we are root and must become this account; else we are it already. */
+  /** Set if this process is root and must switch to the account; otherwise it has this account. */
   readonly switchTo: boolean;
 }
 
-/** Folders that already hold the data, or shall hold it; the first with an owner other than root
- * decides. */
+/**
+ * `folders` hold the data, or will hold it; the first one with an owner other than root decides.
+ */
 export function accountFor(folders: readonly string[]): Account {
   const own = { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
   if (own.uid !== 0) return { name: nameOf(own.uid), ...own, switchTo: false };
@@ -43,9 +44,9 @@ export function accountFor(folders: readonly string[]): Account {
 }
 
 /**
- * The nearest folder on the way to `path`, itself included, that the account may not pass, or
- * undefined. What does not exist yet is no obstacle. Judged by mode bits; access lists are not
- * read.
+ * The first folder on the path to `path`, itself included, that the account may not enter, or
+ * undefined. A folder that does not exist yet is no obstacle. The check uses mode bits; access
+ * control lists are not read.
  */
 export function obstacleTo(path: string, account: Account): string | undefined {
   let existing = resolve(path);
@@ -60,8 +61,10 @@ export function obstacleTo(path: string, account: Account): string | undefined {
   });
 }
 
-/** Where data goes when nobody says otherwise: the user's own place, or /var/lib for a root whose
- * home is closed to other accounts. */
+/**
+ * The default folder for data: in the user's home, or /var/lib for a root whose home is closed to
+ * other accounts.
+ */
 export function defaultDataDir(): string {
   const shared = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share");
   const preferred = join(shared, "drover");

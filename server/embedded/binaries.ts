@@ -1,13 +1,13 @@
 /**
- * The PostgreSQL programs that npm brought, made ready to run.
+ * The PostgreSQL programs from npm, prepared to run.
  *
- * They come from an optional package for this platform. Two things stand between the package and a
- * running server, and both are solved in a folder of our own, never inside node_modules:
+ * They come from an optional package for this platform. Two problems are solved in a folder of
+ * Drover's own, never inside node_modules:
  *
  * - the package makes links such as libpq.so.5 -> libpq.so.5.18 by an install script, which many
- *   installations do not run. The list of links is in the package; they are made anew in `lib/`,
- *   and LD_LIBRARY_PATH points there;
- * - as root we run PostgreSQL under another account, which may be unable to read the module tree.
+ *   installations do not run. The package contains the list of links; they are made in `lib/`, and
+ *   LD_LIBRARY_PATH points there;
+ * - a root process runs PostgreSQL under another account, which may be unable to read node_modules.
  *   Then the programs (60 MB) are copied once for each version, to `native/`.
  */
 import {
@@ -28,7 +28,9 @@ export interface Binaries {
   readonly version: string;
   readonly initdb: string;
   readonly postgres: string;
-  /** Everything that the programs get to see: our own PGPORT or LC_ALL must not reach them. */
+  /**
+   * The whole environment of the programs: PGPORT or LC_ALL of this process must not reach them.
+   */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -53,7 +55,7 @@ export function findPackage(platform = `${process.platform}-${process.arch}`): s
     );
   }
   try {
-    // The package exports nothing but dist/index.js; the programs lie beside it.
+    // The package exports only dist/index.js; the programs lie beside it.
     return dirname(dirname(createRequire(import.meta.url).resolve(name)));
   } catch (cause) {
     throw new Error(
@@ -64,8 +66,10 @@ export function findPackage(platform = `${process.platform}-${process.arch}`): s
   }
 }
 
-/** Makes the programs of `packageDir` runnable for the account. `workDir` is ours, and may be
- * deleted whenever no server runs. */
+/**
+ * Prepares the programs of `packageDir` for the account. `workDir` belongs to Drover, and may be
+ * deleted whenever no server runs.
+ */
 export function prepareBinaries(packageDir: string, workDir: string, account: Account): Binaries {
   const version = readVersion(packageDir);
   const packed = join(packageDir, "native");
@@ -78,7 +82,8 @@ export function prepareBinaries(packageDir: string, workDir: string, account: Ac
     initdb: join(native, "bin", "initdb"),
     postgres: join(native, "bin", "postgres"),
     env: Object.freeze({
-      // Both: a library found through its link looks for its own needs beside the link.
+      // Both folders: a library that is found through its link looks for its own dependencies
+      // beside the link.
       LD_LIBRARY_PATH: `${lib}:${join(native, "lib")}`,
       LC_ALL: "C",
       PATH: "/usr/bin:/bin",
@@ -92,12 +97,12 @@ function readVersion(packageDir: string): string {
   throw new Error(`${packageDir}/package.json names no version. Run npm install again.`);
 }
 
-/** Renamed into place when complete: a copy that was cut off is never taken for a whole one. */
+/** The copy is renamed into place when it is complete, so an interrupted copy is never used. */
 function copyOnce(from: string, to: string): string {
   if (existsSync(to)) return to;
   const partial = `${to}.${process.pid}`;
   rmSync(partial, { recursive: true, force: true });
-  // Links of the package are left out: makeLinks gives the programs their own.
+  // Copies the package's links as links: makeLinks makes the links that the programs use.
   cpSync(from, partial, { recursive: true, verbatimSymlinks: true });
   try {
     renameSync(partial, to);
@@ -114,7 +119,7 @@ function makeLinks(native: string, lib: string): void {
     const link = join(lib, basename(target));
     const library = join(native, "lib", basename(source));
     if (pointsTo(link) === library) continue;
-    // Replaced in one move: another process may be starting its server from this folder.
+    // Replaced atomically: another process may be starting its server from this folder.
     const fresh = `${link}.${process.pid}`;
     rmSync(fresh, { force: true });
     symlinkSync(library, fresh);

@@ -1,15 +1,16 @@
 /**
- * The folder that holds one embedded PostgreSQL, and how it comes into being.
+ * The folder of one embedded PostgreSQL, and how it is created.
  *
- *     <data dir>/programs/         links and, if need be, copies: may be deleted while nothing runs
- *     <data dir>/postgres/data     what PostgreSQL calls its data directory
- *                        /password of both roles, readable by the account alone
- *                        /port     the port used last, tried first: connection strings keep working
- *                        /owner    who started the server (owner.ts)
- *                        /log      what PostgreSQL wrote; log.1 is the one before
+ *     <data dir>/programs/         links and, if needed, copies: may be deleted while nothing runs
+ *     <data dir>/postgres/data     the data directory of PostgreSQL
+ *                        /password of both roles, readable by the account only
+ *                        /port     the port used last, tried first: connection strings stay valid
+ *                        /owner    the instance that started the server (owner.ts)
+ *                        /log      the output of PostgreSQL; log.1 is the previous one
  *
- * `postgres/` is made under another name and renamed when it is whole. So a process killed halfway
- * leaves nothing that could be taken for a database, and of two that start at once one wins.
+ * `postgres/` is created under another name and renamed when it is complete. So a process that is
+ * killed halfway leaves nothing that looks like a database, and of two processes that create it at
+ * once one wins.
  */
 import { execFile } from "node:child_process";
 import {
@@ -35,7 +36,10 @@ import { processIdentity } from "./owner.ts";
 export interface Cluster {
   readonly account: Account;
   readonly binaries: Binaries;
-  /** As the kernel names it, links resolved: compared with the working directory of a process. */
+  /**
+   * The kernel's name of it, with links resolved: it is compared with working directories of
+   * processes.
+   */
   readonly data: string;
   readonly password: string;
   readonly portFile: string;
@@ -46,7 +50,7 @@ export interface Cluster {
 export interface ClusterOptions {
   readonly dataDir: string;
   readonly packageDir: string;
-  /** False only for tests: a power cut may then destroy the data. */
+  /** False only for tests: a power failure may then destroy the data. */
   readonly durable: boolean;
   readonly random: Random;
 }
@@ -54,7 +58,7 @@ export interface ClusterOptions {
 const initdbMsMax = 120_000;
 const run = promisify(execFile);
 
-/** Where the parts of a data directory lie, whether they exist or not. */
+/** The paths in a data directory, whether they exist or not. */
 export function clusterPaths(dataDir: string) {
   const folder = join(resolve(dataDir), "postgres");
   return {
@@ -67,7 +71,7 @@ export function clusterPaths(dataDir: string) {
   };
 }
 
-/** Opens the cluster of a data directory, which is made on first use. */
+/** Opens the cluster of a data directory, and creates it on first use. */
 export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   const dataDir = resolve(options.dataDir);
   const paths = clusterPaths(dataDir);
@@ -88,8 +92,9 @@ export async function openCluster(options: ClusterOptions): Promise<Cluster> {
   });
 }
 
-/** The data directory itself goes to the account if it is new or empty; one that holds other things
- * stays whose it is. */
+/**
+ * The data directory is given to the account if it is new or empty; otherwise it keeps its owner.
+ */
 function makeDataDir(dataDir: string, account: Account): void {
   refuseUnreachable(dirname(dataDir), dataDir, account);
   mkdirSync(dirname(dataDir), { recursive: true });
@@ -117,7 +122,7 @@ function refuseUnreachable(path: string, dataDir: string, account: Account): voi
 
 const unfinished = "postgres.new-";
 
-/** What a process left behind that died while it made a cluster. */
+/** Removes drafts of processes that died while they created a cluster. */
 function removeUnfinished(dataDir: string): void {
   for (const name of readdirSync(dataDir)) {
     if (!name.startsWith(unfinished)) continue;
@@ -140,7 +145,7 @@ async function createCluster(
   try {
     const password = Buffer.from(options.random.bytes(24)).toString("base64url");
     writeFileSync(passwordFile, password, { mode: 0o600, flag: "wx" });
-    // Hands over what the program must read or fill, before it runs under its own account.
+    // The account must own what initdb reads and writes, before initdb runs under that account.
     for (const path of account.switchTo ? [draft, passwordFile] : []) {
       chownSync(path, account.uid, account.gid);
     }
@@ -187,7 +192,7 @@ async function initdb(
   }
 }
 
-/** What a program that failed wrote, or why it did not run at all. */
+/** The output of a program that failed, or the reason why it did not run. */
 function told(cause: unknown): string {
   if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") {
     return (

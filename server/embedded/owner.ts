@@ -1,25 +1,29 @@
 /**
- * Who may stop an embedded server that several processes use.
+ * Ownership of an embedded server that several processes use: only the owner may stop it.
  *
- * The instance that started it owns it, and stops it. One that finds it running while the owner
- * lives only borrows it. If the owner was killed, the next instance to come inherits it.
+ * The instance that started the server owns it, and stops it. An instance that finds it running
+ * while the owner is alive only shares it. If the owner was killed, the next instance takes it
+ * over.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 
 /**
- * Tells a process from a later one with the same number: the number and the moment it started, in
- * ticks since boot. Undefined if there is no such process.
+ * Distinguishes a process from a later one with the same pid: the pid with the time of the start,
+ * in ticks since boot. Undefined if there is no such process.
  */
 export function processIdentity(pid: number): string | undefined {
   const stat = readIfThere(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
-  // The second field is the program's name in parentheses, which may hold spaces and parentheses.
+  // The second field is the program's name in parentheses, which may contain spaces and
+  // parentheses.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const zombie = fields[0] === "Z";
   return zombie ? undefined : `${pid} ${fields[19]}`;
 }
 
-/** Makes the instance the owner unless a living one has that place; says whether it is now. */
+/**
+ * Makes the instance the owner unless another owner is alive; returns whether it is the owner now.
+ */
 export function becomeOwner(ownerFile: string, instance: string): boolean {
   if (hasLivingOwner(ownerFile) && !isOwner(ownerFile, instance)) return false;
   writeFileSync(ownerFile, `${processIdentity(process.pid)} ${instance}\n`, { mode: 0o600 });

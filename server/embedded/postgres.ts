@@ -1,16 +1,16 @@
 /**
- * An embedded PostgreSQL as a service: a real server, started from the programs that npm brought,
- * for `drover dev`, the demo and the tests.
+ * An embedded PostgreSQL as a service: a real server, started from the programs from npm, for
+ * `drover dev`, the demo and the tests.
  *
  *     stopped --start--> running --stop or kill--> stopped      (each may be called at any time)
  *
- * Promises: `start` gives a server that answers, with the data of last time and, if nobody took it,
- * on the port of last time. A server that a killed process left running is taken over, one that a
- * living process runs is shared, and stopped only by that process (owner.ts). `stop` returns when
- * the server has ended. Calls are carried out one after the other.
+ * Promises: `start` gives a server that answers, with the data of the last time and, if the port is
+ * free, on the port of the last time. A server that a killed process left running is taken over. A
+ * server that a living process owns is shared, and stopped only by that process (owner.ts). `stop`
+ * returns when the server has ended. Calls are executed one after the other.
  *
- * Drover's own role is not a superuser, since it must not need one; the superuser `postgres` is
- * there for people and tests.
+ * Drover's own role is no superuser, since Drover must not need one; the superuser `postgres` is
+ * for people and tests.
  */
 import { Client } from "pg";
 import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts";
@@ -20,12 +20,12 @@ import { becomeOwner, hasLivingOwner, isOwner } from "./owner.ts";
 import { bringUp, endPostmaster, findPostmaster, type LivePostmaster } from "./postmaster.ts";
 
 export interface EmbeddedPostgresOptions {
-  /** Made if it does not exist. See `defaultDataDir` in account.ts. */
+  /** Created if it does not exist. See `defaultDataDir` in account.ts. */
   readonly dataDir: string;
   readonly log: (message: string) => void;
-  /** Default true. False is for tests: much faster, and a power cut may destroy the data. */
+  /** Default true. False is for tests: much faster, but a power failure may destroy the data. */
   readonly durable?: boolean;
-  /** PostgreSQL settings beside or instead of ours. */
+  /** PostgreSQL settings that add to the defaults or replace them. */
   readonly settings?: Readonly<Record<string, string>>;
   /** Default: where npm put the package for this platform. */
   readonly packageDir?: string;
@@ -42,16 +42,16 @@ export interface EmbeddedPostgresAddress {
 
 export interface EmbeddedPostgres {
   start(): Promise<EmbeddedPostgresAddress>;
-  /** Lets statements in flight fail, writes everything down, returns when the server has ended. */
+  /** Aborts running statements, writes a checkpoint, and returns when the server has ended. */
   stop(): Promise<void>;
-  /** Ends the server as a crash would, for tests. */
+  /** Ends the server like a crash, for tests. */
   kill(): Promise<void>;
 }
 
 const fastStopMsMax = 30_000;
 const immediateStopMsMax = 10_000;
 
-/** Sized for a small machine that also runs everything else. */
+/** For a small machine that also runs everything else. */
 const ourSettings = {
   listen_addresses: "127.0.0.1",
   unix_socket_directories: "",
@@ -82,7 +82,9 @@ export function createEmbeddedPostgres(options: EmbeddedPostgresOptions): Embedd
     return result;
   };
 
-  /** A program that ends without `stop` takes its server along; only SIGKILL leaves it behind. */
+  /**
+   * A program that exits without `stop` stops its server; only SIGKILL leaves the server running.
+   */
   const stopAtExit = () => {
     const left = findPostmaster(paths.data);
     if (left.kind === "live" && isOwner(paths.ownerFile, instance))
@@ -144,7 +146,7 @@ function addressOf(cluster: Cluster, { port }: LivePostmaster): EmbeddedPostgres
   });
 }
 
-/** Another process may be doing the same at this moment. */
+/** Another process may be creating the same objects at the same time. */
 const existsAlready = new Set(["42710", "42P04", "23505"]);
 
 async function ensureDatabase(adminConnectionString: string, password: string): Promise<void> {

@@ -1,15 +1,16 @@
 /**
  * The server process itself: found, started, signalled.
  *
- * PostgreSQL keeps postmaster.pid in its data directory while it runs. That file is the truth here,
- * because the server outlives a parent killed by SIGKILL, and the next process must find it:
+ * PostgreSQL keeps postmaster.pid in its data directory while it runs. This file decides, because
+ * the server outlives a parent killed by SIGKILL, and the next process must find it:
  *
  *     absent    -> nothing runs
  *     stale     -> it names a process that is gone, or one that is not this server
  *     live      -> it runs; its last line says starting, ready or stopping
  *
- * `bringUp` loops over these until the server is ready, whoever started it. It keeps no belief of
- * its own between two looks, so two processes that bring up one server at once end with one.
+ * `bringUp` reads the file in a loop until the server is ready, whichever process started it. It
+ * remembers no state between two reads, so two processes that start one server at once end with one
+ * server.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import {
@@ -41,15 +42,17 @@ export interface BringUpOptions {
   readonly random: Random;
 }
 
-/** Recovery after a crash counts as starting, and may have much to replay. */
+/** Recovery after a crash is part of starting, and may have much WAL to replay. */
 const startMsMax = 300_000;
 const lookEveryMs = 20;
 const inUseRetryMs = 200;
 const portTriesMax = 20;
 const logBytesMax = 10 * 1024 * 1024;
 
-/** Ports beneath the range from which systems take the ports of outgoing connections, so that the
- * port is most likely still free when a server comes back. */
+/**
+ * Ports below the range that systems use for outgoing connections, so that a port is most likely
+ * still free when a server comes back.
+ */
 const portMin = 20_000;
 const portMax = 32_000;
 
@@ -62,7 +65,10 @@ export function findPostmaster(data: string): Postmaster {
   return { kind: "live", pid, port: Number(lines[3]), status: lines[7]?.trim() ?? "starting" };
 }
 
-/** The server works in its data directory, which no process that got its number by chance does. */
+/**
+ * The server's working directory is its data directory; that of a process that reuses the pid is
+ * not.
+ */
 function isServerOf(pid: number, data: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === realpathSync(data);
@@ -71,7 +77,7 @@ function isServerOf(pid: number, data: string): boolean {
   }
 }
 
-/** Returns when the server is ready; `started` says whether it was this call that started it. */
+/** Returns when the server is ready; `started` says whether this call has started it. */
 export async function bringUp(
   cluster: Cluster,
   options: BringUpOptions,
@@ -103,7 +109,9 @@ export async function bringUp(
   );
 }
 
-/** Sends the signal unless the server is gone; returns when it is, or false if it still runs. */
+/**
+ * Sends the signal unless the server is gone; returns when it is gone, or false if it still runs.
+ */
 export async function endPostmaster(
   data: string,
   signal: "SIGINT" | "SIGQUIT" | "SIGKILL",
@@ -122,9 +130,9 @@ export async function endPostmaster(
 }
 
 /**
- * A number in postmaster.pid that now belongs to some other process keeps PostgreSQL from starting.
- * The number of its own parent does not, so ours is put there. The file itself stays: it also
- * guards against processes of the old server that still hold its shared memory.
+ * PostgreSQL does not start if the pid in postmaster.pid now belongs to another process, unless
+ * that process is its own parent. So the pid of this process is written there. The file itself
+ * stays: it also guards against processes of the old server that still hold its shared memory.
  */
 function disown(data: string): void {
   const path = join(data, "postmaster.pid");
@@ -159,9 +167,9 @@ function isFree(port: number): Promise<boolean> {
 
 type AttemptOutcome =
   | { readonly kind: "running" }
-  /** Somebody was quicker: try another. */
+  /** Another process has taken the port: try another port. */
   | { readonly kind: "port taken" }
-  /** Another server of this data is coming or going: look again. */
+  /** Another server of this data is starting or stopping: check again. */
   | { readonly kind: "data in use" }
   | { readonly kind: "refused"; readonly error: Error };
 
@@ -192,7 +200,8 @@ function launch(
       env: { ...binaries.env },
       cwd: cluster.data,
       stdio: ["ignore", log, log],
-      // A group of its own: Ctrl-C in a terminal must reach Drover alone, which then drains first.
+      // A process group of its own: Ctrl-C in a terminal must reach Drover alone, which drains
+      // first.
       detached: true,
       ...(account.switchTo ? { uid: account.uid, gid: account.gid } : {}),
     },
