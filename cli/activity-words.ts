@@ -1,4 +1,4 @@
-// What the runs of a namespace came to lately, in words.
+// The recent activity of a namespace in words: open runs, and how runs ended.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Activity, WorkflowActivity } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
@@ -36,7 +36,7 @@ function statesWords(states: readonly { readonly state: RunState; readonly count
   return states.map(({ state, count }) => `${count} ${phrase(RunStateSchema, state)}`).join(", ");
 }
 
-/** Empty: supervisors had nothing to do but to end waits for a retry. */
+/** Empty if there were no interventions except for retries. */
 export function lateWords({ detectTypical, detectSlow, detectSampled }: Activity): string {
   if (!detectTypical || !detectSlow) return "";
   const [half, most] = [detectTypical, detectSlow].map((of) => durationWords(durationMs(of)));

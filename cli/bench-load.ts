@@ -1,6 +1,6 @@
 /**
- * A load of runs that do nothing, and how long everything took: the client and the agent are in
- * this process, so that both ends of each wait are read off one clock.
+ * A load of runs that do no work, and how long each part took. Client and agent are in this
+ * process, so that both ends of each wait are measured by one clock.
  *
  *     Schedule sent -to the task-> step 1 -hop-> step 2 -hop-> step 3 -> end seen by the client
  */
@@ -10,14 +10,14 @@ import * as hdr from "hdr-histogram-js";
 export interface LoadOptions {
   readonly address: string;
   readonly namespace: string;
-  /** Of an admin: it begins runs, and performs them. */
+  /** An admin's token: the bench starts runs, and performs their tasks. */
   readonly token?: string | undefined;
-  /** Runs that are under way at once. */
+  /** Runs that are in progress at once. */
   readonly concurrency: number;
-  /** Whether another run is to begin, after so many and so long. */
+  /** Whether another run should start, after `begun` runs and `elapsedMs`. */
   readonly goesOn: (begun: number, elapsedMs: number) => boolean;
   readonly onRun: (ended: number) => void;
-  /** From its abort on no run begins, and those that are open are cancelled. */
+  /** After its abort no run starts, and open runs are cancelled. */
   readonly signal: AbortSignal;
 }
 
@@ -30,7 +30,7 @@ export interface Latency {
 export interface LoadResult {
   readonly runs: number;
   readonly notCompleted: number;
-  /** The first of what went wrong; empty: nothing did. */
+  /** The first error; empty: there was none. */
   readonly firstError: string;
   readonly seconds: number;
   readonly runsPerSecond: number;
@@ -93,14 +93,14 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 }
 
 function quiet(): void {
-  // What goes wrong is seen by the runs.
+  // Failures show in the runs.
 }
 
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Its final state. One that is given up is cancelled, with nothing to undo. */
+/** The run's final state. After an abort the run is cancelled without compensation. */
 async function oneRun(
   client: Client,
   times: Times,
@@ -121,7 +121,7 @@ async function oneRun(
 
 type Times = ReturnType<typeof createTimes>;
 
-/** In microseconds, up to an hour, to a thousandth. */
+/** Histograms in microseconds, up to an hour, with three significant digits. */
 function createTimes() {
   const id = crypto.randomUUID();
   const create = () =>
@@ -134,7 +134,7 @@ function createTimes() {
   return Object.freeze({
     id,
     sent: (no: number) => void sentMs.set(no, performance.now()),
-    /** Tasks of another load that shares the queue are done, and not timed. */
+    /** Tasks of another load on the same queue are performed, but not timed. */
     worked(runId: string, stepId: string, input: unknown): null {
       const at = workedMs.get(runId);
       const sent = isOurs(input, id) ? sentMs.get(input.no) : undefined;

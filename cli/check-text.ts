@@ -1,6 +1,6 @@
 /**
- * Whether a server would take the text of a workflow, found out without one: by the same function.
- * Only the limits of a namespace are not known here.
+ * Checks the text of a workflow without a server, with the server's own function. Only the limits
+ * of a namespace are not checked.
  */
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { RPC_DEFAULTS } from "@drover/server/config.ts";
@@ -15,12 +15,12 @@ export type Checked =
   | {
       readonly kind: "good";
       readonly definition: WorkflowDefinition;
-      /** The same, as the server's rules have it. */
+      /** The same definition in the form of the server's core. */
       readonly stored: Definition;
-      /** What its author should know. As in a problem, each message ends with its place. */
+      /** Notes for the author. As in a problem, each message ends with its position. */
       readonly notes: readonly FieldProblem[];
     }
-  /** Each message ends with its place in the text. */
+  /** Each message ends with its position in the text. */
   | { readonly kind: "bad"; readonly problems: readonly FieldProblem[] };
 
 export function checkText(text: string): Checked {

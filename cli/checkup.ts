@@ -1,6 +1,6 @@
 /**
- * What `drover doctor` looks at, each as a finding: how it is, in words, and what to do next. Every
- * look is of the facts that it is handed; verbs/doctor.ts asks for them.
+ * The checks of `drover doctor`. Each check gives a finding: its result in words, and what to do
+ * next. The checks are pure functions of facts, which verbs/doctor.ts reads.
  */
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Hook } from "@drover/proto/drover/v1/hook_pb.ts";
@@ -25,22 +25,22 @@ export interface Finding {
 export interface Facts {
   readonly address: string;
   readonly namespace: string;
-  /** What a command says at its end to mean the same server and namespace. */
+  /** Flags for further commands, so that they use the same server and namespace. */
   readonly again: string;
   readonly clientVersion: string;
   /** Numbers of the migrations that came with this command. */
   readonly migrations: readonly number[];
   readonly overview: GetOverviewResponse;
   readonly cluster: GetClusterInfoResponse;
-  /** How long a call took that asks the database. */
+  /** How long a call took that queries the database. */
   readonly callMs: number;
-  /** This machine's clock less the server's; null: the server did not say. */
+  /** This machine's clock minus the server's; null: the server did not tell its time. */
   readonly clientAheadMs: number | null;
-  /** What the server says of itself at /healthz. */
+  /** The server's answer at /healthz. */
   readonly health: Health;
   readonly supervisors: readonly Supervisor[];
   readonly hooks: readonly Hook[];
-  /** Webhooks that were given up, and those that wait for another try. */
+  /** Webhooks that were given up, and those that wait for a retry. */
   readonly undelivered: {
     readonly givenUp: number;
     readonly failing: number;
@@ -54,10 +54,10 @@ export interface Health {
   readonly reasons: readonly string[];
 }
 
-/** A call that takes longer waits for a connection to the database, or for the database. */
+/** A slower call waits for a database connection, or for the database itself. */
 const slowCallMs = 500;
 const databaseClockMs = 1_000;
-/** The server says its time in whole seconds. */
+/** The server tells its time in whole seconds. */
 const clientClockMs = 5_000;
 
 export function findingsOf(facts: Facts): readonly Finding[] {
@@ -260,7 +260,7 @@ function escalations({ overview: { openEscalations: open }, again }: Facts): Fin
   );
 }
 
-/** Whether a person hears of an escalation. */
+/** Whether people are notified of an escalation. */
 function notification({ hooks, undelivered }: Facts): Finding {
   const { givenUp, failing, error } = undelivered;
   const hearing = hooks.filter(({ events }) => events.includes("escalation-opened"));

@@ -1,7 +1,7 @@
 /**
- * The server as the command line sees it: one client, and watches that outlive broken streams.
+ * The server as the command line uses it: one client, and watches that survive broken streams.
  *
- * Connect over HTTP/1.1: no port of its own, and it passes whatever a browser passes.
+ * Connect over HTTP/1.1: it needs no port of its own, and passes every proxy that browsers pass.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -25,7 +25,7 @@ import { isFinal } from "./run-words.ts";
 export type Scheduler = Client<typeof SchedulerService>;
 export type Operator = Client<typeof OperatorService>;
 
-/** What every command that calls a server is given. */
+/** What every command needs that calls a server. */
 export interface Connection {
   readonly scheduler: Scheduler;
   readonly operator: Operator;
@@ -34,7 +34,7 @@ export interface Connection {
 
 const callMsMax = 10_000;
 
-/** `token`: shown with each call; undefined: none. */
+/** `token` is sent with each call; undefined: no token. */
 export function createConnection(
   address: string,
   namespace: string,
@@ -55,7 +55,7 @@ export function createConnection(
   });
 }
 
-/** What is wrong with it is said without it. */
+/** Reports what is wrong with a token without printing the token. */
 function checkToken(token: string, baseUrl: string): void {
   if (!/^drover_[\w-]{43}$/.test(token))
     throw usageFailure(
@@ -91,14 +91,15 @@ const pauseMsMax = 5_000;
 
 /**
  * The states of a run until its final one, each newer than the one before. A stream that breaks, or
- * ends because its server drains, is taken up where it was; only the first try must succeed.
+ * ends because its server drains, is resumed after its last state; only the first connection must
+ * succeed.
  */
 export async function* statesOf(
   { scheduler, namespace }: Connection,
   run: RunRef,
 ): AsyncGenerator<WatchRunResponse> {
   let [after, afterVersion] = ["", 0n];
-  // An older server knows no cursor, and goes by the version.
+  // An older server knows no cursor, and uses the version.
   const open = () => scheduler.watchRun({ namespace, run, after, afterVersion }, { timeoutMs: 0 });
   for await (const state of goingOn(open, runTriesMax)) {
     after = state.cursor;
@@ -109,8 +110,8 @@ export async function* statesOf(
 }
 
 /**
- * What needs a person and what happens, for as long as somebody listens: a server that is away is
- * tried again without end, and `onLost` is told of each try.
+ * Overviews of a namespace for as long as the caller iterates. If the server is away, the stream is
+ * retried without end, and `onLost` is called before each retry.
  */
 export async function* overviewsOf(
   { operator, namespace }: Connection,
@@ -124,7 +125,7 @@ export async function* overviewsOf(
   }
 }
 
-/** A stream that is opened again each time that it ends. The first one must begin. */
+/** Opens the stream again each time that it ends. The first connection must succeed. */
 async function* goingOn<T>(
   open: () => AsyncIterable<T>,
   triesMax: number,
@@ -146,7 +147,7 @@ async function* goingOn<T>(
   }
 }
 
-/** Whether a watch, which changes nothing, may simply be tried again. */
+/** Whether a watch may be retried after this error; a watch changes nothing. */
 export function mayPass(error: unknown): boolean {
   if (!(error instanceof ConnectError)) return false;
   return [Code.Unavailable, Code.Aborted, Code.Internal, Code.Unknown, Code.ResourceExhausted].some(

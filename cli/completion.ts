@@ -1,6 +1,6 @@
 /**
- * What may be typed next, found by walking the program as it is: nouns, verbs, flags, choices, and
- * names that the server knows. The shells' own scripts ask for it by `drover complete`.
+ * Completion of the command line: nouns, verbs, flags, choices, and names that the server knows,
+ * found by walking the program itself. The scripts of the shells call it through `drover complete`.
  */
 import type { Argument, Command, Option } from "commander";
 import type { Connection } from "./client.ts";
@@ -23,24 +23,24 @@ export type Named =
   | "trigger"
   | "namespace";
 
-/** What stands where the cursor is. */
+/** What is expected at the cursor. */
 interface Place {
   readonly command: Command;
-  /** The option whose value is typed. */
+  /** The option whose value is being typed. */
   readonly typedFor: Option | undefined;
   readonly argument: Argument | undefined;
-  /** Flags of the program that were typed on the way. */
+  /** Global options that were typed before the cursor. */
   readonly said: Readonly<Record<string, string>>;
 }
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
-  /** Names of the server that fit here, too. */
+  /** The kind of server names that also fits here. */
   readonly named: Named | undefined;
   readonly said: Readonly<Record<string, string>>;
 }
 
-/** The last word is the one that is being typed, empty between words. */
+/** The last word is the one being typed; it is empty between words. */
 export function completionOf(program: Command, words: readonly string[]): Completion {
   const partial = words.at(-1) ?? "";
   const place = placeOf(program, words.slice(0, -1));
@@ -84,7 +84,7 @@ function placeOf(program: Command, words: readonly string[]): Place {
   return { command, typedFor, argument, said };
 }
 
-/** Those of the command, then those of the commands above it. */
+/** The options of the command, then those of the commands above it. */
 function optionsOf(command: Command): readonly Option[] {
   return [...command.options, ...(command.parent ? optionsOf(command.parent) : [])];
 }
@@ -135,7 +135,7 @@ const namedByArgument: Readonly<Record<string, Named>> = {
 
 function namedOf({ command, argument }: Place): Named | undefined {
   const name = argument?.name() ?? "";
-  // What is made anew has no name yet.
+  // A new object has no name that could be completed.
   if (["create", "put", "init"].includes(command.name()) && name !== "workflow") return undefined;
   if (name === "name" && command.parent?.name() === "workflow") return "workflow";
   return namedByArgument[name];
@@ -144,7 +144,7 @@ function namedOf({ command, argument }: Place): Named | undefined {
 const namesMax = 200;
 const askMsMax = 1_500;
 
-/** Empty where no server answers soon: nobody waits for a completion. */
+/** Empty if no server answers soon: a completion must not make the user wait. */
 export async function namesOf(
   named: Named,
   { scheduler, operator, namespace }: Connection,

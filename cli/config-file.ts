@@ -1,11 +1,11 @@
 /**
- * Settings of the command line: options that may also come from the environment or from one YAML
- * file, the weakest of the three.
+ * Settings of the command line: options that may also be set in the environment or in one YAML
+ * file; the file is the weakest of the three.
  *
  *     --slow-factor 3  >  DROVER_SLOW_FACTOR=3  >  slow-factor: 3 in the file  >  the default
  *
- * The file is the one of --config or DROVER_CONFIG, else drover.yaml in the current folder if it is
- * there. Its keys are the names of the options; one that is unknown is an error.
+ * The file is named by --config or DROVER_CONFIG; otherwise it is drover.yaml in the current
+ * folder, if it exists. Its keys are the names of the options; an unknown key is an error.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { suggestion } from "@drover/server/rpc/workflow-text-problems.ts";
@@ -16,10 +16,10 @@ import { type GlobalOptions, usualConfigFile } from "./global-options.ts";
 import { clean } from "./words.ts";
 
 const variablePrefix = "DROVER_";
-/** Of the environment, and no settings. */
+/** Environment variables of Drover that are no settings. */
 const otherVariables = ["DROVER_DEBUG", "DROVER_REQUIRE"];
 
-/** By name, as `slow-factor`: every option of the program that may come from elsewhere. */
+/** By name, as `slow-factor`: every option of the program that can be set in the environment. */
 export function settingsOfProgram(program: Command): ReadonlyMap<string, Option> {
   const found = new Map<string, Option>();
   const look = (command: Command) => {
@@ -33,8 +33,9 @@ export function settingsOfProgram(program: Command): ReadonlyMap<string, Option>
 }
 
 /**
- * What the options of a verb and those above it were not told otherwise, from the file. `whole` is
- * the program with all its verbs, since the file has settings of others, too.
+ * Sets options of a verb and of the commands above it from the file, unless a flag or the
+ * environment sets them. `whole` is the program with all its verbs, since the file may have
+ * settings of other verbs, too.
  */
 export function applyConfig(
   verb: Command,
@@ -113,7 +114,7 @@ function refusal(place: string, message: string): CliFailure {
   );
 }
 
-/** Variables that look like settings and are none, each with what may be meant. */
+/** Environment variables that look like settings but are none, each with a suggestion. */
 export function unknownVariables(
   environment: Readonly<Record<string, string | undefined>>,
   settings: ReadonlyMap<string, Option>,

@@ -1,4 +1,4 @@
-/** What every verb is given: where to write, whom to call, and what `--namespace` and co. said. */
+/** What every verb gets: the output, the connection, and the global options. */
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { durationMs } from "@drover/server/rpc/duration-text.ts";
 import { type Command, InvalidArgumentError } from "commander";
@@ -10,9 +10,9 @@ import { clean } from "./words.ts";
 export interface Context {
   readonly output: Output;
   readonly address: string;
-  /** What calls that the connection does not make show too; left out: nothing. */
+  /** The token for calls that do not use the connection; left out: no token. */
   readonly token?: string | undefined;
-  /** Made on first use: verbs that work offline need no address that can be called. */
+  /** Created on first use: verbs that work offline need no valid address. */
   connect(): Connection;
 }
 
@@ -26,7 +26,10 @@ export function contextOf(command: Command): Context {
   });
 }
 
-/** The environment holds for the next command, too; what was said for this one does not. */
+/**
+ * Flags that further commands need: the environment also holds for these, this command's flags do
+ * not.
+ */
 function saidAgain(command: Command): string {
   const { address, namespace } = command.optsWithGlobals<GlobalOptions>();
   const isSaid = (name: keyof GlobalOptions) =>
@@ -39,7 +42,7 @@ function saidAgain(command: Command): string {
   ].join("");
 }
 
-/** For options that may be given again and again: `--label a=b --label c=d`. */
+/** For options that may be repeated: `--label a=b --label c=d`. */
 export function addLabel(
   text: string,
   earlier: Readonly<Record<string, string>> = {},
@@ -49,7 +52,7 @@ export function addLabel(
   return { ...earlier, [text.slice(0, at)]: text.slice(at + 1) };
 }
 
-/** `--role a --role b` */
+/** For options that may be repeated: `--role a --role b`. */
 export function addText(text: string, earlier: readonly string[] = []): readonly string[] {
   return [...earlier, text];
 }
@@ -67,14 +70,14 @@ export function parseDuration(text: string): number {
   return ms;
 }
 
-/** A parser of switches, which the environment and the file may turn off as well. */
+/** Parses a switch, which the environment and the file may also turn off. */
 export function parseSwitch(text: string): boolean {
   if (/^(yes|true|on|1)$/i.test(text)) return true;
   if (/^(no|false|off|0)$/i.test(text)) return false;
   throw new InvalidArgumentError("It is yes or no.");
 }
 
-/** A parser of whole numbers for commander, which puts the option's name before its message. */
+/** Parses whole numbers for commander, which puts the option's name before the error message. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const number = Number(text);

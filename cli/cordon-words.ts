@@ -1,4 +1,4 @@
-/** A cordon in words: who gets nothing new, who said so and why, and the command that ends it. */
+/** A cordon in words: which agents get no new tasks, who set it and why, and how to remove it. */
 import type { Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { clean } from "./words.ts";
 

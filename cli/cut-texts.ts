@@ -1,17 +1,17 @@
-/** Long texts in tables: cut, unless the caller asks for all of them. */
+/** Long texts in tables: cut, unless the user asks for whole texts. */
 import { clip } from "./words.ts";
 
 const textShownMax = 100;
-/** Where it has a line of its own. */
+/** For a payload on a line of its own. */
 const payloadShownMax = 200;
-/** An error names its cause, and what it is about, in whole sentences. */
+/** An error names its cause and its subject in whole sentences. */
 const errorShownMax = 500;
 
 export interface Texts {
   text(of: string): string;
   payload(of: string): string;
   error(of: string): string;
-  /** Whether any was cut so far. */
+  /** Whether any text was cut so far. */
   readonly cut: boolean;
 }
 

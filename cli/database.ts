@@ -1,6 +1,6 @@
 /**
- * Which database a command works on: the one of `--database-url` or DATABASE_URL, else the embedded
- * one of the data directory.
+ * The database that a command uses: that of `--database-url` or DATABASE_URL, else the embedded one
+ * of the data directory.
  */
 import { existsSync, readFileSync } from "node:fs";
 import type { DatabaseConfig } from "@drover/server/config.ts";
@@ -8,7 +8,7 @@ import { DATABASE_SCHEMA, databaseSchema } from "@drover/server/database-schema.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { CliFailure, exitCodes } from "./failure.ts";
 
-/** Where the database is. */
+/** The options that locate the database. */
 export interface ConnectionOptions {
   readonly databaseUrl?: string;
   readonly directDatabase?: string;
@@ -67,7 +67,7 @@ function parseSchema(said: string): string {
   }
 }
 
-/** What leads to the database itself now: an embedded one must be running. */
+/** The connection string of the database; an embedded one must be running. */
 export async function runningDatabaseUrl(options: ConnectionOptions): Promise<string> {
   const database = connectionOf(options);
   if (database.kind === "url") return database.directUrl ?? database.url;

@@ -1,8 +1,8 @@
-/** A question to people, in words: what is asked, how it is named, and the commands that answer. */
+/** An escalation in words: its question, its name, and the commands that answer it. */
 import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_pb.ts";
 import { clean, moment, statedName } from "./words.ts";
 
-/** What each answer leads to, in the order in which they are offered. */
+/** The effect of each answer, in the order in which they are offered. */
 export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
   retry: "try it anew",
   "retry-changed": "try it anew, with --payload as its whole input",
@@ -13,23 +13,23 @@ export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
   acknowledge: "it is known, and nothing is to be done",
 });
 
-/** As `drover escalation show` takes it: the run and the number within it. */
+/** As `drover escalation show` takes it: the run and the number of the escalation in it. */
 export function escalationName({ runId, id }: Pick<Escalation, "runId" | "id">): string {
   return `${clean(runId)}/${clean(id)}`;
 }
 
-/** What it is about: a step, or the run as a whole. */
+/** The subject: a step, or the run as a whole. */
 export function subjectWords({ stepId }: Escalation): string {
   return clean(stepId) || "the run";
 }
 
-/** The answers stand for themselves only where there are some: lists come without them. */
+/** The answer is filled in only if exactly one is known; lists come without answers. */
 export function resolveCommand(escalation: Pick<Escalation, "runId" | "id" | "answers">): string {
   const answer = escalation.answers.length === 1 ? clean(escalation.answers[0] ?? "") : "ANSWER";
   return `drover escalation resolve ${escalationName(escalation)} --answer ${answer} --by NAME --why TEXT`;
 }
 
-/** Who looks after it, and since when; empty: nobody has said so. */
+/** Who has claimed it, and when; empty: it is not claimed. */
 export function claimedWords({ claimedBy, claimedTime }: Escalation): string {
   return claimedBy === "" ? "" : `${moment(claimedTime)}: ${statedName(claimedBy, false)}`;
 }

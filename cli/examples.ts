@@ -1,4 +1,4 @@
-/** What each verb looks like when it is used: the examples of `--help` and of docs/CLI.md. */
+/** Examples of every verb, for `--help` and docs/CLI.md. */
 
 /** By the verb as it is typed. */
 export const EXAMPLES: Readonly<Record<string, readonly string[]>> = Object.freeze({

@@ -1,4 +1,7 @@
-/** What was thrown, as a failure that can be shown: an error of a call, a database, or another. */
+/**
+ * Converts a thrown error to a failure that can be shown: an error of a call, a database, or
+ * another.
+ */
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 import { DroverError } from "@drover/server/errors.ts";
@@ -6,13 +9,13 @@ import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 import { clean } from "./words.ts";
 
 export function failureText({ message, fields, next }: CliFailure): string {
-  // A lone field that the sentence repeats would be told twice.
+  // A single field is left out if the sentence already contains its message.
   const told = fields.length === 1 && fields.every((field) => message.includes(field.message));
   const lines = told ? [] : fields.map(({ path, message: of }) => `  ${clean(path)}: ${clean(of)}`);
   return [`drover: ${clean(message)}`, ...lines, `  next: ${next}`, ""].join("\n");
 }
 
-/** What every error is made into. `address` is the server that was, or would have been, called. */
+/** Converts any error. `address` is the server that was, or would have been, called. */
 export function failureOf(error: unknown, address: string): CliFailure {
   if (error instanceof CliFailure) return error;
   if (error instanceof ConnectError) return ofCall(error, address);
@@ -27,7 +30,7 @@ export function failureOf(error: unknown, address: string): CliFailure {
   return new CliFailure(message, { code: exitCodes.failed, next });
 }
 
-/** The verbs that start a server or migrate speak to PostgreSQL themselves. */
+/** The verbs that start a server or migrate connect to PostgreSQL themselves. */
 function ofDatabase(error: unknown): CliFailure | null {
   if (error instanceof AggregateError) return ofDatabase(error.errors[0]);
   if (!(error instanceof Error) || !("code" in error)) return null;
@@ -75,7 +78,9 @@ const nextByReason: Readonly<Record<string, string>> = {
   INTERNAL: "look at the server's log, and report it with this message",
 };
 
-/** A call that never took place and one that the server refused differ by the error's details. */
+/**
+ * Only errors of a Drover server have its ErrorInfo; without it the call did not reach the server.
+ */
 function ofCall(error: ConnectError, address: string): CliFailure {
   const info = error.findDetails(ErrorInfoSchema).find(({ domain }) => domain === "drover");
   if (info === undefined) return ofTransport(error, address);

@@ -1,6 +1,6 @@
 /**
- * Why a command ended without doing what was asked: an exit code for scripts, one sentence, and the
- * next thing to try. Whatever is thrown becomes one of these before it is shown (failure-of.ts).
+ * Why a command did not do what was asked: an exit code for scripts, one sentence, and the next
+ * thing to try. Every thrown error is converted to a failure before it is shown (failure-of.ts).
  */
 import type { FieldProblem } from "@drover/server/errors.ts";
 
@@ -17,7 +17,7 @@ export const exitCodes = Object.freeze({
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** Tells how a verb ended; a verb that throws has ended by `failureOf(error)`. */
+/** Reports the exit code of a verb; a verb that throws ends with that of `failureOf(error)`. */
 export type Ended = (code: ExitCode) => void;
 
 export interface FailureDetails {
@@ -45,7 +45,9 @@ export function usageFailure(message: string, next = "drover --help"): CliFailur
   return new CliFailure(message, { code: exitCodes.usage, next });
 }
 
-/** Of calls that are OK without change when there was nothing: a script can tell all the same. */
+/**
+ * For calls that succeed without change if there was nothing: the exit code still tells scripts.
+ */
 export function notThere(message: string, next: string): CliFailure {
   return new CliFailure(message, { code: exitCodes.notFound, next });
 }

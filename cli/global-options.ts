@@ -1,16 +1,16 @@
-/** The options of the whole program, without anything that a verb needs to act. */
+/** The options of the whole program. This file loads nothing that only verbs need. */
 import { type Command, Option } from "commander";
 
 export const formats = ["table", "json", "yaml", "jsonl"] as const;
 export type Format = (typeof formats)[number];
 
-/** Of settings, in the current folder. */
+/** The settings file in the current folder. */
 export const usualConfigFile = "drover.yaml";
 
 export const defaultAddress = "127.0.0.1:7420";
 export const defaultNamespace = "default";
 
-/** The options of the whole program, as commander hands them over. */
+/** The options of the whole program, as commander gives them. */
 export interface GlobalOptions {
   readonly address: string;
   readonly namespace: string;

@@ -1,4 +1,6 @@
-/** Files and JSON that a command line names: read, and refused with what is wrong with them. */
+/**
+ * Files and JSON given on the command line: read, and refused with the reason if they are invalid.
+ */
 import { readFileSync } from "node:fs";
 import { usageFailure } from "./failure.ts";
 
@@ -20,7 +22,7 @@ export function readText(file: string): string {
   }
 }
 
-/** What an option gives: JSON, or @FILE with JSON in it. It is sent as it was written. */
+/** An option's value: JSON, or @FILE with JSON in it. It is sent as it was written. */
 export function readPayload(given: string | undefined, option: string) {
   if (given === undefined) return undefined;
   return { body: { case: "json" as const, value: readJson(given, option) } };

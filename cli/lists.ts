@@ -1,19 +1,19 @@
-/** Lists: read page after page up to a limit, and written whole or item by item. */
+/** Lists: read page by page up to a limit, and written as a whole or item by item. */
 import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
 import { InvalidArgumentError, Option } from "commander";
 import type { Output } from "./output.ts";
 
 export const limitMax = 1_000_000;
-/** What a call gives at most. */
+/** The largest page of a call. */
 const pageMax = 1_000;
 
 export interface Page<Item> {
   readonly items: Item[];
-  /** Empty: this was the last. */
+  /** Empty: this was the last page. */
   readonly nextPageToken: string;
 }
 
-/** `--state`, which may be given again; help and completion know its words. */
+/** The option `--state`, which may be repeated; help and completion know its values. */
 export function stateOption<State extends number>(
   about: string,
   named: Readonly<Record<string, State>>,
@@ -30,7 +30,7 @@ export function stateOption<State extends number>(
     .argParser(add);
 }
 
-/** All pages in one, with the token of the next if the limit cut it short. */
+/** All pages in one, with the token of the next page if the limit was reached. */
 export async function readPages<Item>(
   limit: number,
   read: (page: { readonly pageSize: number; readonly pageToken: string }) => Promise<Page<Item>>,
@@ -45,7 +45,7 @@ export async function readPages<Item>(
   return { items, nextPageToken: pageToken };
 }
 
-/** With `-o json` and `yaml` the whole is one document, with `-o jsonl` each item is a line. */
+/** With `-o json` and `yaml` the list is one document, with `-o jsonl` each item is a line. */
 export function writeList<Whole extends DescMessage, Item extends DescMessage>(
   output: Output,
   [whole, message]: readonly [Whole, MessageShape<Whole>],
@@ -55,7 +55,7 @@ export function writeList<Whole extends DescMessage, Item extends DescMessage>(
   else output.data(whole, message);
 }
 
-/** Where the limit cut it short. */
+/** A note if the limit was reached. */
 export function noteMore(
   { nextPageToken }: Pick<Page<unknown>, "nextPageToken">,
   limit: number,

@@ -1,4 +1,7 @@
-/** How much a server says: `--log info` or DROVER_LOG=info; for people on a terminal, else JSON. */
+/**
+ * The server's log level: `--log info` or DROVER_LOG=info. On a terminal lines are formatted for
+ * people, elsewhere they are JSON.
+ */
 import type { LogConfig, LogLevel } from "@drover/server/config.ts";
 import { LOG_DEFAULTS } from "@drover/server/config.ts";
 import { type Command, Option } from "commander";

@@ -1,5 +1,6 @@
 /**
- * One run of the command line: from arguments to an exit code, with every error told in one way.
+ * One execution of the command line: from arguments to an exit code; every error is reported in one
+ * way.
  */
 import { readFileSync } from "node:fs";
 import { CommanderError } from "commander";
@@ -14,16 +15,20 @@ export async function main(args: readonly string[]): Promise<void> {
   });
 }
 
-/** Ends by `ended` alone; a verb that follows something has ended when it returns. */
+/**
+ * Reports its result through `ended` only; a verb that watches something has ended when it returns.
+ */
 export async function run(args: readonly string[], ended: Ended): Promise<void> {
   const program = await createProgram(readVersion(), ended, args);
   try {
-    // `run start --version 2` is about a workflow, so that only a lone --version asks for ours.
+    // `run start --version 2` names a workflow version, so only a lone --version means Drover's
+    // own.
     await program.parseAsync(args.length === 1 && args[0] === "--version" ? ["-V"] : args, {
       from: "user",
     });
   } catch (error) {
-    // Help or version was printed; help also where a noun came without verb, which is a mistake.
+    // Help or the version was printed. For a noun without a verb help is printed, too, but that is
+    // a mistake.
     if (error instanceof CommanderError) {
       ended(error.exitCode === 0 ? exitCodes.done : exitCodes.usage);
       return;
@@ -36,7 +41,7 @@ export async function run(args: readonly string[], ended: Ended): Promise<void> 
   }
 }
 
-/** Whoever read our output has gone, as `head` does when it has enough. */
+/** The reader of the output has closed the pipe, as `head` does when it has enough. */
 function endQuietly(error: Error): void {
   if ("code" in error && error.code === "EPIPE") process.exit();
   throw error;

@@ -1,19 +1,21 @@
-/** The first words of the command line, with what `--help` tells of them before they are loaded. */
+/**
+ * The first words of the command line, with their description in `--help` before they are loaded.
+ */
 import type { Command } from "commander";
 import type { Ended } from "./failure.ts";
 
-/** Adds verbs to a noun; where the noun is a verb itself, it adds the noun to the program. */
+/** Adds verbs to a noun; if the noun is a verb itself, it adds the noun to the program. */
 type Add = (to: Command, ended: Ended, version: string) => void;
 
 interface Noun {
   readonly name: string;
   readonly description: string;
-  /** Of a noun that is a verb: its options and arguments, as help writes them. */
+  /** For a noun that is itself a verb: its options and arguments, as help shows them. */
   readonly more?: string;
   load(): Promise<Add>;
 }
 
-/** Those that look at what all verbs have. */
+/** Commands that need the options of all verbs. */
 export const needsAll = (word: string): boolean =>
   ["doctor", "completion", "complete", "config"].includes(word);
 

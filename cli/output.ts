@@ -1,6 +1,6 @@
 /**
- * Where a command writes. Data goes to standard output, in the format that was asked for; what is
- * said about it (notes, hints, errors) to standard error, so that a pipe gets data alone.
+ * The output of a command. Data goes to standard output, in the requested format; notes, hints and
+ * errors go to standard error, so that a pipe gets data only.
  *
  *     table   for people; colours if the stream is a terminal
  *     json    one document in the JSON form of protobuf
@@ -17,25 +17,25 @@ export type Style = "bold" | "dim" | "green" | "red" | "yellow" | "cyan";
 
 export interface Output {
   readonly format: Format;
-  /** A terminal on which lines may be drawn anew. */
+  /** Set if standard output is a terminal that can be redrawn. */
   readonly screen: Screen | null;
   line(text: string): void;
   note(text: string): void;
-  /** Notes the command to go on with: whole, so that it can be copied. */
+  /** A note with the next command, complete, so that it can be copied. */
   next(command: string): void;
-  /** What a command says at its end to mean the same server and namespace as this one. */
+  /** Flags for further commands, so that they use the same server and namespace. */
   readonly again: string;
-  /** The text in a style where standard output shows it, else as it is. */
+  /** The text in a style if standard output supports it, else unchanged. */
   paint(style: Style, text: string): string;
-  /** In the format that was asked for; in `table` nothing. */
+  /** Writes in the requested format; for `table` nothing. */
   data<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>): void;
-  /** The same for what is no message of the contract. */
+  /** The same for a value that is no message of the contract. */
   value(value: JsonValue): void;
 }
 
 let writeYaml: typeof stringify | undefined;
 
-/** Before anything is written: loads what other formats need not wait for. */
+/** Called before any output: loads what only one format needs. */
 export async function prepareOutput(format: Format): Promise<void> {
   if (format === "yaml") writeYaml = (await import("yaml")).stringify;
 }

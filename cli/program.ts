@@ -1,6 +1,7 @@
 /**
- * The words of the command line: noun, verb, arguments, options. What each verb does is in verbs/,
- * and loaded for the nouns that are typed: together they cost ten times what a help text does.
+ * The words of the command line: noun, verb, arguments, options. The verbs are implemented in
+ * verbs/, and loaded only for the nouns that are typed: loading all of them takes ten times as long
+ * as printing a help text.
  *
  * An option wins over the environment, that over the file, and that over the default.
  */
@@ -23,7 +24,9 @@ Exit codes: 0 done, 1 run failed or request refused, 2 usage, 3 cannot connect, 
 Options win over the environment (DROVER_..., DATABASE_URL), that over drover.yaml or --config FILE,
 and that over the defaults: drover config show.`;
 
-/** With the verbs of the nouns that are among the arguments; without arguments, with all verbs. */
+/**
+ * The program with the verbs of the nouns among the arguments; without arguments, with all verbs.
+ */
 export async function createProgram(
   version: string,
   ended: Ended,
@@ -45,7 +48,7 @@ export async function createProgram(
   );
   const outlines = new Map<Command, string>();
   for (const { name, more, description, add } of loaded) {
-    // A noun makes its own command where it is a verb as well.
+    // A noun that is a verb itself creates its own command.
     if (add && more !== undefined) add(program, ended, version);
     else {
       const command = program.command(name).description(description);
@@ -71,7 +74,7 @@ export async function createProgram(
   return program;
 }
 
-/** Commander would print errors and exit by itself; here every end goes one way, through main. */
+/** Commander would print errors and exit by itself; here every error goes through main. */
 function prepareAll(command: Command, parents = ""): void {
   const name = `${parents}${command.name()}`;
   command.exitOverride((error) => {

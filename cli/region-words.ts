@@ -1,4 +1,4 @@
-/** A region that nobody watches, and the command that starts who does. */
+/** A region without supervisors, and the command that starts one. */
 import type { LateRegion } from "@drover/proto/drover/v1/overview_pb.ts";
 import { clean, counted } from "./words.ts";
 

@@ -1,4 +1,4 @@
-/** What happened to a run, as tables for people. */
+/** The history of a run, as tables for people. */
 import {
   type Attempt,
   AttemptSource,
@@ -57,7 +57,7 @@ function outcomeWords({ outcome, late, endedTime }: Attempt): string {
   return `${phrase(OutcomeKindSchema, outcome)}${late ? ", too late" : ""}`;
 }
 
-/** The failures that the run went on after. */
+/** Failures after which the run continued. */
 export function printWarnings(warnings: readonly RunWarning[], output: Output): void {
   const rows = warnings.map(({ stepId, code, message }) => [
     clean(stepId),
@@ -80,7 +80,7 @@ export function printInterventions(interventions: readonly Intervention[], outpu
   printTable(output, headers, rows);
 }
 
-/** Some are what an agent has said itself: no supervisor had to notice. */
+/** Some interventions are reports of the agent itself, without a supervisor. */
 function whoActed({ supervisor, partition }: Intervention): string {
   return `${clean(supervisor) || "its agent"} (partition ${partition})`;
 }

@@ -1,6 +1,6 @@
 /**
- * A run told as lines, one for each change, for pipes and logs: the states of a watch are whole, so
- * what is told is what differs from the one before.
+ * A run as lines, one for each change, for pipes and logs. A watch sends whole states, so each
+ * state is compared with the one before.
  */
 import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { WatchRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";

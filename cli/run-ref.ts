@@ -1,4 +1,4 @@
-/** How a run is named on the command line: its id, `key:NAME`, or `--key NAME`. */
+/** A run on the command line: its id, `key:NAME`, or `--key NAME`. */
 import { create } from "@bufbuild/protobuf";
 import { type RunRef, RunRefSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Command } from "commander";

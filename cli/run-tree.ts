@@ -1,12 +1,13 @@
 /**
- * A run drawn as a tree: each step under the step that it waits for longest, with what it does now.
+ * A run drawn as a tree: each step below the need at the end of its longest chain, with its current
+ * state.
  *
  *     book-holiday v3  run 7f3a  RUNNING  [######------------] 1 of 3 steps
  *     flight      SUCCEEDED
  *     ├─ hotel    LEASED     attempt 2, hotel-1, 47 % for 2.0s
  *     └─ car      BACKOFF    attempt 1, next 12:00:05Z, rate-limited: too many requests
  *
- * A graph is not a tree: what else a step needs is told in its line.
+ * A graph is not a tree: a step's line names its other needs.
  */
 import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
@@ -29,7 +30,7 @@ import { between, clean, clip, timeOfDay } from "./words.ts";
 const barWidth = 18;
 const errorShownMax = 80;
 const cursorShownMax = 40;
-/** Deeper steps stand under their parent without being moved to the right. */
+/** Steps below this depth are not indented any further. */
 const indentMax = 8;
 
 const endedStates: ReadonlySet<StepState> = new Set([
@@ -40,8 +41,8 @@ const endedStates: ReadonlySet<StepState> = new Set([
 ]);
 
 /**
- * At most `rowsMax` lines: where there is not enough room, steps that move come first. `why` knows
- * how far the tasks with agents are.
+ * At most `rowsMax` lines; if there is not enough room, steps that are moving come first. `why` has
+ * the progress of tasks with agents.
  */
 export function treeLines(
   { run, steps }: WatchRunResponse,
@@ -93,7 +94,7 @@ function detailsOf(step: Step, also: readonly string[], progress: string): strin
   return details.filter((detail) => detail !== "").join(", ");
 }
 
-/** `47 % for 2.0s`: what the agent that has it said last, and how long ago that was. */
+/** `47 % for 2.0s`: the progress that the step's agent reported last, and how long ago. */
 function taskWords({ id, agentId }: Step, why: ExplainRunResponse | undefined): string {
   const detail = why?.steps.find(({ stepId }) => stepId === id)?.detail;
   if (agentId === "" || detail?.case !== "agent" || detail.value.agentId !== agentId) return "";
@@ -105,7 +106,7 @@ function taskWords({ id, agentId }: Step, why: ExplainRunResponse | undefined): 
     .join(" ");
 }
 
-/** When it moves by itself; a step that an agent has may report at any time. */
+/** When the step moves by itself; a step with an agent may report at any time. */
 function nextWords({ state, agentId, nextTime }: Step): string {
   const moves = state === StepState.BACKOFF || (state === StepState.VERIFYING && agentId === "");
   return moves && nextTime ? `next ${timeOfDay(nextTime)}` : "";
@@ -114,7 +115,7 @@ function nextWords({ state, agentId, nextTime }: Step): string {
 interface Row {
   readonly prefix: string;
   readonly step: Step;
-  /** Needs other than the step under which this one stands. */
+  /** Needs other than the step above this one. */
   readonly also: readonly string[];
 }
 
@@ -143,7 +144,7 @@ function layOut(steps: readonly Step[]): readonly Row[] {
   return rows;
 }
 
-/** For each step the need at the end of the longest chain; of equals the one named last. */
+/** For each step the need at the end of its longest chain; of equal ones the last. */
 function parentsOf(steps: readonly Step[]): ReadonlyMap<string, string> {
   const byId = new Map(steps.map((step) => [step.id, step]));
   const depths = new Map<string, number>();
@@ -151,7 +152,7 @@ function parentsOf(steps: readonly Step[]): ReadonlyMap<string, string> {
   const depthOf = (step: Step): number => {
     const known = depths.get(step.id);
     if (known !== undefined) return known;
-    // Definitions have no cycles; a server that sends one gets a drawing, not an endless loop.
+    // Definitions have no cycles; a cycle from a broken server must not cause an endless loop.
     depths.set(step.id, 0);
     let depth = 0;
     for (const id of step.needs) {
@@ -170,7 +171,8 @@ function parentsOf(steps: readonly Step[]): ReadonlyMap<string, string> {
 }
 
 /**
- * Steps that a person can learn from, in their order: those that move, then those that ended badly.
+ * The most informative rows, in their order: steps that move or failed first, then other ended
+ * steps, then steps that have not begun or were skipped.
  */
 function mostTelling(rows: readonly Row[], count: number): readonly Row[] {
   const dull = ({ step: { state } }: Row) =>

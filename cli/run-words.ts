@@ -69,7 +69,7 @@ export function runVerdict(run: Run, output: Output): string {
   return `${runState(run, output)}${reason}${warnings}`;
 }
 
-/** Where the run stands after a command, and the command to go on with. */
+/** Prints the state of the run after a command, and the next command. */
 export function tellRun(
   run: Run | undefined,
   output: Output,
@@ -87,7 +87,7 @@ export function stepState(step: Step, output: Output): string {
   return style ? output.paint(style, text) : text;
 }
 
-/** Whether something in the run can move only when a person answers. */
+/** Whether a part of the run can move only after a person answers. */
 export function needsPerson(run: Run, steps: readonly Step[]): boolean {
   if (isFinal(run.state)) return false;
   const stuck = ({ state, undoState }: Step) =>
@@ -96,8 +96,8 @@ export function needsPerson(run: Run, steps: readonly Step[]): boolean {
 }
 
 /**
- * How a step is tried or what it waits for, in words of which each may be absent: `fallback 1`,
- * `for the signal paid until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
+ * How a step is tried or what it waits for; each part may be absent: `fallback 1`, `for the signal
+ * paid until 2026-02-07 12:00:00Z`, `2 verifies could not tell`, `1 approval`.
  */
 export function mannerWords(step: Step): readonly string[] {
   const { strategy, verifies, approvals, suspectTime } = step;
@@ -119,7 +119,7 @@ function itemWords({ items }: Step): string {
   return `${items.begun - items.open} of ${items.total} items have ended${failed}`;
 }
 
-/** A child is told for good: what it did is in its own run. */
+/** The child run is always named: what it did is recorded in its own run. */
 function waitingWords(step: Step): string {
   const { state, waitingOn, nextTime, childRunId } = step;
   const child = childRunId === "" ? "" : `run ${clean(childRunId)}`;
@@ -142,7 +142,7 @@ function waitedFor({ waitingOn, signalName }: Step): string {
       return "for people";
     case WaitingOn.CALLBACK:
       return "for a callback";
-    // How far they are stands beside it.
+    // The number of ended items is shown separately.
     case WaitingOn.ITEMS:
       return "";
     default:
@@ -150,7 +150,7 @@ function waitedFor({ waitingOn, signalName }: Step): string {
   }
 }
 
-/** Empty while nothing is to be undone. */
+/** Empty while there is nothing to undo. */
 export function undoWords(step: Step): string {
   switch (step.undoState) {
     case UndoState.UNSPECIFIED:
@@ -175,7 +175,7 @@ export function errorWords(error: Pick<Failure, "code" | "message"> | undefined)
   return clean([error.code, error.message].filter((text) => text !== "").join(": "));
 }
 
-/** `book-holiday v3`; a definition that came with the run has no version. */
+/** `book-holiday v3`; a definition that was sent with the run has no version. */
 export function workflowWords({ workflow, workflowVersion }: Run): string {
   return workflowVersion > 0 ? `${clean(workflow)} v${workflowVersion}` : clean(workflow);
 }

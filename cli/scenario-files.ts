@@ -1,4 +1,4 @@
-/** Files of scenarios: found by what a command line names, read, checked with their workflows. */
+/** Scenario files: found by a path of the command line, read, and checked with their workflows. */
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Definition } from "@drover/server/core/definition.ts";
@@ -15,7 +15,10 @@ import { textRefusal } from "./text-refusal.ts";
 const endings = ["yaml", "yml", "json"];
 const isScenarioFile = /\.scenarios\.(?:ya?ml|json)$/;
 
-/** A file itself; of a workflow, that beside it; of a folder, all below it. */
+/**
+ * For a scenario file, itself; for a workflow, the file beside it; for a folder, all files below
+ * it.
+ */
 export function scenarioFilesOf(path: string): readonly string[] {
   if (!existsSync(path)) {
     readText(path);
@@ -50,7 +53,7 @@ export interface LoadedScenarios {
   readonly play: Play;
 }
 
-/** Throws what is wrong with the file, or with a workflow that it names. */
+/** Throws the problems of the file, or of a workflow that it names. */
 export function loadScenarios(path: string): LoadedScenarios {
   const next = `correct the file, then drover workflow test ${path}`;
   const read = readScenarios(readText(path));

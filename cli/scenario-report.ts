@@ -1,4 +1,7 @@
-/** What became of scenarios, for people: a line for each that passed, and of the others all. */
+/**
+ * The results of scenarios for people: one line for each that passed, and full detail for the
+ * others.
+ */
 import { type Difference, differences } from "@drover/server/rehearsal/expectations.ts";
 import type { Rehearsed } from "@drover/server/rehearsal/rehearse.ts";
 import type { Scenario } from "@drover/server/rehearsal/scenario.ts";
@@ -9,7 +12,7 @@ import { clean, clip, durationWords } from "./words.ts";
 
 /** One scenario that was played. */
 export interface Played {
-  /** As it was named. */
+  /** As the command line named it. */
   readonly file: string;
   readonly scenario: Scenario;
   readonly rehearsed: Rehearsed;
@@ -65,7 +68,7 @@ function placeOf(path: string, { file, locate }: Played): string {
   return `${file}:${line}:${column}`;
 }
 
-/** So many lines are read by people; the rest is told by --output json. */
+/** A person reads at most this many lines; --output json has the rest. */
 const timelineLinesMax = 200;
 
 function printTimeline(entries: readonly TimelineEntry[], output: Output): void {

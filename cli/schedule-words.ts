@@ -1,4 +1,6 @@
-/** How schedules are said to people: when they run, what is next, what became of their moments. */
+/**
+ * Cron schedules in words: when they run, their next occurrences, and the results of the past ones.
+ */
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -37,7 +39,7 @@ export function stateWords({ pause }: Schedule): string {
   return pause ? "paused" : "on";
 }
 
-/** Time, what became of it, run, state of the run, cause and why. */
+/** Time, result, run, state of the run, cause and reason. */
 export function fireRows(fires: readonly Fire[]): string[][] {
   return fires.map((fire) => [
     ...[moment(fire.time), outcomeWords(fire), clean(fire.runId)],

@@ -1,25 +1,27 @@
 /**
- * A terminal that is drawn anew, for what is watched.
+ * A terminal that is redrawn, for watches.
  *
- *     first view -> other screen, cursor hidden -close, exit-> as it was, with the last picture
+ *     first view -> alternate screen, cursor hidden -close, exit-> normal screen, last picture
  *
- * A terminal that is made narrower breaks the lines that stand there, so that nobody can say how
- * many rows up the picture began. On the other screen, as `less` has it, each picture begins at
- * the top; when the process ends, however it does, the last one is left for reading.
+ * When a terminal is made narrower, it wraps the lines on it, and the program cannot know where its
+ * picture began. On the alternate screen, as used by `less`, each picture begins at the top.
+ * However the process ends, the last picture is left on the normal screen.
  */
 import { stripVTControlCharacters } from "node:util";
 
-/** The rows of the terminal to the lines for them. */
+/** From the terminal's number of rows to the lines of the picture. */
 export type View = (rows: number) => readonly string[];
 
 export interface Screen {
-  /** In place of the last view, now and whenever the terminal gets another size. */
+  /**
+   * Replaces the last view. It is drawn now, and again whenever the size of the terminal changes.
+   */
   show(view: View): void;
-  /** May be repeated. */
+  /** May be called again. */
   close(): void;
 }
 
-/** What it needs of a terminal. */
+/** The part of a terminal that the screen needs. */
 export interface Terminal {
   readonly rows: number;
   readonly columns: number;
@@ -28,9 +30,12 @@ export interface Terminal {
   off(event: "resize", listener: () => void): unknown;
 }
 
-/** Some terminals do not say how large they are. */
+/** Some terminals do not report their size. */
 const [rowsIfUnknown, columnsIfUnknown] = [24, 80];
-/** Wide characters may be more than we count: without wrapping a line is one row all the same. */
+/**
+ * Wide characters may take more columns than `cut` counts; without wrapping, a line is still one
+ * row.
+ */
 const [open, closed] = ["\x1b[?1049h\x1b[?25l\x1b[?7l", "\x1b[?7h\x1b[?25h\x1b[?1049l"];
 const [top, clearBelow, clearRight] = ["\x1b[H", "\x1b[J", "\x1b[K"];
 
@@ -70,7 +75,7 @@ export function createScreen(terminal: Terminal): Screen {
   });
 }
 
-/** A painted text is cut between its signs, and ends without paint. */
+/** Cuts a coloured text between its characters; its colours are reset at the end. */
 export function cut(text: string, columns: number): string {
   if ([...stripVTControlCharacters(text)].length <= columns) return text;
   let left = columns - 1;
@@ -86,7 +91,7 @@ export function cut(text: string, columns: number): string {
 
 const endedBy = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Ends the process at a signal in a way in which a screen is closed. */
+/** Exits at a signal through `process.exit`, so that a screen is closed. */
 export function endAtSignals(codeOfCtrlC: number = endedBy.SIGINT): void {
   process.once("SIGINT", () => process.exit(codeOfCtrlC));
   process.once("SIGTERM", () => process.exit(endedBy.SIGTERM));

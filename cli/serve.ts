@@ -1,11 +1,10 @@
 /**
- * What runs in this process until a signal ends it: the server of `dev` and `server`, and a
- * supervisor.
+ * Runs a server (of `dev` and `server`) or a supervisor in this process until a signal ends it.
  *
  *     starting -> serving -SIGINT or SIGTERM-> draining -> stopped
  *
- * The first signal drains and stops; the second ends the process at once, which is safe too:
- * nothing that was acknowledged lives in this process alone.
+ * The first signal drains and stops. The second ends the process at once, which is safe, too:
+ * everything that was acknowledged is in the database.
  */
 import type {
   CircuitConfig,
@@ -21,25 +20,25 @@ import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 export interface ServeOptions {
   readonly database: Database;
   readonly insecureNoAuth: boolean;
-  /** Every call shows an API token; left out: none does. */
+  /** Every call must send an API token; left out: no call needs one. */
   readonly requireTokens?: boolean;
-  /** A proxy ends TLS in front of it. */
+  /** A proxy in front of the server terminates TLS. */
   readonly tlsInFront?: boolean;
-  /** Names under which a browser may reach it on loopback. */
+  /** Names under which a browser may reach the server on loopback. */
   readonly hostNames?: readonly string[];
-  /** Lets webhooks go to this machine and its link. */
+  /** Allows webhooks to this machine and its local network. */
   readonly allowLocalWebhooks: boolean;
   readonly supervisor: "embedded" | "none";
-  /** Thresholds of its watches. */
+  /** Thresholds of the supervisor. */
   readonly settings: SupervisorConfig;
-  /** When circuits open, and for how long; left out: as by default. */
+  /** When circuits open, and for how long; left out: the defaults. */
   readonly circuits?: CircuitConfig;
-  /** How many may call at a time; left out: as by default. */
+  /** Limits of concurrent calls; left out: the defaults. */
   readonly limits?: Partial<EdgeConfig>;
-  /** undefined: nothing is traced. */
+  /** undefined: traces are off. */
   readonly trace: TraceConfig | undefined;
   readonly log: LogConfig;
-  /** What to try once it is up, a line each. */
+  /** Commands to try once the server is up, one a line. */
   readonly next: readonly string[];
 }
 
@@ -68,7 +67,7 @@ export interface SuperviseOptions {
   readonly standby: boolean;
   readonly region?: string;
   readonly listen?: string;
-  /** Thresholds of its watches. */
+  /** Thresholds of the supervisor. */
   readonly settings: SupervisorConfig;
   readonly circuits: CircuitConfig;
   readonly trace: TraceConfig | undefined;
@@ -123,7 +122,7 @@ function addressInUse(address: string): CliFailure {
   });
 }
 
-/** Signals count from the start on: one that comes early is obeyed when the server is up. */
+/** Signals are recorded from the start on: an early one takes effect when the server is up. */
 function listenForSignals() {
   const { promise, resolve } = Promise.withResolvers<NodeJS.Signals>();
   let last = false;

@@ -1,6 +1,6 @@
 /**
- * Thresholds as options of a server: `--slow-factor 2` or DROVER_SLOW_FACTOR=2. What they are, and
- * what they may be, are tables of the server.
+ * Thresholds as options of a server: `--slow-factor 2` or DROVER_SLOW_FACTOR=2. Their names and
+ * bounds come from tables of the server.
  */
 import {
   CIRCUIT_SETTING_NAMES,
@@ -36,7 +36,7 @@ export function addCircuitSettings(command: Command): Command {
   return command;
 }
 
-/** Throws CliFailure for one that is out of its bounds. */
+/** Throws CliFailure for a value that is out of its bounds. */
 export function settingsOf(options: SettingOptions): SupervisorConfig {
   return checked(() =>
     supervisorConfig(given(SUPERVISOR_SETTING_NAMES, SUPERVISOR_SETTINGS, options)),
@@ -48,12 +48,12 @@ export function addEdgeSettings(command: Command): Command {
   return command;
 }
 
-/** Throws CliFailure for one that is out of its bounds. */
+/** Throws CliFailure for a value that is out of its bounds. */
 export function edgeOf(options: SettingOptions): Partial<EdgeConfig> {
   return checked(() => edgeConfig(given(EDGE_SETTING_NAMES, EDGE_SETTINGS, options)));
 }
 
-/** Throws CliFailure for one that is out of its bounds. */
+/** Throws CliFailure for a value that is out of its bounds. */
 export function circuitsOf(options: SettingOptions): CircuitConfig {
   return checked(() => circuitConfig(given(CIRCUIT_SETTING_NAMES, CIRCUIT_SETTINGS, options)));
 }
@@ -89,7 +89,7 @@ const UNITS: Readonly<Record<Setting["unit"], string>> = Object.freeze({
 function optionOf({ flag, unit, byDefault, why }: Setting): Option {
   return (
     new Option(`--${flag} <${UNITS[unit]}>`, `${why} (default ${shown(unit, byDefault)})`)
-      // What is not said stays undefined: the server has the value.
+      // An option that is not set stays undefined: the server has the default.
       .default(undefined, shown(unit, byDefault))
       .env(`DROVER_${flag.toUpperCase().replaceAll("-", "_")}`)
       .argParser(unit === "ms" ? parseDuration : unit === "share" ? parsePercent : parseNumber)

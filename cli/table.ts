@@ -1,8 +1,11 @@
-/** Tables for people: columns as wide as their widest cell, two spaces between, no frame. */
+/** Tables for people: columns as wide as their widest cell, two spaces between, no borders. */
 import { stripVTControlCharacters } from "node:util";
 import type { Output } from "./output.ts";
 
-/** Cells may be painted. Columns that are empty in every row are left out; so is an empty table. */
+/**
+ * Cells may contain colours. Columns that are empty in every row are left out, and so is an empty
+ * table.
+ */
 export function printTable(
   output: Output,
   headers: readonly string[],
@@ -12,14 +15,14 @@ export function printTable(
     output.line(line);
 }
 
-/** A name and what it stands for, a line each; those that stand for nothing are left out. */
+/** Names and texts, one pair a line; a pair without a text is left out. */
 type Pairs = readonly (readonly [name: string, text: string])[];
 
 export function printPairs(output: Output, pairs: Pairs): void {
   for (const line of pairLines(pairs, (name) => output.paint("dim", name))) output.line(line);
 }
 
-/** One below the other; pairs without a text are left out. */
+/** One pair a line; pairs without a text are left out. */
 export function pairLines(pairs: Pairs, paintName: (name: string) => string): readonly string[] {
   const most = Math.max(...pairs.map(([name]) => name.length));
   return pairs.flatMap(([name, text]) =>
@@ -46,7 +49,7 @@ export function tableLines(
   );
 }
 
-/** Characters as a terminal counts them, wide ones aside. */
+/** In columns of a terminal, except that wide characters count as one. */
 export function width(text: string): number {
   return [...stripVTControlCharacters(text)].length;
 }

@@ -1,4 +1,4 @@
-/** What is wrong with a file, as `file:line:column`, which editors and terminals follow. */
+/** Problems of a file as `file:line:column`, which editors and terminals can open. */
 import type { FieldProblem } from "@drover/server/errors.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 

@@ -1,6 +1,7 @@
 /**
- * Where traces go: `--trace http://127.0.0.1:4318`, DROVER_TRACE, or what OpenTelemetry has for it
- * (OTEL_EXPORTER_OTLP_ENDPOINT and the like), in this order. Nowhere: nothing is traced.
+ * The receiver of traces: `--trace http://127.0.0.1:4318`, DROVER_TRACE, or the variables of
+ * OpenTelemetry (OTEL_EXPORTER_OTLP_ENDPOINT and the like), in this order. Without one, traces are
+ * off.
  */
 import { type TraceConfig, traceReceiver } from "@drover/server/config.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -28,7 +29,7 @@ export function addTraceOptions(command: Command): Command {
     );
 }
 
-/** undefined: nothing is traced. Throws CliFailure for what is no receiver. */
+/** undefined: traces are off. Throws CliFailure for an invalid receiver. */
 export function traceOf(
   { trace, traceShare }: TraceOptions,
   env: Environment = process.env,
@@ -55,7 +56,7 @@ function receiverOf(said: string, env: Environment): Pick<TraceConfig, "url" | "
   return { url: new URL(receiver.url).origin, protocol };
 }
 
-/** As OTEL_TRACES_SAMPLER says it; by default all. */
+/** The share in OTEL_TRACES_SAMPLER; by default all runs. */
 function shareOf({ OTEL_TRACES_SAMPLER: sampler = "", OTEL_TRACES_SAMPLER_ARG: arg }: Environment) {
   if (sampler.endsWith("always_off")) return 0;
   const share = Number(arg ?? 1);

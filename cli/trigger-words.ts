@@ -1,4 +1,4 @@
-/** What a trigger waits for and does, in a few words, and the definition that flags come to. */
+/** A trigger in a few words: its source and its action; and the definition that flags describe. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import {
@@ -10,7 +10,7 @@ import { usageFailure } from "./failure.ts";
 import { readPayload } from "./input.ts";
 import { clean } from "./words.ts";
 
-/** What it waits for: `POST, signed in x-hub-signature-256`, `end of build: failed`. */
+/** The source: `POST, signed in x-hub-signature-256`, `end of build: failed`. */
 export function sourceWords({ source }: TriggerDefinition): string {
   if (source.case === "runEnd") {
     const states = source.value.states.length === 0 ? "" : `: ${source.value.states.join(", ")}`;
@@ -23,7 +23,7 @@ export function sourceWords({ source }: TriggerDefinition): string {
     : "something newer than this program";
 }
 
-/** What it does: `schedule deploy`, `signal paid`, `complete a task`. */
+/** The action: `schedule deploy`, `signal paid`, `complete a task`. */
 export function actionWords({ action }: Pick<TriggerDefinition, "action">): string {
   switch (action.case) {
     case "schedule":
@@ -88,7 +88,7 @@ export interface DefinitionOptions {
   readonly label?: Readonly<Record<string, string>>;
 }
 
-/** A trigger that schedules, as flags say it; signals and outcomes are said in a file. */
+/** A trigger that starts runs, as flags describe it; signals and outcomes need a file. */
 export function definitionOf(options: DefinitionOptions): TriggerDefinition {
   const { name: trigger, schedule: workflow, when = "", key = "", label = {} } = options;
   if (trigger === undefined || workflow === undefined)

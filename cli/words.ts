@@ -1,6 +1,6 @@
 /**
- * How things are said to people: states, moments, durations, and text that came from elsewhere.
- * Nothing here reads a clock.
+ * Words for people: states, times, durations, and text from elsewhere. No function here reads a
+ * clock.
  */
 import type { DescEnum } from "@bufbuild/protobuf";
 import { type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
@@ -28,7 +28,7 @@ export function timeOfDay(timestamp: Timestamp | undefined): string {
   return moment(timestamp).slice(11);
 }
 
-/** The time between two moments in two units at most, as 1m05s; empty if one is missing. */
+/** The time between two times in at most two units, as 1m05s; empty if one is missing. */
 export function between(from: Timestamp | undefined, to: Timestamp | undefined): string {
   return from && to ? durationWords(timestampMs(to) - timestampMs(from)) : "";
 }
@@ -47,8 +47,8 @@ export function durationWords(ms: number): string {
 }
 
 /**
- * Text of agents, callers and servers, safe to print in one line: a control character could move
- * the cursor, colour the terminal or forge a line.
+ * Makes text of agents, callers and servers safe to print in one line: a control character could
+ * move the cursor, colour the terminal or forge a line.
  */
 export function clean(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Zl}|\p{Zp}|[\u202a-\u202e\u2066-\u2069]/gu, (character) =>
@@ -83,7 +83,7 @@ export function wholePayload(payload: Payload | undefined): string {
   return "";
 }
 
-/** A name of a person, which counts as what the caller stated until somebody has verified it. */
+/** A person's name. It counts as stated by the caller unless it was verified. */
 export function statedName(name: string, verified: boolean): string {
   return `${clean(name)}${verified ? "" : " (not verified)"}`;
 }

@@ -1,21 +1,24 @@
-/** A workflow in a file: read and checked as a server would, refused with places in the file. */
+/**
+ * A workflow in a file: read and checked as a server would, with problems at their positions in the
+ * file.
+ */
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import type { FieldProblem } from "@drover/server/errors.ts";
 import { readText } from "./input.ts";
 import { placedInFile, textRefusal } from "./text-refusal.ts";
 
-/** Whether what may be a file or the name of a workflow is a file: it says so by how it looks. */
+/** Whether an argument is a file or the name of a workflow, decided by its form. */
 export function isFile(named: string): boolean {
   return named === "-" || named.includes("/") || /\.(?:ya?ml|json)$/.test(named);
 }
 
 export interface CheckedFile {
   readonly definition: WorkflowDefinition;
-  /** What its author should know; `path` is `file:line:column`. */
+  /** Notes for the author; `path` is `file:line:column`. */
   readonly notes: readonly FieldProblem[];
 }
 
-/** Throws CliFailure with all that is wrong with it. */
+/** Throws CliFailure with all problems of the file. */
 export async function checkedFile(file: string): Promise<CheckedFile> {
   const { checkText } = await import("./check-text.ts");
   const checked = checkText(readText(file));
@@ -24,7 +27,7 @@ export async function checkedFile(file: string): Promise<CheckedFile> {
   return { definition, notes: notes.map((note) => placedInFile(file, note)) };
 }
 
-/** Throws CliFailure with all that is wrong with it. */
+/** Throws CliFailure with all problems of the file. */
 export async function definitionOfFile(file: string): Promise<WorkflowDefinition> {
   return (await checkedFile(file)).definition;
 }

@@ -1,18 +1,18 @@
-/** Nodes as boxes of text: which lines stand in them, and how large they are with a fixed font. */
+/** Nodes as boxes of text: their lines, and their size in a fixed-width font. */
 import { clean, clip } from "../words.ts";
 import type { Look, Standing } from "./standing.ts";
 import type { GraphNode, UndoNode } from "./workflow-graph.ts";
 
 export interface TextLine {
   readonly look: "id" | "does" | "mark" | "state" | "detail";
-  /** Stands before the text, apart from it; empty: nothing does. */
+  /** Precedes the text, set apart; empty: no label. */
   readonly label: string;
   readonly text: string;
 }
 
 export interface Box {
   readonly lines: readonly TextLine[];
-  /** null: no run is drawn, or it has no part in it. */
+  /** null: no run is drawn, or the run does not have this node. */
   readonly standing: Look | null;
   readonly width: number;
   readonly height: number;
@@ -20,11 +20,11 @@ export interface Box {
 
 export const LINE_HEIGHT = 17;
 export const PADDING = 11;
-/** A little more than the widest of the usual fixed fonts at 12 pixels. */
+/** A little wider than the widest common fixed-width font at 12 pixels. */
 const characterWidth = 7.3;
 const lineShownMax = 46;
 const widthMin = 110;
-/** The sign of its look, right of the word of a state. */
+/** Room for the sign right of the state's word. */
 const signWidth = 20;
 
 export function boxOfStep({ id, does, marks, standing }: GraphNode): Box {
@@ -74,7 +74,7 @@ function widthOf({ look, label, text }: TextLine): number {
   );
 }
 
-/** Signs of East Asia and pictures take the place of two. */
+/** East Asian characters and emoji take two columns. */
 export function textWidth(text: string): number {
   const columns = [...text].map((one) => ((one.codePointAt(0) ?? 0) >= 0x11_00 ? 2 : 1));
   return columns.reduce((sum, one) => sum + one, 0) * characterWidth;

@@ -1,4 +1,4 @@
-/** A graph of a workflow in the language of Graphviz, for `dot -Tpng` and the like. */
+/** A graph of a workflow in the language of Graphviz, for `dot -Tpng` and similar commands. */
 import { clean } from "../words.ts";
 import { legendOf, type Sample } from "./legend.ts";
 import { linesOf, undoLinesOf } from "./lines.ts";
@@ -84,7 +84,7 @@ function look(of: Look | undefined): string {
   return `, style="${style}", color="${line}", fillcolor="${fill}", penwidth=${width}${twice}`;
 }
 
-/** Lines that stand left in their node; what was a backslash stays one. */
+/** Left-aligned lines of a node; backslashes are escaped. */
 function left(lines: readonly string[]): string {
   return `"${lines.map((line) => `${escaped(clean(line))}\\l`).join("")}"`;
 }
@@ -96,7 +96,7 @@ function quoted(text: string): string {
     .join("\\n")}"`;
 }
 
-/** Ampersands as well: Graphviz reads `&lt;` and the like in any label. */
+/** Ampersands are escaped, too: Graphviz reads `&lt;` and other entities in any label. */
 function escaped(text: string): string {
   return text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("&", "&amp;");
 }

@@ -1,3 +1,6 @@
-/** What `--format` of a graph takes; apart from what draws them, which most commands never need. */
+/**
+ * The values of `--format` of a graph, separate from the code that draws, which most commands never
+ * load.
+ */
 export const graphFormats = ["svg", "dot", "mermaid"] as const;
 export type GraphFormat = (typeof graphFormats)[number];

@@ -1,4 +1,4 @@
-/** The languages in which a graph is written. */
+/** The formats in which a graph is written. */
 import { dotOf } from "./dot.ts";
 import type { GraphFormat } from "./format-names.ts";
 import { mermaidOf } from "./mermaid.ts";

@@ -1,4 +1,7 @@
-/** Where everything goes: layers by dagre, downwards, or to the right where that is less wide. */
+/**
+ * The layout of a graph: layers by dagre, from top to bottom, or from left to right if top to
+ * bottom would be too wide.
+ */
 import { Graph, layout } from "@dagrejs/dagre";
 import { type Box, boxOfStep, boxOfUndo } from "./boxes.ts";
 import type { GraphEdge, GraphNode, WorkflowGraph } from "./workflow-graph.ts";
@@ -25,7 +28,7 @@ export interface Placed {
   readonly direction: Direction;
   readonly nodes: readonly PlacedNode[];
   readonly edges: readonly PlacedEdge[];
-  /** From a step to what undoes it. */
+  /** From a step to its compensation. */
   readonly undoEdges: readonly (readonly [Point, Point])[];
   readonly width: number;
   readonly height: number;
@@ -39,10 +42,10 @@ interface Sized {
   readonly undo: Box | null;
 }
 
-/** Between a step and what undoes it. */
+/** Between a step and its compensation. */
 const undoGap = 26;
 const [nodeGap, rankGap] = [26, 46];
-/** How much wider than high a drawing may be before it is laid the other way. */
+/** How many times wider than high a drawing may be before it is laid out from left to right. */
 const widerMax = 2.5;
 
 export function placed(graph: WorkflowGraph): Placed {
@@ -86,7 +89,7 @@ function placedBy(
   };
 }
 
-/** Of each node, and of each edge between its ends. */
+/** The centres of the nodes, and the bends of each edge between its ends. */
 interface Laid {
   readonly centres: readonly Point[];
   readonly bends: readonly (readonly Point[])[];
@@ -100,7 +103,7 @@ function byDagre(sized: readonly Sized[], edges: readonly GraphEdge[], direction
     ranksep: rankGap,
   });
   drawing.setDefaultEdgeLabel(() => ({}));
-  // Ids may be any text, __proto__ too: dagre gets numbers.
+  // Ids may be any text, even __proto__, so dagre gets numbers.
   const names = new Map(sized.map(({ node }, no) => [node.id, `n${no}`]));
   const ends = edges.map(({ from, to }) => [names.get(from) ?? "", names.get(to) ?? ""] as const);
   for (const [no, one] of sized.entries())
@@ -113,10 +116,10 @@ function byDagre(sized: readonly Sized[], edges: readonly GraphEdge[], direction
   };
 }
 
-/** More would keep dagre busy for minutes, and nobody could tell them apart. */
+/** More edges would keep dagre busy for minutes, and a reader could not tell them apart. */
 const dagreEdgesMax = 1_500;
 
-/** Each layer in the order of the definition; what crosses, crosses. */
+/** Each layer in the order of the definition; edges may cross. */
 function byLayers(
   sized: readonly Sized[],
   edges: readonly GraphEdge[],
@@ -147,7 +150,10 @@ function byLayers(
   return { centres: sized.map((one) => centres.get(one) ?? { x: 0, y: 0 }), bends: [] };
 }
 
-/** A step and what undoes it are laid as one: beside each other, across the way of the drawing. */
+/**
+ * The size of a step with its compensation. They are laid out as one node, side by side across the
+ * direction of the drawing.
+ */
 function together({ box, undo }: Sized, direction: Direction) {
   if (!undo) return { width: box.width, height: box.height };
   return direction === "down"
@@ -186,20 +192,26 @@ function entering({ x, y, width, height }: PlacedBox, direction: Direction): Poi
   return direction === "down" ? { x: x + width / 2, y } : { x, y: y + height / 2 };
 }
 
-/** What dagre says is checked, since its types say little. */
+/** dagre's types say little, so its results are checked. */
 function pointOf(label: unknown): Point {
   const { x, y } =
     typeof label === "object" && label !== null ? { x: 0, y: 0, ...label } : { x: 0, y: 0 };
   return { x: Number(x), y: Number(y) };
 }
 
-/** On the layers between its ends; those beside an end lead to the middle of what we put there. */
+/**
+ * The bends on the layers between the ends of an edge. Bends next to an end are dropped: they lead
+ * to the middle of the combined node.
+ */
 function bendsOf(label: unknown): readonly Point[] {
   if (typeof label !== "object" || label === null || !("points" in label)) return [];
   return Array.isArray(label.points) ? label.points.slice(2, -2).map(pointOf) : [];
 }
 
-/** By layers alone, which cost nothing: how wide and how high it would be from top to bottom. */
+/**
+ * Estimates from the layers alone, which is cheap, how wide and high a drawing from top to bottom
+ * would be.
+ */
 function directionOf(sized: readonly Sized[], edges: readonly GraphEdge[]): Direction {
   const ranks = ranksOf(sized, edges);
   const layers = new Map<number, { width: number; height: number }>();

@@ -1,4 +1,4 @@
-/** What the signs of a drawing mean: a line for each that occurs in it, and for no other. */
+/** The meaning of the signs in a drawing: one line for each sign that occurs in it. */
 import type { NodeKind } from "./marks.ts";
 import type { Look } from "./standing.ts";
 import type { GraphEdge, WorkflowGraph } from "./workflow-graph.ts";

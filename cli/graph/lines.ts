@@ -1,4 +1,4 @@
-/** Nodes as lines of text, for formats that do the drawing themselves. */
+/** Nodes as lines of text, for formats that lay out text themselves. */
 import { clip } from "../words.ts";
 import type { GraphNode, UndoNode } from "./workflow-graph.ts";
 

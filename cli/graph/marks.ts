@@ -1,4 +1,4 @@
-/** What a definition says of a step, as the few words that stand in its node. */
+/** What a definition says about a step, as the few words in its node. */
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import { type Step, StepKind } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -16,7 +16,7 @@ import {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { counted, durationWords } from "../words.ts";
 
-/** What a step is; each has a shape of its own. */
+/** The kind of a step; each has its own shape. */
 export type NodeKind = "task" | "wait" | "signal" | "approval" | "run" | "map" | "unknown";
 
 export interface StepWords {
@@ -65,7 +65,7 @@ const kindOfStep: Readonly<Partial<Record<StepKind, NodeKind>>> = {
   [StepKind.MAP]: "map",
 };
 
-/** Of a step of a run, which says less than its definition. */
+/** For a step of a run, which has less data than its definition. */
 export function wordsOfRunStep({ kind, task, signalName }: Step): StepWords {
   const of = kindOfStep[kind] ?? "unknown";
   const plain: Readonly<Record<NodeKind, string>> = {
@@ -94,12 +94,12 @@ function time(duration: Duration | undefined): string {
   return words.replace(/\.0s$/, "s").replace(/([dhm])00[hms]$/, "$1");
 }
 
-/** An expression may stand bare or within `${...}`. */
+/** An expression may be written bare or inside `${...}`. */
 function bare(expression: string): string {
   return /^\$\{((?:(?!\$\{)[\s\S])*)\}$/.exec(expression.trim())?.[1] ?? expression;
 }
 
-/** In the order in which a reader asks: what it takes, how it is tried, what follows. */
+/** In the order of a reader's questions: what the step takes, how it is tried, what follows. */
 export function marksOf(step: StepDefinition): readonly Mark[] {
   const { kind, when, runIf, effects, verify, fallback, pivot, always, onFailure } = step;
   const marks: readonly (readonly [label: string, text: string])[] = [
@@ -166,7 +166,7 @@ function at(task: string, queue: string): string {
   return queue === "" ? task : `${task}, queue ${queue}`;
 }
 
-/** `undo cancel-flight`; empty: nothing undoes it. */
+/** `undo cancel-flight`; empty: the step has no compensation. */
 export function undoOf({ compensate }: StepDefinition): string {
   if (!compensate) return "";
   const halfWay = compensate.when === CompensateWhen.ATTEMPTED ? ", half-way too" : "";

@@ -1,4 +1,4 @@
-/** A graph of a workflow as a Mermaid flowchart, which is drawn where Markdown is. */
+/** A graph of a workflow as a Mermaid flowchart, which many Markdown viewers draw. */
 import { clean } from "../words.ts";
 import { legendOf, type Sample } from "./legend.ts";
 import { linesOf, undoLinesOf } from "./lines.ts";
@@ -19,7 +19,7 @@ const shapes: Readonly<Record<NodeKind | "undo", readonly [open: string, close: 
 };
 
 const arrows = { needs: "-->", last: "-.->|last|" } as const;
-/** What Mermaid draws unless it is told otherwise where it runs. */
+/** Mermaid's default limit of edges. */
 export const MERMAID_EDGES_MAX = 500;
 
 export function mermaidOf(graph: WorkflowGraph): string {
@@ -72,7 +72,7 @@ const edgeWords = {
   "undo-edge": "dotted, undo",
 } as const;
 
-/** Looks are left out: the state stands in each node as a word. */
+/** Looks are left out: each node shows its state as a word. */
 function legendLine({ of, text: meaning }: Sample): readonly string[] {
   switch (of.kind) {
     case "shape":
@@ -95,7 +95,7 @@ function text(lines: readonly string[]): string {
   return lines.map((line) => escaped(clean(line))).join("<br/>");
 }
 
-/** Mermaid's own entities: what is read as Markdown, HTML or the end of the text must not be. */
+/** Mermaid's own entities, so that no text is read as Markdown, HTML or the end of the text. */
 function escaped(line: string): string {
   return line.replaceAll(/[^\p{L}\p{N} .,:;[\]()'/_-]/gu, (one) => `#${one.codePointAt(0)};`);
 }

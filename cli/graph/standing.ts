@@ -1,6 +1,6 @@
 /**
- * Where a step of a run stands: the word of its state, what there is to tell, and how it looks. A
- * look is a colour and a sign, so that nobody has to see colours.
+ * The state of a step of a run: the word of its state, details, and its look. A look is a colour
+ * and a sign, so that readers need not see colours.
  */
 import {
   type Step,
@@ -12,11 +12,11 @@ import { errorWords, mannerWords, undoWords } from "../run-words.ts";
 import { clip, timeOfDay, word } from "../words.ts";
 
 /**
- *     ahead    has not begun          well      done
- *     moving   queued or with agents  badly     failed
- *     waiting  for an event           undone    taken back
- *     trouble  tried again, looked up left-out  not needed, or not done any more
- *     person   a person has to say
+ *     ahead    has not begun              well      done
+ *     moving   queued or with agents      badly     failed
+ *     waiting  for an event               undone    compensated
+ *     trouble  retried, or being verified left-out  not needed, or cancelled
+ *     person   a person must answer
  */
 export type Look =
   | "ahead"
@@ -30,7 +30,7 @@ export type Look =
   | "left-out";
 
 export interface Standing {
-  /** SUCCEEDED, BACKOFF, undone */
+  /** As SUCCEEDED, BACKOFF, undone. */
   readonly word: string;
   readonly look: Look;
   readonly details: readonly string[];
@@ -59,7 +59,7 @@ const undoLooks: Readonly<Partial<Record<UndoState, Look>>> = {
 
 const errorShownMax = 80;
 
-/** While it is undone, agent and attempts are those of that. */
+/** While the step is being compensated, agent and attempts are those of the compensation. */
 export function standingOf(step: Step): Standing {
   const { state, error } = step;
   const isOver = state === StepState.SUCCEEDED || state === StepState.SKIPPED;
@@ -74,7 +74,7 @@ export function standingOf(step: Step): Standing {
   };
 }
 
-/** null: nothing of it is to be undone, at least by now. */
+/** null: the step has nothing to undo, or not yet. */
 export function undoStandingOf(step: Step): Standing | null {
   const look = undoLooks[step.undoState];
   const details = step.undoState === UndoState.ACTIVE ? mannerOf(step) : [];

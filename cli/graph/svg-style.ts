@@ -1,4 +1,6 @@
-/** How the SVG looks: colours for light and dark, and for each look a sign that needs no colour. */
+/**
+ * The style of the SVG: colours for light and dark, and for each look a sign that needs no colour.
+ */
 import type { Look } from "./standing.ts";
 
 /** In a square of 12 pixels. */

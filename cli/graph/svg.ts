@@ -1,6 +1,6 @@
 /**
- * A graph of a workflow as one SVG file that needs nothing else: text, shapes, a legend, and
- * colours for dark and light as the reader's system has them. The same graph gives the same bytes.
+ * A graph of a workflow as one self-contained SVG file: text, shapes, a legend, and colours for
+ * dark and light mode of the reader's system. The same graph gives the same bytes.
  */
 import { LINE_HEIGHT, PADDING, type TextLine, textWidth } from "./boxes.ts";
 import { type Direction, type PlacedBox, type PlacedEdge, type Point, placed } from "./layout.ts";
@@ -45,7 +45,9 @@ export function svgOf(graph: WorkflowGraph): string {
   ].join("\n");
 }
 
-/** For text between tags and in attributes; control characters have no place in XML at all. */
+/**
+ * Escapes text between tags and in attributes; control characters are not allowed in XML at all.
+ */
 export function xml(text: string): string {
   return text
     .replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd")
@@ -83,7 +85,7 @@ function group(box: PlacedBox, shape: Shape, told: string): string {
   ].join("");
 }
 
-/** Corners and sides tell kinds apart, whatever their colours. */
+/** Each kind has its own outline, so that kinds differ without colours. */
 export function shapeOf(shape: Shape, width: number, height: number): string {
   const rect = (radius: number) =>
     `<rect class="box" width="${width}" height="${height}" rx="${radius}"/>`;
@@ -117,7 +119,7 @@ function textLine({ look, label, text }: TextLine, no: number, box: PlacedBox): 
   return `${sign}<text class="${look}" x="${x}" y="${y}">${before}${xml(text)}</text>`;
 }
 
-/** Leaves and comes in straight, in the direction of the drawing. */
+/** The path leaves and enters boxes straight, in the direction of the drawing. */
 function edgePath({ points, kind }: PlacedEdge, direction: Direction): string {
   const [first, ...rest] = points;
   const last = rest.at(-1);
@@ -149,7 +151,7 @@ function line(from: Point, to: Point, name: string): string {
 
 const headLength = 8;
 
-/** Drawn, and no marker: not every viewer of SVG knows those. */
+/** The arrow head is drawn as a path: not every viewer of SVG supports markers. */
 function head(before: Point, tip: Point, name: string): string {
   const length = Math.hypot(tip.x - before.x, tip.y - before.y) || 1;
   const [along, across] = [(tip.x - before.x) / length, (tip.y - before.y) / length];
@@ -160,7 +162,7 @@ function head(before: Point, tip: Point, name: string): string {
   return `<path class="head ${name}" d="M${pair(tip)}L${pair(corner(1))}L${pair(corner(-1))}Z"/>`;
 }
 
-/** Samples beside each other as far as they fit. */
+/** Samples side by side, as many as fit. */
 function legendColumns(samples: readonly Sample[], widthMax: number) {
   const widest = Math.max(...samples.map(({ text }) => textWidth(text))) + 64;
   const columns = Math.max(1, Math.floor(widthMax / widest));
@@ -196,7 +198,7 @@ function pair({ x, y }: Point): string {
   return `${at(x)} ${at(y)}`;
 }
 
-/** Tenths of a pixel: what is finer is noise. */
+/** Rounded to tenths of a pixel. */
 function at(value: number): string {
   return String(Math.round(value * 10) / 10);
 }

@@ -1,7 +1,7 @@
 /**
- * A workflow as a graph to be drawn, in words: a node for each step with what it does and what the
- * definition says of it, edges for what comes after what, and over it, for a run, where each step
- * stands. Made of the contract's messages alone and pure, so that whoever draws draws the same.
+ * A workflow as a graph to be drawn, in words: a node for each step with its work and its settings,
+ * edges for the order of steps, and for a run the state of each step. It uses only messages of the
+ * contract and is pure, so that all formats draw the same graph.
  *
  *     definition ----\
  *                     workflowGraph -> WorkflowGraph -> svg.ts, dot.ts, mermaid.ts
@@ -14,11 +14,13 @@ import { type Standing, standingOf, undoStandingOf } from "./standing.ts";
 
 export interface WorkflowGraph {
   readonly title: string;
-  /** How the run stands; empty: a definition is drawn. */
+  /** The state of the run; empty: a definition is drawn. */
   readonly subtitle: string;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];
-  /** Needs that follow from others are left out: there are too many to be told apart. */
+  /**
+   * There were too many edges to be told apart, so needs that follow from other needs are left out.
+   */
   readonly reduced: boolean;
 }
 
@@ -27,11 +29,11 @@ export interface GraphNode extends StepWords {
   readonly marks: readonly Mark[];
   /** null: no run is drawn. */
   readonly standing: Standing | null;
-  /** null: nothing undoes it. */
+  /** null: the step has no compensation. */
   readonly undo: UndoNode | null;
 }
 
-/** What undoes a step, drawn beside it. */
+/** The compensation of a step, drawn beside it. */
 export interface UndoNode {
   readonly does: string;
   readonly standing: Standing | null;
@@ -40,18 +42,21 @@ export interface UndoNode {
 export interface GraphEdge {
   readonly from: string;
   readonly to: string;
-  /** `needs`: begins when the other has ended; `last`: once all that is not `always` has. */
+  /**
+   * `needs`: begins when the other step has ended; `last`: begins when all steps without `always`
+   * have ended.
+   */
   readonly kind: "needs" | "last";
 }
 
-/** Where a run stands; `verdict` is its state in words. */
+/** A run and its steps; `verdict` is the run's state in words. */
 export interface DrawnRun {
   readonly run: Run;
   readonly steps: readonly Step[];
   readonly verdict: string;
 }
 
-/** More lines than these cannot be told apart: those that follow from others are left out. */
+/** More edges cannot be told apart: edges that follow from others are left out. */
 const edgesMax = 1_500;
 
 export function workflowGraph(
@@ -68,7 +73,7 @@ export function workflowGraph(
   };
 }
 
-/** Of a run whose definition is not at hand: what its steps themselves tell. */
+/** For a run whose definition is not available: only what its steps tell. */
 export function runGraph(drawn: DrawnRun): WorkflowGraph {
   const { run, steps } = drawn;
   const nodes = steps.map((step) => {
@@ -105,7 +110,7 @@ function nodeOf(step: StepDefinition, run: Step | undefined, isRun: boolean): Gr
 interface Needing {
   readonly id: string;
   readonly needs: readonly string[];
-  /** Steps of a run do not say it. */
+  /** Steps of a run do not have it. */
   readonly always?: boolean;
 }
 
@@ -120,7 +125,7 @@ function edgesOf(steps: readonly Needing[]): Pick<WorkflowGraph, "edges" | "redu
   return { edges: [...edges, ...lastEdges(steps)], reduced };
 }
 
-/** From what nothing else needs to the `always` steps that need nothing. */
+/** From the steps that no step needs, to the `always` steps that need nothing. */
 function lastEdges(steps: readonly Needing[]): readonly GraphEdge[] {
   const needed = new Set(steps.flatMap((step) => step.needs));
   const ends = steps.filter(({ id, always }) => !always && !needed.has(id));
@@ -133,14 +138,14 @@ interface Pair {
   readonly to: string;
 }
 
-/** Without those that a longer way says as well. */
+/** Without edges that a longer path implies. */
 function withoutImplied(steps: readonly Needing[], edges: readonly Pair[]): readonly Pair[] {
   const needsOf = new Map(steps.map(({ id, needs }) => [id, needs]));
   const before = new Map<string, ReadonlySet<string>>();
   const allBefore = (id: string): ReadonlySet<string> => {
     const known = before.get(id);
     if (known) return known;
-    // Definitions have no cycles; one of a broken server gets a drawing, not an endless loop.
+    // Definitions have no cycles; a cycle from a broken server must not cause an endless loop.
     before.set(id, new Set());
     const found = new Set<string>();
     for (const need of needsOf.get(id) ?? []) {

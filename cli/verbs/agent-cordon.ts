@@ -1,4 +1,4 @@
-/** `drover agent cordon`, `uncordon`, `cordons`: agents that get nothing new. */
+/** `drover agent cordon`, `uncordon`, `cordons`: agents that get no new tasks. */
 import {
   type Cordon,
   CordonAgentResponseSchema,

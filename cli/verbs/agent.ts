@@ -1,4 +1,4 @@
-/** `drover agent list` and `show`: who performs tasks, what for, and what each has in hand. */
+/** `drover agent list` and `show`: the agents, what they poll for, and the tasks that they hold. */
 import { create } from "@bufbuild/protobuf";
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import {
@@ -113,17 +113,23 @@ function printAgents(agents: readonly AgentInfo[], output: Output): void {
   printTable(output, headers, rows);
 }
 
-/** Servers tell of those that call them every 20 s, and agents beat or poll more often. */
+/**
+ * Servers record the agents that call them every 20 s, and agents send heartbeats or polls more
+ * often.
+ */
 const silentMs = 60_000;
 
-/** A silent one does not count as polling: it lost a lease or its connection, or calls no more. */
+/**
+ * A silent agent does not count as polling: it lost a lease or its connection, or has stopped
+ * calling.
+ */
 function lifeWords({ silentSinceTime, lastSeenTime }: AgentInfo): string {
   if (silentSinceTime) return `silent since ${moment(silentSinceTime)}`;
   const isOld = lastSeenTime && Date.now() - timestampMs(lastSeenTime) > silentMs;
   return isOld ? `silent since ${moment(lastSeenTime)}` : "alive";
 }
 
-/** Why it gets nothing new, or nothing of some tasks: `cordoned; circuit of charge` */
+/** Why it gets no new tasks, or not all of them: `cordoned; circuit of charge` */
 function keptWords({ cordons, circuits }: AgentInfo): string {
   const resting = circuits.filter((one) => !isClosed(one)).map(({ task }) => clean(task));
   return [

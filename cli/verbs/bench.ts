@@ -1,6 +1,6 @@
 /**
- * `drover bench`: how fast the server answers here and now, by runs that do nothing, in a namespace
- * of their own whose runs go after an hour. How Drover is measured for its releases is in bench/.
+ * `drover bench`: how fast this server answers, measured with runs that do no work, in a namespace
+ * of their own whose runs are deleted after an hour. The benchmarks of releases are in bench/.
  */
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { type Command, InvalidArgumentError, Option } from "commander";
@@ -20,7 +20,7 @@ interface BenchOptions {
 }
 
 const namespace = "drover-bench";
-/** The shortest that a server takes. */
+/** The shortest retention that a server accepts. */
 const keptMs = 3_600_000;
 const [runsMax, concurrencyMax, durationMsMax] = [1_000_000, 1_000, 3_600_000];
 const interrupted = 130;
@@ -58,7 +58,7 @@ function parseBenchTime(text: string): number {
   throw new InvalidArgumentError("It must be more than nothing, and at most 1h.");
 }
 
-/** The agent speaks gRPC, which has no scheme in its addresses. */
+/** The agent uses gRPC, whose addresses have no scheme. */
 function hostOf(address: string): string {
   const url = new URL(baseUrlOf(address));
   if (url.protocol === "https:")

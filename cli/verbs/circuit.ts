@@ -1,4 +1,6 @@
-/** `drover queue circuit list`, `open`, `close`, `release`: what rests because it fails. */
+/**
+ * `drover queue circuit list`, `open`, `close`, `release`: circuit breakers of lanes and agents.
+ */
 import {
   type Circuit,
   CircuitSchema,
@@ -68,7 +70,7 @@ function tell(circuit: Circuit | undefined, output: Output): void {
   );
 }
 
-/** What a person has said goes before how it stands. */
+/** A person's setting takes precedence over the state. */
 export function isClosed({ setting, state }: Circuit): boolean {
   if (setting !== CircuitSetting.UNSPECIFIED) return setting === CircuitSetting.CLOSED;
   return state === CircuitState.CLOSED;

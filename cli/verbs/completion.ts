@@ -1,4 +1,4 @@
-/** `drover completion`: the script that a shell reads, and `complete`, which that script asks. */
+/** `drover completion`: the script for a shell, and `complete`, which that script calls. */
 import { Argument, type Command } from "commander";
 import { createConnection } from "../client.ts";
 import { type Candidate, completionOf, hiddenVerb, namesOf } from "../completion.ts";
@@ -60,7 +60,7 @@ export function addCompletion(program: Command, ended: Ended): void {
     });
 }
 
-/** What a shell takes as one word as it is. */
+/** A text that a shell reads as one word without quotes. */
 const plainWord = /^[\w.,:@/+=-]+$/;
 
 async function candidates(
@@ -71,7 +71,7 @@ async function candidates(
   if (named === undefined) return found;
   const { address, namespace, token } = { ...program.opts<GlobalOptions>(), ...said };
   const partial = words.at(-1) ?? "";
-  // Without a server there are no names, and nothing to tell of between two words.
+  // Without a server there are no names, and an error between two words would be useless.
   const names = await namesOf(named, createConnection(address, namespace, token)).catch(() => []);
   return [
     ...found,

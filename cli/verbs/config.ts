@@ -1,4 +1,4 @@
-/** `drover config show`: every setting with the value that holds, and where it comes from. */
+/** `drover config show`: every setting with its effective value and its source. */
 import { type Command, Option } from "commander";
 import { readConfig, settingsOfProgram, unknownVariables } from "../config-file.ts";
 import { contextOf } from "../context.ts";
@@ -15,7 +15,7 @@ export interface ShownSetting {
   readonly from: string;
 }
 
-/** After all others: it takes the options of each, so that flags are shown as well. */
+/** Called after all other verbs: it takes the options of each, so that flags are shown as well. */
 export function addConfigVerbs(program: Command, ended: Ended): void {
   const settings = settingsOfProgram(program);
   const show = program
@@ -47,7 +47,7 @@ export function addConfigVerbs(program: Command, ended: Ended): void {
   });
 }
 
-/** They are taken here, and told of by the verbs that they are for. */
+/** These options are accepted here, and documented at their own verbs. */
 function hidden(option: Option): Option {
   const taken = new Option(option.flags, option.description).env(option.envVar ?? "").hideHelp();
   taken.default(option.defaultValue, option.defaultValueDescription);
@@ -73,7 +73,7 @@ function shownSetting(name: string, option: Option, command: Command, file: stri
   }
 }
 
-/** As it is typed; a default that only a server knows is in its words. */
+/** As it is typed; a default that only a server knows is shown by its description. */
 function valueWords(value: unknown, { defaultValueDescription, flags }: Option): string {
   if (value === undefined) return defaultValueDescription ?? "";
   if (typeof value !== "number") return String(value);
@@ -81,7 +81,7 @@ function valueWords(value: unknown, { defaultValueDescription, flags }: Option):
   return String(flags.includes("<percent>") ? value * 100 : value);
 }
 
-/** Without passwords: those of addresses, and those that are asked for by name. */
+/** Hides passwords in addresses: that of the user, and parameters like `password` and `token`. */
 export function masked(value: string): string {
   return value
     .replace(/^([a-z][a-z0-9+.-]*:\/\/[^/?#@]*?:)[^/?#]*@/i, "$1***@")

@@ -1,4 +1,4 @@
-/** `drover db url`: where the database is, for psql and other tools. */
+/** `drover db url`: the address of the database, for psql and other tools. */
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addConnectionOptions, type ConnectionOptions, runningDatabaseUrl } from "../database.ts";

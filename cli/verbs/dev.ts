@@ -1,4 +1,4 @@
-/** `drover dev`: everything in one process, with an embedded PostgreSQL, for one's own work. */
+/** `drover dev`: everything in one process, with an embedded PostgreSQL, for development. */
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";
@@ -20,7 +20,7 @@ export function addDev(program: Command, ended: Ended): void {
         "drover run list                 see what runs",
       ];
       const database = databaseOf(options);
-      // Who tries a webhook on his own machine receives it there, too.
+      // A developer who tests a webhook receives it on the same machine.
       const open = { insecureNoAuth: false, allowLocalWebhooks: true };
       const how = { supervisor: "embedded", settings: settingsOf(options) } as const;
       const [trace, log] = [traceOf(options), logOf(options)];

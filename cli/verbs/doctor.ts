@@ -1,6 +1,7 @@
 /**
- * `drover doctor`: looks at all that can be wrong from here, and says what to do. It ends with 0
- * if nothing fails (warnings aside), with 1 if something does, with 3 if no server answers.
+ * `drover doctor`: checks everything that can be checked from this machine, and says what to do. It
+ * exits with 0 if no check fails (warnings are allowed), with 1 if one fails, with 3 if no server
+ * answers.
  */
 import { readdirSync } from "node:fs";
 import { performance } from "node:perf_hooks";
@@ -53,7 +54,7 @@ async function factsOf(
 ): Promise<Facts> {
   const connection = connect();
   const { operator, namespace } = connection;
-  // The first call opens the connection; the second is timed.
+  // The first call opens the connection; the second one is timed.
   const overview = await operator.getOverview({ namespace });
   const begun = performance.now();
   const cluster = await operator.getClusterInfo({});

@@ -1,4 +1,4 @@
-/** `drover escalation list`, `show` and `resolve`: what waits for a person, and the answers. */
+/** `drover escalation list`, `show` and `resolve`: escalations, and the answers of people. */
 import { create } from "@bufbuild/protobuf";
 import {
   type GetEscalationResponse,
@@ -144,7 +144,7 @@ function addResolve(escalation: Command, ended: Ended): void {
     });
 }
 
-/** The number stands after the last slash: a key may have slashes of its own. */
+/** The number follows the last slash: a key may contain slashes. */
 function escalationRefOf(name: string): { run: RunRef; escalationId: string } {
   const at = name.lastIndexOf("/");
   const [run, escalationId] = [name.slice(0, Math.max(at, 0)), name.slice(at + 1)];

@@ -1,6 +1,6 @@
 /**
- * `drover workflow graph` draws a workflow, from a file without a server or as registered;
- * `drover run graph` a run, each step with where it stands.
+ * `drover workflow graph` draws a workflow, from a file without a server or as registered; `drover
+ * run graph` draws a run with the state of each step.
  */
 import { writeFileSync } from "node:fs";
 import type { Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
@@ -66,7 +66,7 @@ function outOption(): Option {
   return new Option("--out <file>", "write the drawing to this file");
 }
 
-/** In words, and so without colours. */
+/** Without colours: the words go into a drawing. */
 const plain = createOutput("table", false);
 
 async function drawRun(
@@ -80,7 +80,7 @@ async function drawRun(
   const { run, steps, definition } = await scheduler.getRun(asked);
   if (!run) throw usageFailure("the server told nothing about the run", "drover run list");
   const drawn: DrawnRun = { run, steps, verdict: runVerdict(run, plain) };
-  // A server of before knows no such wish: then its steps tell what they can.
+  // An older server does not return the definition: then only the steps are drawn.
   return definition ? workflowGraph(definition, run.workflowVersion, drawn) : runGraph(drawn);
 }
 
@@ -106,7 +106,7 @@ async function write(
     output.value(JSON.parse(JSON.stringify(graph)));
     return;
   }
-  // Pages of markup are of no use to whoever reads a terminal.
+  // Markup on a terminal would be useless to a reader.
   if (out === undefined && format === "svg" && output.screen)
     throw usageFailure(
       "an SVG is for a browser, and this is a terminal",

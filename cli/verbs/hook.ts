@@ -1,4 +1,4 @@
-/** `drover hook put`, `list`, `delete`, `deliveries`: who is told of what happens, and was it. */
+/** `drover hook put`, `list`, `delete`, `deliveries`: webhooks, and whether they were delivered. */
 import { randomBytes } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
 import { DeliverySchema, HookSchema } from "@drover/proto/drover/v1/hook_pb.ts";
@@ -101,13 +101,13 @@ function addPut(hook: Command, ended: Ended): void {
     });
 }
 
-/** Not an argument: whoever lists the processes of a machine reads those. */
+/** A secret is no argument: all users of a machine can read the arguments of its processes. */
 function secretOf({ secretFile, newSecret }: PutOptions): string {
   if (newSecret) return randomBytes(secretBytes).toString("hex");
   return secretFile === undefined ? "" : readText(secretFile).replace(/\r?\n$/, "");
 }
 
-/** What Commander's `choices` lose once an option may be given again. */
+/** Replaces Commander's `choices` for options that may be repeated. */
 function oneMore(allowed: readonly string[]) {
   return (value: string, before: readonly string[]): readonly string[] => {
     if (!allowed.includes(value))

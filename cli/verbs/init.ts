@@ -1,4 +1,4 @@
-/** `drover init`: writes a small project with a workflow and an agent, which runs as it is. */
+/** `drover init`: writes a small project with a workflow and an agent that runs without changes. */
 import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,14 +9,14 @@ import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 const languages = ["go", "python", "typescript"] as const;
 type Language = (typeof languages)[number];
 
-/** Where this command is installed, with the SDKs beside it. */
+/** The folder where this command is installed, with the SDKs. */
 const droverFolder = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const projectsFolder = join(droverFolder, "agents-examples/projects");
-/** Of a file that would mean something to a tool where it lies. */
+/** The ending of files that a tool would otherwise read in the folder of templates. */
 const templateEnding = /\.template$/;
 const nodeVersion = "24.21.0";
 
-/** What is run in the new folder: once, and then as the agent. */
+/** The commands to run in the new folder: the setup once, then the agent. */
 const lines: Readonly<Record<Language, { readonly setup: string; readonly agent: string }>> =
   Object.freeze({
     go: { setup: "go mod tidy", agent: "go run ." },
@@ -59,7 +59,7 @@ const namesOf: Readonly<Record<Language, string>> = Object.freeze({
 
 interface ProjectFile {
   readonly folder: string;
-  /** Within it. */
+  /** The path inside the folder. */
   readonly path: string;
 }
 
@@ -82,7 +82,7 @@ function write(
   );
 }
 
-/** It becomes the name of a package, for npm and for Go. */
+/** The name becomes the name of a package, for npm and for Go. */
 function checkName(name: string): void {
   if (/^[a-z][a-z0-9._-]{0,63}$/.test(name)) return;
   throw usageFailure(

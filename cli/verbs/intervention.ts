@@ -1,4 +1,4 @@
-/** `drover intervention list`: what supervisors did over all runs, newest first. */
+/** `drover intervention list`: what supervisors did in all runs, newest first. */
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { ListInterventionsResponseSchema } from "@drover/proto/drover/v1/intervention_pb.ts";

@@ -1,4 +1,4 @@
-/** `drover migrate`: brings the database to the schema of this version; forward only. */
+/** `drover migrate`: migrates the database to the schema of this version; forward only. */
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";

@@ -1,6 +1,6 @@
 /**
- * `drover namespace show`, `retention` and `limit`: how long a namespace keeps runs, and what it
- * may take.
+ * `drover namespace show`, `retention` and `limit`: how long a namespace retains runs, and its
+ * limits.
  */
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import {

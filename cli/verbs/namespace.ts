@@ -1,6 +1,6 @@
 /**
- * `drover namespace create` and `list`; `pause` and `resume`: hold all queues of the namespace, and
- * let them go on. How long it keeps runs, and what it may take: namespace-settings.ts.
+ * `drover namespace create` and `list`; `pause` and `resume` for all queues of the namespace.
+ * Retention and limits are in namespace-settings.ts.
  */
 import { create } from "@bufbuild/protobuf";
 import {

@@ -1,6 +1,6 @@
 /**
- * `drover partition list` and `history`, `drover supervisor list`: who watches what, how late he
- * is, and who did before.
+ * `drover partition list` and `history`, `drover supervisor list`: the owners of partitions, how
+ * late they are, and the owners before.
  */
 import { create } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";
@@ -22,7 +22,7 @@ import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
 import { between, clean, durationWords, moment } from "../words.ts";
 
-/** What a smallint of the database holds. */
+/** The maximum of the database's smallint. */
 const partitionMax = 32_767;
 
 export function addPartitionVerbs(partition: Command, ended: Ended): void {

@@ -1,4 +1,4 @@
-/** `drover queue pin` and `unpin`: tasks of a workflow that agents of one version alone get. */
+/** `drover queue pin` and `unpin`: only agents of one version get the tasks of a workflow. */
 import {
   PinQueueResponseSchema,
   UnpinQueueResponseSchema,
@@ -82,7 +82,7 @@ function taskWords({ workflow, version }: OfOptions): string {
   return `the tasks of ${clean(workflow)}${version === 0 ? "" : ` version ${version}`}`;
 }
 
-/** The pin that keeps them still. */
+/** The pin of all versions of the workflow, which still pins the tasks. */
 function keptBy(pins: readonly VersionPin[], { workflow }: OfOptions): VersionPin | undefined {
   return pins.find((pin) => pin.workflow === workflow && pin.version === 0);
 }

@@ -1,4 +1,7 @@
-/** `drover queue show` and `drain`: one queue with its tasks; one that is emptied of work. */
+/**
+ * `drover queue show` and `drain`: one queue with its tasks; and pausing it until no agent holds
+ * any.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type GetQueueResponse,
@@ -68,7 +71,7 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
   printTable(output, headers, rows);
 }
 
-/** What lets that go on which waits here and cannot be taken. */
+/** The commands that let waiting tasks proceed. */
 function tellNext({ queue, tasks, pins, namespacePause }: GetQueueResponse, output: Output): void {
   if (!queue) return;
   const name = clean(queue.name);
@@ -117,7 +120,7 @@ function addDrain(queue: Command, ended: Ended): void {
     });
 }
 
-/** Rounds of looking rather than a clock: they are never shorter than they are counted. */
+/** Counts rounds and reads no clock: a round is never shorter than it counts. */
 async function drained(
   { operator, namespace }: Connection,
   name: string,

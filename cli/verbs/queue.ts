@@ -1,4 +1,4 @@
-/** `drover queue`: what waits for agents, and what they get. */
+/** `drover queue`: queues, their tasks and their limits. */
 import {
   ListQueuesResponseSchema,
   PauseQueueResponseSchema,

@@ -1,6 +1,6 @@
 /**
- * `drover run bulk cancel|pause|resume|retry|signal|rerun`: the same to all runs that a filter
- * finds. It counts first, and asks; what was counted is what the server is to find.
+ * `drover run bulk cancel|pause|resume|retry|signal|rerun`: one action on all runs that match a
+ * filter. It counts the runs first and asks; the server then refuses if it finds another number.
  */
 import { createInterface } from "node:readline/promises";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -102,7 +102,7 @@ function askedBy(
   action: Action,
   { leave, version, reason = "", name = "", from = "", ...options }: BulkOptions,
 ): MessageInitShape<typeof BulkActionRequestSchema> {
-  // A dry run does not ask for the name, and nobody is to confirm what is refused then.
+  // The dry run does not check the name, so it is checked before the user is asked to confirm.
   if (action === "signal" && name === "") throw usageFailure("a signal has a name", "--name NAME");
   const { payload: carried, input: changed, ...filter } = options;
   const payload = readPayload(carried, "--payload");

@@ -1,4 +1,4 @@
-/** `drover run cancel`: stops a run, and has what was done undone or left. */
+/** `drover run cancel`: stops a run, and undoes or leaves what it has done. */
 import { CancelRunResponseSchema, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";

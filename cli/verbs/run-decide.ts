@@ -1,4 +1,4 @@
-/** `drover run decide`: says what an approver decides about a step that waits for people. */
+/** `drover run decide`: an approver's decision about a step that waits for people. */
 import { DecideResponseSchema, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
 import { addText, contextOf } from "../context.ts";

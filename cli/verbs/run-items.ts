@@ -1,4 +1,4 @@
-/** `drover run items`: the items of a map that have begun, page after page up to a limit. */
+/** `drover run items`: the items of a map that have begun, page by page up to a limit. */
 import { create } from "@bufbuild/protobuf";
 import { type Step, StepSchema, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import {

@@ -1,4 +1,4 @@
-/** `drover run list`: runs by filter, newest first, page after page up to a limit. */
+/** `drover run list`: runs by filter, newest first, page by page up to a limit. */
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { type Run, RunSchema, RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -49,7 +49,7 @@ export function addRunList(run: Command, ended: Ended): void {
     });
 }
 
-/** The options that say which runs. */
+/** The options of the filter. */
 export function addRunFilter(command: Command): Command {
   return command
     .addOption(stateOption("only runs in this state", RunState))

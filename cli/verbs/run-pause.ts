@@ -1,4 +1,4 @@
-/** `drover run pause` and `drover run resume`: hold a run, and let it go on. */
+/** `drover run pause` and `drover run resume`: pause and resume a run. */
 import {
   PauseRunResponseSchema,
   ResumeRunResponseSchema,

@@ -1,4 +1,4 @@
-/** `drover run retry` and `drover run rerun`: a run that has ended, done again as a new one. */
+/** `drover run retry` and `drover run rerun`: repeat a run that has ended, as a new run. */
 import {
   RerunFromResponseSchema,
   RerunVersion,

@@ -1,7 +1,6 @@
 /**
- * `drover run show`: a run with all that happened to it: its steps, every hand-out of a task, what
- * the supervisor noticed, after how long, and what it did, what came from outside, and what people
- * are asked.
+ * `drover run show`: a run with its whole history: its steps, every attempt, interventions of
+ * supervisors with their delays, signals and decisions, and escalations.
  */
 import {
   ConcurrencyPolicySchema,
@@ -98,7 +97,10 @@ function print(answer: GetRunResponse, texts: Texts, output: Output): void {
   for (const command of nextCommands(run, steps)) output.note(`  next: ${command}`);
 }
 
-/** Who is waited for comes first; items are listed apart; what has not ended can be followed. */
+/**
+ * What the run waits for comes first; items are listed separately; a run that has not ended can be
+ * watched.
+ */
 function nextCommands(run: Run, steps: readonly Step[]): readonly string[] {
   const id = clean(run.runId);
   const maps = steps
@@ -184,18 +186,18 @@ export function printSteps(steps: readonly Step[], texts: Texts, output: Output)
   printTable(output, headers, rows);
 }
 
-/** The run whose step began it. */
+/** The run whose step began this run. */
 function parentWords({ parent }: Run): string {
   return parent ? `${clean(parent.runId)}, step ${clean(parent.stepId)}` : "";
 }
 
-/** A task has a name that says so already. */
+/** A task's name already says that it is a task. */
 function kindWords({ kind }: Step): string {
   if (kind === StepKind.UNSPECIFIED || kind === StepKind.TASK) return "";
   return phrase(StepKindSchema, kind);
 }
 
-/** What is asked, the command that answers it, and the way out that is always there. */
+/** The question, the command that answers it, and the alternative that is always possible. */
 function printEscalation(escalation: Escalation, output: Output): void {
   const { closedTime, answers } = escalation;
   const { again } = output;

@@ -1,4 +1,4 @@
-/** `drover run signal`: sends an event to a run, for a step that waits for its name. */
+/** `drover run signal`: sends a signal to a run, for a step that waits for its name. */
 import { SignalResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";

@@ -3,8 +3,8 @@
  *
  *     {"workflow": "book-holiday", "input": {"to": "Rome"}, "key": "trip-7"}
  *
- * A line that is refused keeps none of the others; with a key on each line, or `--key`, the command
- * may be repeated.
+ * A refused line does not affect the others. With a key on each line, or `--key`, the command may
+ * be repeated.
  */
 import { create } from "@bufbuild/protobuf";
 import {
@@ -19,7 +19,7 @@ import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readText } from "../input.ts";
 import { clean } from "../words.ts";
 
-/** What one call takes: 500 runs, and well below 4 MiB. */
+/** The limits of one call: 500 runs, and well below 4 MiB. */
 const runsMax = 500;
 const charsMax = 1_000_000;
 
@@ -74,7 +74,7 @@ function linesOf(file: string, prefix: string | undefined): readonly Line[] {
 
 const fields = ["workflow", "version", "input", "key", "priority", "labels"];
 
-/** The server judges the values; here they only have to be of their kind. */
+/** The server validates the values; here only their types are checked. */
 function requestOf(
   text: string,
   place: string,

@@ -1,4 +1,4 @@
-/** `drover run start`: starts a run, and may follow it or wait for its end. */
+/** `drover run start`: starts a run, and may watch it or wait for its end. */
 import { create } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ConcurrencyPolicy, RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -48,7 +48,7 @@ const policies = {
 };
 const slotsMax = 1_000;
 const versionMax = 2 ** 31 - 1;
-/** A run that waits for a person is told of so soon. */
+/** How soon the command notices that the run waits for a person. */
 const waitSeconds = 5;
 const waitCallMsMax = (waitSeconds + 10) * 1_000;
 
@@ -155,7 +155,8 @@ async function follow(
       { ...request, wait: { seconds: BigInt(waitSeconds) } },
       { timeoutMs: waitCallMsMax },
     );
-    // Nobody knows when somebody answers: who waits is told so, and may wait anew after that.
+    // It is unknown when a person answers: the command ends with a message, and the user may wait
+    // again later.
     if (answer.run?.state === RunState.ESCALATED) {
       output.data(WaitRunResponseSchema, answer);
       if (output.format === "table") output.line(`run ${id} waits for a person`);

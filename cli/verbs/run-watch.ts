@@ -1,6 +1,6 @@
 /**
  * `drover run watch`: follows a run to its end, as a live tree on a terminal and as lines in a
- * pipe. The exit code says how the run ended.
+ * pipe. The exit code tells how the run ended.
  */
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
@@ -31,8 +31,8 @@ export function addRunWatch(run: Command, ended: Ended): void {
 }
 
 /**
- * Ctrl-C ends it with 130. With `-o jsonl` each state is a line; with `-o json` and `yaml` the last
- * is the document.
+ * Ctrl-C ends it with exit code 130. With `-o jsonl` each state is a line; with `-o json` and
+ * `yaml` the last state is the document.
  */
 export async function watchRun(
   ref: RunRef,
@@ -71,7 +71,7 @@ async function followInLines(
 
 const lookEveryMs = 1_000;
 
-/** The states come by themselves; how far the tasks are is asked for while an agent has one. */
+/** The stream sends the states; progress is requested separately while an agent has a task. */
 async function followOnScreen(
   ref: RunRef,
   {
@@ -87,7 +87,7 @@ async function followOnScreen(
     screen.show((rows) => screenLines(state, output, rows, why));
   const timer = setInterval(async () => {
     if (!last?.steps.some(({ agentId }) => agentId !== "")) return;
-    // Whether the server can be asked is seen by the stream.
+    // The stream detects a server that is away.
     why = await scheduler.explainRun({ namespace, run: ref }).catch(() => why);
     if (!ended) show(last);
   }, lookEveryMs);
@@ -117,7 +117,7 @@ function screenLines(
   return waits ? [...lines, hint] : lines;
 }
 
-/** A run that was undone or cancelled has not done what it was started for. */
+/** A run that was compensated or cancelled has not done what it was started for. */
 export function exitOfRun(state: RunState): ExitCode {
   return state === RunState.COMPLETED ? exitCodes.done : exitCodes.failed;
 }

@@ -79,7 +79,7 @@ function agentWords({ agentVersion }: PersonAction): string {
   return agentVersion === "" ? "an agent" : `an agent of version ${clean(agentVersion)}`;
 }
 
-/** A command where there is one, else the call of the contract. */
+/** A command if there is one, else the call of the contract. */
 function actionWords(action: PersonAction, runId: string, again: string): string {
   const choices = action.choices.map(clean);
   switch (action.kind) {

@@ -1,4 +1,4 @@
-/** `drover schedule backfill`: begins the runs of moments that have passed and have none. */
+/** `drover schedule backfill`: starts the runs of past occurrences that have none. */
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import {
@@ -61,7 +61,7 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
     });
 }
 
-/** Page by page; a dry run looks at the first one alone, which says how many there are. */
+/** Page by page; a dry run reads only the first page, which has the total count. */
 async function backfill(
   { scheduler, namespace }: Connection,
   name: string,

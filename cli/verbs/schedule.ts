@@ -62,7 +62,7 @@ export function addScheduleVerbs(schedule: Command, ended: Ended): void {
   addDelete(schedule, ended);
 }
 
-/** A verb that says all of a schedule. */
+/** Adds the options of a verb that sets the whole schedule. */
 function withSpec(command: Command): Command {
   return command
     .argument("<schedule>", "name of the schedule")

@@ -1,4 +1,4 @@
-/** `drover server`: the server for real work, on the PostgreSQL of DATABASE_URL. */
+/** `drover server`: the server for production, on the PostgreSQL of DATABASE_URL. */
 import { type Command, Option } from "commander";
 import { contextOf, parseSwitch } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";

@@ -1,7 +1,7 @@
 /**
- * `drover status --watch`: what needs a person, as it comes and goes, until Ctrl-C, which is its
- * usual end and exits with 0. A terminal is drawn anew; elsewhere each change is a line, with
- * `-o jsonl` each state. A server that is away is waited for.
+ * `drover status --watch`: shows what needs a person, as it changes, until Ctrl-C, which is the
+ * normal end and exits with 0. A terminal is redrawn; elsewhere each change is a line, and with `-o
+ * jsonl` each state. If the server is away, the command waits for it.
  */
 import {
   type Activity,
@@ -92,7 +92,7 @@ function changesOf(
   ];
 }
 
-/** How late the late are moves with each look, and is no news. */
+/** The lag of late partitions changes with each read, and is no change to report. */
 function keyed(
   state: WatchOverviewResponse | null,
   again: string,

@@ -1,4 +1,4 @@
-/** `drover status`: what needs a person, on one screen, and what runs here. */
+/** `drover status`: what needs a person, on one screen, and what runs in the cluster. */
 import { toJson } from "@bufbuild/protobuf";
 import { durationMs, type Timestamp } from "@bufbuild/protobuf/wkt";
 import type { Circuit, Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
@@ -66,19 +66,19 @@ function writeAll(
 
 export const concernHeaders = ["WHAT NEEDS A PERSON", "SINCE", "NEXT"] as const;
 
-/** Escalations that are told one by one; of more it is said how many there are. */
+/** Escalations that are shown one by one; further ones are only counted. */
 const escalationsNamed = 5;
 const messageShownMax = 100;
 
 export type Row = readonly [what: string, since: string, next: string];
 
-/** The newest questions, each of which is named. */
+/** The newest open escalations, which are shown one by one. */
 async function firstAsked({ operator, namespace }: Connection): Promise<readonly Escalation[]> {
   const answer = await operator.listEscalations({ namespace, pageSize: escalationsNamed });
   return answer.escalations;
 }
 
-/** `asked`: the newest questions, where each is to be told. */
+/** `asked`: the newest escalations, which are shown one by one. */
 export function concerns(
   overview: GetOverviewResponse,
   again: string,
@@ -138,7 +138,10 @@ function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
   return row(`${what} is paused${why}`, pause?.sinceTime, next);
 }
 
-/** What a person has opened stays so until it is released; the rules are overruled by closing. */
+/**
+ * A setting by a person lasts until it is released; a circuit that the rules have opened is
+ * overruled by closing it.
+ */
 function circuitRow(circuit: Circuit): Row {
   const { queue, task, agentId, setTime, sinceTime, saw } = circuit;
   const isSaid = setTime !== undefined;
@@ -172,14 +175,14 @@ function runPairs(
   of: Activity | undefined,
 ): readonly Pair[] {
   const all = openRunsWords({ states, moreRuns });
-  // A server of an earlier version says nothing of the namespace.
+  // A server of an earlier version does not report activity.
   if (of === undefined) return [["open runs", all]];
   const [open, ...lately] = activityPairs(of);
   const others: Pair = ["of all namespaces", all];
   return [...(open ? [open] : []), ...(all === openRunsWords(of) ? [] : [others]), ...lately];
 }
 
-/** Of the namespace. */
+/** The activity of the namespace. */
 export function activityPairs(of: Activity): readonly Pair[] {
   return [
     ["open runs", openRunsWords(of)],

@@ -1,4 +1,4 @@
-/** `drover supervisor`: a process that watches and takes no calls, beside servers that do. */
+/** `drover supervisor`: a supervisor process that takes no calls, beside servers that do. */
 import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { addDatabaseOptions, type DatabaseOptions, databaseOf } from "../database.ts";

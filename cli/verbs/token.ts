@@ -1,4 +1,4 @@
-/** `drover token create`, `list`, `revoke`: who may call a server that requires tokens. */
+/** `drover token create`, `list`, `revoke`: API tokens, for servers that require them. */
 import { create } from "@bufbuild/protobuf";
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import {

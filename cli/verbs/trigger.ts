@@ -1,6 +1,6 @@
 /**
- * `drover trigger put`, `list`, `show`, `delete`, `refusals`, `try`: what begins or continues runs
- * by itself, what it has refused, and what it would do.
+ * `drover trigger put`, `list`, `show`, `delete`, `refusals`, `try`: triggers that start or
+ * continue runs, what they have refused, and what they would do.
  */
 import { randomBytes } from "node:crypto";
 import {
@@ -133,7 +133,7 @@ function sourceOf(file: string | undefined, options: PutOptions) {
   return { case: "text" as const, value: readText(file) };
 }
 
-/** Not an argument: whoever lists the processes of a machine reads those. */
+/** A secret is no argument: all users of a machine can read the arguments of its processes. */
 function secretOf({ secretFile, newSecret }: PutOptions): string {
   if (newSecret) return randomBytes(secretBytes).toString("hex");
   return secretFile === undefined ? "" : readText(secretFile).replace(/\r?\n$/, "");

@@ -1,4 +1,4 @@
-/** `drover workflow list`: what is registered, and which version runs get. */
+/** `drover workflow list`: the registered workflows, and the default version of each. */
 import { create } from "@bufbuild/protobuf";
 import { ListWorkflowsResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import {

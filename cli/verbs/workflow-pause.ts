@@ -1,4 +1,4 @@
-/** `drover workflow pause` and `resume`: hold the tasks of all its runs, and let them go on. */
+/** `drover workflow pause` and `resume`: pause and resume the tasks of all runs of a workflow. */
 import {
   PauseWorkflowResponseSchema,
   ResumeWorkflowResponseSchema,

@@ -40,7 +40,7 @@ async function playAll(
   { scenario: words, timeline = false }: Options,
   output: Output,
 ): Promise<readonly Played[]> {
-  // Loaded by this verb alone: they bring the whole engine.
+  // Loaded by this verb only, because they load the whole engine.
   const { loadScenarios, scenarioFilesOf } = await import("../scenario-files.ts");
   const { rehearse } = await import("@drover/server/rehearsal/rehearse.ts");
   const { judged, playedJson, printPlayed } = await import("../scenario-report.ts");

@@ -1,4 +1,7 @@
-/** `drover workflow check`, without a server; `apply`, which registers; `versions`, `default`. */
+/**
+ * `drover workflow check`, without a server; `apply`, which registers a version; `versions`,
+ * `default`.
+ */
 import {
   type GetWorkflowResponse,
   GetWorkflowResponseSchema,
@@ -103,7 +106,7 @@ function printVersions({ workflow, versions }: GetWorkflowResponse, output: Outp
   output.next(`drover workflow default ${clean(workflow?.name ?? "")} VERSION`);
 }
 
-/** The server counts no further. */
+/** The server counts up to this number. */
 const openRunsMax = 10_000;
 const versionMax = 2 ** 31 - 1;
 
