@@ -1,4 +1,5 @@
-// Where the dashboard begins: theme, then the shell. Everything after that is a page.
+// The entry point of the dashboard: it sets the theme, then renders the shell. All else is in
+// pages.
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./shell/app.tsx";

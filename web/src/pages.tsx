@@ -1,5 +1,5 @@
-// Which component shows which page. Each is a file of its own, loaded when somebody goes there. A
-// page that has no row here has no place in the navigation either.
+// The component of each page. Each is in a file of its own, which is loaded when the page is
+// opened. A page without a row here is not in the navigation either.
 import { type ComponentType, lazy } from "react";
 import type { PageId } from "./routes.ts";
 

@@ -1,6 +1,6 @@
-// The pages of the dashboard: their addresses below a namespace, their names, and the letter that
-// goes there after `g`. The build hands the addresses to the server; the shell makes of them the
-// navigation.
+// The pages of the dashboard: their addresses below a namespace, their titles, and the key that
+// opens them after `g`. The build passes the addresses to the server; the shell makes the
+// navigation from them.
 
 export type PageId =
   | "overview"
@@ -15,10 +15,10 @@ export type PageId =
 
 export interface Route {
   readonly id: PageId;
-  /** As wouter reads it; what follows below it belongs to the page. */
+  /** In the syntax of wouter; the page itself handles what is below it. */
   readonly path: string;
   readonly title: string;
-  /** null: it has no place in the navigation. */
+  /** null: it is not in the navigation. */
   readonly letter: string | null;
 }
 
@@ -34,7 +34,7 @@ export const routes: readonly Route[] = [
   { id: "audit", path: "/audit/*?", title: "Audit", letter: "a" },
 ];
 
-/** Where a page begins: its path without what only matches. */
+/** The address of a page: its path without the parts that are patterns. */
 export function addressOf(route: Route): string {
   return route.path.replace(/\/[:*].*$/, "") || "/";
 }

@@ -1,4 +1,5 @@
-// The server's calls, as everybody else makes them: Connect over HTTP on the origin of this page.
+// The clients of the server's services: Connect over HTTP on the origin of this page, as for any
+// client.
 import { createClient, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";

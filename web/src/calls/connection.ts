@@ -1,11 +1,11 @@
-// Whether the server can be reached, as all calls of this tab have found it: one line in the shell
-// says so, and what waits tries again together.
+// Whether the server can be reached, as seen by all calls of this tab: one line in the shell shows
+// it, and waiting calls are retried together.
 import { useSyncExternalStore } from "react";
 
 let broken: ReadonlySet<object> = new Set();
 const listeners = new Set<() => void>();
 
-/** One caller's word: it waits for the server, or does not any more. */
+/** Called by each caller: it waits for the server, or it no longer does. */
 export function tellConnection(caller: object, reachable: boolean): void {
   if (broken.has(caller) !== reachable) return;
   const next = new Set(broken);
@@ -28,7 +28,10 @@ export function useConnectionLost(): boolean {
 const FIRST_MS = 400;
 const MOST_MS = 8_000;
 
-/** Resolves when it is time to try again: later each time, at once when the network is back. */
+/**
+ * Resolves when it is time for the next try: the pause grows with each try, and ends at once when
+ * the network is back.
+ */
 export function beforeTry(tries: number, signal: AbortSignal): Promise<void> {
   const most = Math.min(MOST_MS, FIRST_MS * 2 ** Math.min(tries, 6));
   return new Promise((resolve) => {

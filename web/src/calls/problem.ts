@@ -1,21 +1,21 @@
-// What went wrong with a call, for a person: what is wrong, and what to do next. One table.
+// Describes a failed call for a person: what is wrong, and what to do next. All kinds are in one
+// table.
 import { Code, ConnectError } from "@connectrpc/connect";
 import { BadRequestSchema, ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 
 export interface Problem {
   /**
-   * unreachable: nobody answered, or only to say "not now"; it is tried again by itself.
-   * busy: it was too much, of this or of all together; less, or later, may be done.
-   * token: the server wants to know who calls. missing: what was asked for is not there.
-   * defect: the server met an error of its own. refused: anything else; trying again changes
-   * nothing.
+   * unreachable: there was no answer, or only "not now"; the call is retried automatically.
+   * busy: this call, or all calls together, were too much; a smaller or later call may succeed.
+   * token: the server requires a valid API token. missing: the requested object does not exist.
+   * defect: the server met an internal error. refused: anything else; a retry changes nothing.
    */
   readonly kind: "unreachable" | "busy" | "token" | "missing" | "defect" | "refused";
   /** Stable name of the reason; empty: it has none. */
   readonly reason: string;
   readonly message: string;
   readonly next: string;
-  /** What is wrong with which field of the request. */
+  /** The invalid fields of the request. */
   readonly fields: readonly { readonly path: string; readonly message: string }[];
 }
 
@@ -53,7 +53,7 @@ export function problemOf(error: unknown): Problem {
     case Code.DeadlineExceeded:
       return { ...told, kind: "unreachable", next: "It is tried again by itself." };
     case Code.ResourceExhausted:
-      // Limits that somebody has set answer with the same code.
+      // Limits that an operator has set have the same code.
       return reason === "OVERLOADED"
         ? { ...told, kind: "busy", next: "Try it again in a moment." }
         : refusedAs(told);
@@ -76,13 +76,13 @@ const unreachable: Problem = {
   fields: [],
 };
 
-/** What fetch throws when there is nobody, and what a stream throws that was cut. */
+/** The error of fetch if the server cannot be reached, and of a stream that was cut. */
 function isNetworkFailure({ cause, rawMessage }: ConnectError): boolean {
   if (cause instanceof TypeError) return true;
   return /fetch|network|load failed|missing endstream|protocol error|premature/i.test(rawMessage);
 }
 
-/** All that is known of an answer that no handler of the server has written. */
+/** The only information of an answer that comes from no handler of the server. */
 const HTTP_STATUS = /^HTTP \d{3}$/;
 const DEFECT_NEXT = "Try it again; if it stays so, look into the log of the server.";
 
@@ -99,7 +99,7 @@ const tokenFaults: Readonly<Record<string, string>> = {
   expired: "The API token that was given has expired.",
 };
 
-/** The server's own words tell callers how to show a token; here a dialog asks for it. */
+/** The server's message explains how to send a token; here a dialog asks for it. */
 function tokenProblem(
   told: Omit<Problem, "kind" | "next">,
   { why = "", token = "", role = "", needs = "" }: Readonly<Record<string, string>>,

@@ -1,6 +1,6 @@
-// One call as a value: loading, loaded or failed. It is asked again by itself while the server does
-// not answer, a few times when it has too much to do, every so often if the page wants that, and
-// when `again` is called; what was loaded stays on the screen meanwhile.
+// One call as a value: loading, loaded or failed. The call is repeated automatically while the
+// server is unreachable, a few times while the server is busy, at an interval if the page asks for
+// that, and when `again` is called. The loaded value stays on the screen meanwhile.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { onToken, tellRefused } from "../shell/session.ts";
 import { beforeTry, tellConnection } from "./connection.ts";
@@ -12,11 +12,11 @@ export type Loaded<T> =
   | { readonly kind: "failed"; readonly problem: Problem };
 
 export interface CallOptions {
-  /** Asks again after so long, while somebody looks. */
+  /** Repeats the call at this interval, while the tab is visible. */
   readonly everyMs?: number;
 }
 
-/** `key` names what is asked for: another key asks anew. null: nothing is asked yet. */
+/** `key` identifies the request: a new key starts a new call. null: no call yet. */
 export function useCall<T>(
   key: string | null,
   call: (signal: AbortSignal) => Promise<T>,
@@ -47,7 +47,7 @@ export function useCall<T>(
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
-      // A call that takes longer than that is not cut off for the next one.
+      // A call that takes longer than the interval is not aborted for the next one.
       if (document.visibilityState === "visible" && !asking.current) again();
     }, everyMs);
     return () => clearInterval(timer);
@@ -56,7 +56,7 @@ export function useCall<T>(
   return { ...state, again };
 }
 
-/** What is too much each time is told, and not asked for ever. */
+/** If the server is busy each time, the problem is shown after this many tries. */
 const BUSY_TRIES_MAX = 3;
 
 async function ask<T>(
@@ -77,7 +77,7 @@ async function ask<T>(
       if (signal.aborted) return;
       const problem = problemOf(error);
       const unreachable = problem.kind === "unreachable";
-      // The line in the shell says it; what is on the screen stays.
+      // The line in the shell shows it; the content of the screen stays.
       tellConnection(caller, !unreachable);
       if (unreachable || (problem.kind === "busy" && tries + 1 < BUSY_TRIES_MAX)) {
         await beforeTry(tries, signal);

@@ -1,21 +1,22 @@
-// A list that comes in pages: the first at once, each next one when the reader comes near its end.
+// A list in pages: the first page is loaded at once, each further page when the reader nears the
+// end.
 import { useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { type Loaded, useCall } from "./use-call.ts";
 
 export interface ListPage<T> {
   readonly rows: readonly T[];
-  /** Empty: this is the last. */
+  /** Empty: this is the last page. */
   readonly nextPageToken: string;
 }
 
 export interface PagedList<T> {
   readonly state: Loaded<ListPage<T>>;
   readonly rows: readonly T[];
-  /** Whether all rows are there. */
+  /** Whether all rows are loaded. */
   readonly complete: boolean;
-  /** Loads the next page, once at a time. */
+  /** Loads the next page; only one at a time. */
   readonly more: () => void;
-  /** Loads from the start again; what is there stays until then. */
+  /** Reloads from the start; the loaded rows stay until then. */
   readonly again: () => void;
 }
 
@@ -28,7 +29,7 @@ export function useList<T>(
   const [rest, setRest] = useState<Rest<T>>({ of: "", pages: [], nextPageToken: "" });
   const loading = useRef(false);
   const firstPage = first.kind === "loaded" ? first.value : null;
-  // Rows that came after one first page do not fit behind another.
+  // Further pages belong to the first page after which they were loaded, and cannot follow another.
   const of = firstPage ? `${key} ${firstPage.nextPageToken}` : "";
   const behind = rest.of === of ? rest : null;
   const token = (behind ?? firstPage)?.nextPageToken ?? "";
@@ -51,7 +52,7 @@ export function useList<T>(
             const before = known.of === of ? known.pages : [];
             return { of, pages: [...before, rows], nextPageToken };
           }),
-        // The next look at the end of the list asks again.
+        // The next time the reader nears the end, the page is requested again.
         () => undefined,
       )
       .finally(() => {
@@ -59,7 +60,7 @@ export function useList<T>(
       });
   }, [token, of]);
 
-  // One copy for each page: of 100,000 rows that is what the collector has to clear away.
+  // One copy for each page: with 100,000 rows, more copies would burden the garbage collector.
   const rows = useMemo(
     () => (firstPage ? firstPage.rows.concat(...(behind?.pages ?? [])) : []),
     [firstPage, behind],
@@ -68,9 +69,9 @@ export function useList<T>(
   return { state: first, rows, complete, more, again: first.again };
 }
 
-/** What came behind the first page. */
+/** The pages after the first one. */
 interface Rest<T> {
-  /** Which list, and which first page of it. */
+  /** The list, and its first page, that these pages follow. */
   readonly of: string;
   readonly pages: readonly (readonly T[])[];
   readonly nextPageToken: string;

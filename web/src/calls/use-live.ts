@@ -1,11 +1,11 @@
-// A server stream as a value that is always the newest.
+// The newest value of a server stream.
 //
 //   connecting → live → (cut) broken → live → … → ended
-//            └─────────→ failed: asking again would change nothing
+//            └─────────→ failed: a retry would change nothing
 //
-// Promise: a cut stream is opened again by itself, sooner at first and then seldom, and is handed
-// the last value, so that it goes on from its cursor. A tab that nobody looks at holds no stream: a
-// browser allows six connections to one host, all tabs together.
+// Promise: a cut stream is opened again automatically, with growing pauses, and gets the last
+// value, so that it resumes at its cursor. A hidden tab holds no stream: a browser allows six
+// connections to one host, for all tabs together.
 import { useEffect, useRef, useState } from "react";
 import { onToken, tellRefused } from "../shell/session.ts";
 import { beforeTry, tellConnection } from "./connection.ts";
@@ -18,16 +18,16 @@ export type Live<T> =
   | { readonly kind: "ended"; readonly value: T | null }
   | { readonly kind: "failed"; readonly value: T | null; readonly problem: Problem };
 
-/** Opens the stream; `last` is what came last, for the cursor. null: nothing yet. */
+/** Opens the stream; `last` is the last value, for the cursor. null: there is none yet. */
 export type OpenStream<T> = (last: T | null, signal: AbortSignal) => AsyncIterable<T>;
 
 /**
- * A stream that goes on from its cursor may have nothing to say for long, and sends not even its
- * head before. One that has stood for so long is taken to be heard.
+ * A stream that resumes at its cursor may send nothing for long, not even its headers. After this
+ * time without an error it counts as open.
  */
 const STANDS_MS = 1_500;
 
-/** `key` names what is followed: another key begins anew. */
+/** `key` identifies the stream: a new key starts a new stream. */
 export function useLive<T>(key: string, open: OpenStream<T>): Live<T> {
   const [live, setLive] = useState<{ key: string; state: Live<T> }>({
     key,
@@ -40,16 +40,16 @@ export function useLive<T>(key: string, open: OpenStream<T>): Live<T> {
     show({ kind: "connecting" });
     return follow((last, signal) => opener.current(last, signal), show);
   }, [key]);
-  // What is shown under a new key must not be of the old one, not even once.
+  // A value of the old key must not be shown under a new key, not even once.
   return live.key === key ? live.state : { kind: "connecting" };
 }
 
-/** The newest value, whatever the state; null: none yet. */
+/** The newest value in any state; null: there is none yet. */
 export function newestOf<T>(live: Live<T>): T | null {
   return live.kind === "connecting" ? null : live.value;
 }
 
-/** Follows until the returned function is called. */
+/** Follows the stream until the returned function is called. */
 function follow<T>(open: OpenStream<T>, show: (state: Live<T>) => void): () => void {
   const caller = {};
   let last: T | null = null;

@@ -1,28 +1,28 @@
-// Something that can be done here: a button, what it asks before, and what it says after.
+// An action: a button, a dialog that asks before it, and a message after it.
 //
 //   <Act name="Pause" title="Pause queue mail?" done={again} onAct={async (form) => "It rests."}>
-//     what will happen then, and fields if something is to be filled in
+//     what will happen, and fields if the user must fill in something
 //   </Act>
 import { type ReactNode, useState } from "react";
 import { useNotice } from "../shell/notices.tsx";
 import { ConfirmDialog } from "./confirm-dialog.tsx";
 
 export interface ActProps {
-  /** What the button on the page says. */
+  /** The text of the button on the page. */
   readonly name: string;
-  /** More for those who do not see what stands beside it. */
+  /** A longer label for screen readers, whose users do not see the surroundings of the button. */
   readonly label?: string;
-  /** What the dialog asks. */
+  /** The question of the dialog. */
   readonly title: string;
-  /** What the button of the dialog says; left out: as the button on the page. */
+  /** The text of the dialog's button; left out: that of the button on the page. */
   readonly act?: string;
   readonly danger?: boolean;
-  /** As it looks on the page; left out: a plain button. */
+  /** The look of the button on the page; left out: a plain button. */
   readonly look?: "main" | "danger" | "quiet";
   readonly disabled?: boolean;
-  /** Does it, and says what was done: "The queue is paused." */
+  /** Performs the action and returns what was done: "The queue is paused." */
   readonly onAct: (form: FormData) => Promise<string>;
-  /** Called once it is done: what is on the screen is old now. */
+  /** Called after the action: the content of the screen is out of date. */
   readonly done?: () => void;
   readonly children: ReactNode;
 }
@@ -60,7 +60,7 @@ export function Act(props: ActProps) {
   );
 }
 
-/** What somebody has written into a field; empty: nothing. */
+/** The text that the user has written into a field; empty: none. */
 export function written(form: FormData, name: string): string {
   const value = form.get(name);
   return typeof value === "string" ? value.trim() : "";

@@ -1,4 +1,4 @@
-// One answer to a question: what it does, and the dialog in which it is given.
+// One answer to an escalation: its effect, and the dialog in which it is given.
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import { operator } from "../calls/clients.ts";
 import { useNamespace } from "../shell/namespace.tsx";
@@ -10,7 +10,7 @@ import { PersonFields, personOf } from "./person-fields.tsx";
 interface AnswerProps {
   readonly answer: string;
   readonly escalation: Escalation;
-  /** Called once it is answered. */
+  /** Called after the answer. */
   readonly again?: () => void;
 }
 
@@ -68,7 +68,7 @@ function PayloadField({ takes }: { readonly takes: "input" | "output" }) {
   );
 }
 
-/** What is wrong with a text as JSON, for the browser to say beside the field; empty: nothing. */
+/** The problem of a text as JSON, which the browser shows at the field; empty: none. */
 function jsonFault(text: string): string {
   if (text.trim() === "") return "";
   try {

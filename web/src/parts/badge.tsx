@@ -1,8 +1,10 @@
-// Where something stands: a colour, a shape and a word, so that none of them is needed alone.
+// A state as a colour, a shape and a word, so that none of them is needed alone.
 import { Foreign } from "./foreign.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** One tone, one shape: `idle` is nothing yet, `paused` a person's hold, `undo` the way back. */
+/**
+ * Each tone has its own shape. `idle`: not begun; `paused`: held by a person; `undo`: compensation.
+ */
 export type Tone = "ok" | "moving" | "waiting" | "idle" | "paused" | "warning" | "bad" | "undo";
 
 export interface Standing {

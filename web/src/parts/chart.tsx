@@ -1,6 +1,6 @@
-// A chart of numbers over time, by uPlot: a column for each time, of one part for each series,
-// drawn on a canvas with the colours of the theme. Below stands what each series adds up to. Its
-// numbers are a table as well, which is what is read aloud.
+// A chart of numbers over time, by uPlot: a column for each time, stacked from one part for each
+// series, drawn on a canvas in the colours of the theme. Below it are the sums of the series. The
+// numbers are also in a table, which screen readers read.
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import { numberWords } from "../words/counts.ts";
@@ -16,11 +16,11 @@ export interface Series {
 }
 
 export interface ChartProps {
-  /** What it shows, as a sentence for those who do not see it. */
+  /** What the chart shows, as a sentence for screen readers. */
   readonly label: string;
-  /** Seconds of the epoch. */
+  /** Seconds since 1970. */
   readonly times: readonly number[];
-  /** From the foot of the columns to their top. */
+  /** From the bottom of the columns to their top. */
   readonly series: readonly Series[];
 }
 
@@ -79,7 +79,7 @@ export function Chart({ label, times, series }: ChartProps) {
   );
 }
 
-/** Of the times at which there was nothing no row is needed. */
+/** A time at which all values are 0 needs no row. */
 function Numbers({ label, times, series }: ChartProps) {
   const shown = [...times.keys()].filter((at) => series.some(({ values }) => values[at] !== 0));
   return (
@@ -111,10 +111,10 @@ function Numbers({ label, times, series }: ChartProps) {
   );
 }
 
-/** Heights from the foot, the whole column first: each part is drawn over those above it. */
+/** Heights from the bottom, the whole column first: lower parts are drawn over higher ones. */
 function columnsOf(series: readonly Series[]): (number | null)[][] {
   const tops = series.map(({ values }, part) =>
-    // A part of nothing is no part, not one of no height.
+    // A value of 0 is drawn as no part, not as a part without height.
     values.map((value, at) =>
       value === 0
         ? null

@@ -1,5 +1,5 @@
-// Asks before something is done, and says what will happen then. While the call is made the dialog
-// stays; if it is refused, it says why, and nothing that was filled in is lost.
+// Asks before an action, and describes its effect. The dialog stays open during the call; if the
+// call is refused, the dialog shows why, and the fields keep their values.
 //
 //   <ConfirmDialog title="Cancel the run?" act="Cancel the run" danger
 //     onAct={async (form) => {...}} onClose={() => setOpen(false)}>what will happen, fields</…>
@@ -12,16 +12,16 @@ import { ProblemText } from "./states.tsx";
 
 export interface ConfirmProps {
   readonly title: string;
-  /** What the button says: the order itself, never "OK". */
+  /** The text of the button: the action itself, never "OK". */
   readonly act: string;
-  /** It cannot be taken back. */
+  /** The action cannot be undone. */
   readonly danger?: boolean;
-  /** It cannot be done as things are; the text says why. */
+  /** The action is not possible now; the text says why. */
   readonly disabled?: boolean;
-  /** Does it; what it throws is shown. The dialog closes when it resolves. */
+  /** Performs the action; an error is shown. The dialog closes when it resolves. */
   readonly onAct: (form: FormData) => Promise<void>;
   readonly onClose: () => void;
-  /** What will happen, and fields if something is to be filled in. */
+  /** What will happen, and fields if the user must fill in something. */
   readonly children: ReactNode;
 }
 
@@ -75,7 +75,7 @@ export function ConfirmDialog(props: ConfirmProps) {
   );
 }
 
-/** What changes something is not asked for again by itself: it may have been done. */
+/** A call that changes something is not repeated automatically: it may have taken effect. */
 function notByItself(problem: Problem): Problem {
   if (problem.kind !== "unreachable") return problem;
   return { ...problem, next: "Try it again in a moment; see first whether it was done." };

@@ -1,4 +1,4 @@
-// Puts a text on the clipboard, and says that it did.
+// Copies a text to the clipboard, and says so.
 import { useState } from "react";
 
 const SAID_MS = 1_500;

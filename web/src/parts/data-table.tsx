@@ -1,8 +1,9 @@
-// A table of any length: only the rows in sight are drawn. Rows are links: Enter, click, middle
-// click and `j` `k` work as one expects. Some rows may be chosen, for what is done to many at once.
+// A table of any length: only visible rows are drawn. Rows are links: Enter, click, middle click
+// and `j` `k` work as expected. Rows can be selected for bulk actions.
 //
-// Real table roles on a grid: a real <table> cannot leave rows out of its flow. What scrolls takes
-// the focus, so that the keyboard can scroll it. (biome.json lets this file do both.)
+// The roles of a table are set on a grid, because a real <table> cannot leave out rows. The
+// scrolling element takes the focus, so that the keyboard can scroll it. (biome.json allows both in
+// this file.)
 
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
@@ -18,33 +19,33 @@ export interface Column<T> {
   readonly cell: (row: T) => ReactNode;
 }
 
-/** Rows that are chosen, by their keys. */
+/** The selected rows, by their keys. */
 export interface Choice {
   readonly chosen: ReadonlySet<string>;
   readonly onChoose: (chosen: ReadonlySet<string>) => void;
 }
 
 export interface DataTableProps<T> {
-  /** What it lists: "Runs". */
+  /** What the table lists: "Runs". */
   readonly name: string;
   readonly columns: readonly Column<T>[];
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
-  /** Where a row leads; left out: nowhere. */
+  /** The target of a row's link; left out: rows are no links. */
   readonly hrefOf?: (row: T) => string;
   readonly choice?: Choice;
-  /** Loads what comes after the last row, as the reader nears it. */
+  /** Loads the rows after the last one, when the reader nears it. */
   readonly onEnd?: () => void;
-  /** Whether all rows are there. */
+  /** Whether all rows are loaded. */
   readonly complete?: boolean;
 }
 
 const ROW_PX = 38;
-/** Out of sight, on each side: each row more is laid out and painted with each frame. */
+/** Invisible rows that are drawn on each side; each one is laid out and painted with each frame. */
 const OVERSCAN = 6;
-/** The next page is on its way before the reader is there. */
+/** The next page is requested this many rows before the end. */
 const MORE_BEFORE_END = 50;
-/** Below the page's other things, so many rows scroll within the table and fewer with the page. */
+/** With more rows than this the table scrolls by itself; shorter tables scroll with the page. */
 const SCROLLS_FROM = 15;
 
 export function DataTable<T>(props: DataTableProps<T>) {
@@ -80,7 +81,8 @@ export function DataTable<T>(props: DataTableProps<T>) {
       aria-rowcount={complete ? rows.length + 1 : -1}
       className="table"
       data-scrolls={scrolls}
-      // On a narrow screen every table scrolls, and rows that lead nowhere have nothing to reach.
+      // On a narrow screen every table scrolls, and a table without links has nothing else to
+      // focus.
       tabIndex={scrolls || props.hrefOf === undefined ? 0 : undefined}
     >
       <HeadRow {...props} tracks={tracks} />
@@ -100,7 +102,7 @@ export function DataTable<T>(props: DataTableProps<T>) {
   );
 }
 
-/** The row that `j` and `k` have gone to; -1: none yet. */
+/** The row that `j` and `k` have reached; -1: none yet. */
 function useCurrentRow<T>(
   { rows, hrefOf }: DataTableProps<T>,
   scrollTo: (at: number) => void,
@@ -156,13 +158,15 @@ function HeadRow<T>(props: DataTableProps<T> & { readonly tracks: string }) {
   );
 }
 
-/** What all rows have in common. Let it be the same object, and rows in sight stay as they are. */
+/**
+ * Properties shared by all rows. Pass the same object, so that visible rows are not drawn again.
+ */
 interface RowShape<T> extends Pick<DataTableProps<T>, "columns" | "keyOf"> {
   readonly hrefOf: ((row: T) => string) | undefined;
   readonly choice: Choice | undefined;
 }
 
-/** While one scrolls nothing of a row changes that is in sight already: it is not drawn again. */
+/** Memoized: scrolling does not draw visible rows again. */
 const Row: typeof BodyRow = memo(BodyRow) as typeof BodyRow;
 
 interface BodyRowProps<T> {
@@ -218,7 +222,7 @@ function BodyRow<T>({ table, row, index, start, tracks, current }: BodyRowProps<
   );
 }
 
-/** Its label is larger than the box, for fingers. */
+/** The label is larger than the box, for touch screens. */
 function ChoiceBox(props: {
   readonly name: string;
   readonly checked: boolean;
@@ -232,7 +236,7 @@ function ChoiceBox(props: {
   );
 }
 
-/** Plain text of a cell is often what agents or callers have written. */
+/** A cell's plain text often comes from agents or callers. */
 function CellContent({ of }: { readonly of: ReactNode }) {
   return typeof of === "string" ? <Foreign text={of} /> : of;
 }

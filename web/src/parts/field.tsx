@@ -1,4 +1,4 @@
-// A field with its name above and a word of help below.
+// A field with its name above and a short help text below.
 import type { ReactNode } from "react";
 
 export function Field(props: {

@@ -1,8 +1,8 @@
-// A message that an agent, a caller or the server has written, of any length.
+// A message of an agent, a caller or the server, of any length.
 import { useEffect, useRef, useState } from "react";
 import { visibleText } from "../words/foreign-words.ts";
 
-/** Its first three lines, and the rest if somebody wants it. */
+/** Its first three lines, and the rest on request. */
 export function ForeignMessage({ text }: { readonly text: string }) {
   const box = useRef<HTMLElement>(null);
   const [whole, setWhole] = useState(false);

@@ -1,5 +1,5 @@
-// Where the nodes of a graph stand: left to right, by dagre. It runs in a worker (graph-worker.ts),
-// so that 500 steps hold nobody up.
+// The positions of a graph's nodes: left to right, by dagre. It runs in a worker (graph-worker.ts),
+// so that a graph of 500 steps does not block the page.
 import dagre from "@dagrejs/dagre";
 
 export const NODE_WIDTH = 196;

@@ -1,4 +1,4 @@
-// A worker that places graphs; see graph-layout.ts.
+// A worker that lays out graphs; see graph-layout.ts.
 import { type GraphShape, placesOf } from "./graph-layout.ts";
 
 addEventListener("message", ({ data }: MessageEvent<GraphShape>) => postMessage(placesOf(data)));

@@ -1,5 +1,5 @@
-// A graph of steps: to be seen as a whole, zoomed and moved. Its nodes stay where they are while
-// their states change; only a change of its shape places them anew.
+// A graph of steps, which can be zoomed and moved. Its nodes keep their positions while their
+// states change; only a change of its shape starts a new layout.
 import {
   Background,
   Controls,
@@ -22,14 +22,14 @@ import { LoadingState } from "./states.tsx";
 export interface GraphNode extends Standing {
   readonly id: string;
   readonly needs: readonly string[];
-  /** Below its name: what it does, or how far it is. */
+  /** Shown below the name: what the step does, or its progress. */
   readonly note: string;
-  /** 0 to 1; left out: nothing is known. */
+  /** 0 to 1; left out: unknown. */
   readonly progress?: number;
 }
 
 export interface GraphProps {
-  /** What it shows: "Steps of the run". */
+  /** What the graph shows: "Steps of the run". */
   readonly name: string;
   readonly nodes: readonly GraphNode[];
   readonly picked?: string | null;
@@ -120,7 +120,7 @@ function StepBox({ data, selected }: NodeProps<StepNode>) {
 
 const nodeTypes = { step: StepBox };
 
-/** null: not placed yet. */
+/** null: not laid out yet. */
 function usePlaces(nodes: readonly GraphNode[]): Places | null {
   const shape = useMemo((): GraphShape => {
     const known = new Set(nodes.map(({ id }) => id));
@@ -129,7 +129,7 @@ function usePlaces(nodes: readonly GraphNode[]): Places | null {
     );
     return { nodes: [...known], edges };
   }, [nodes]);
-  // States come as new nodes of the same shape: nothing is to be placed anew for them.
+  // New states come as new nodes of the same shape, which need no new layout.
   const key = JSON.stringify(shape);
   const [placed, setPlaced] = useState<{ key: string; places: Places } | null>(null);
   useEffect(() => {

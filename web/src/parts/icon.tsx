@@ -1,4 +1,4 @@
-// Small drawings for pages and states. They stand beside a word, never instead of one.
+// Small icons for pages and states. They are always next to a word, never alone.
 
 const paths = {
   overview: "M3 9.5 10 4l7 5.5V16H3zM8 16v-4h4v4",

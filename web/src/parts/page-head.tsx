@@ -1,5 +1,4 @@
-// The head of a page: where one is, what it is about, and what can be done here. Sets the title of
-// the tab.
+// The head of a page: its title, its subject, and its actions. Sets the title of the tab.
 
 import { type ReactNode, useEffect } from "react";
 import { useNamespace } from "../shell/namespace.tsx";
@@ -8,7 +7,7 @@ import { Foreign } from "./foreign.tsx";
 
 export function PageHead(props: {
   readonly title: string;
-  /** Above the title: the way back up. */
+  /** Above the title: a link to the parent page. */
   readonly above?: ReactNode;
   /** Beside the title: its state. */
   readonly beside?: ReactNode;

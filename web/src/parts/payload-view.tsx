@@ -1,5 +1,5 @@
-// Inputs and outputs, which strangers have written: shown as text and never as anything else.
-// Objects and lists fold; what is long is cut until somebody asks for the rest.
+// Inputs and outputs, which come from strangers: they are shown as text and never as anything else.
+// Objects and lists can be folded; long values are cut until the user asks for the rest.
 
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import { useMemo, useState } from "react";

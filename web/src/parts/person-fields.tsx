@@ -1,5 +1,5 @@
-// Who does something, and why: fields of a dialog. The name is kept in this browser, so that it is
-// written once.
+// The name of the person and the reason: fields of a dialog. The name is stored in this browser, so
+// that it is typed only once.
 
 import { written } from "./act.tsx";
 import { Field } from "./field.tsx";
@@ -8,7 +8,7 @@ const KEPT_AS = "drover.name";
 const NAME_MAX = 256;
 const WHY_MAX = 1_024;
 
-/** The field `by` of a form, and `why` unless there is none. */
+/** The field `by` of a form, and `why` unless it is "none". */
 export function PersonFields({ why }: { readonly why: "none" | "optional" }) {
   return (
     <>
@@ -34,7 +34,7 @@ export function WhyField() {
   );
 }
 
-/** What was filled in; the name is remembered. */
+/** The values of the fields; the name is stored. */
 export function personOf(form: FormData): { readonly by: string; readonly why: string } {
   const by = written(form, "by");
   localStorage.setItem(KEPT_AS, by);

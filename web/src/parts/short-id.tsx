@@ -1,4 +1,4 @@
-// An id of which only the end is shown: those that were made together begin alike.
+// Shows only the end of an id: ids that were created together begin alike.
 
 const SHOWN = 6;
 

@@ -1,5 +1,5 @@
-// What is shown in place of content: nothing there, not there yet, could not be had. Each says what
-// is the matter and what to do next.
+// Placeholders for content: nothing there, still loading, could not be loaded. Each says what is
+// the matter and what to do next.
 
 import type { ReactNode } from "react";
 import { Link } from "wouter";
@@ -14,7 +14,7 @@ interface Next {
   readonly text: string;
 }
 
-/** Of what stands in place of a whole page, the title is the heading of that page. */
+/** The title is the heading of the page if the placeholder replaces the whole page. */
 function StateTitle(props: { readonly text: string; readonly wholePage: boolean | undefined }) {
   return props.wholePage === true ? (
     <h1 className="state-title">{props.text}</h1>
@@ -25,7 +25,7 @@ function StateTitle(props: { readonly text: string; readonly wholePage: boolean 
 
 export function EmptyState(props: {
   readonly title: string;
-  /** Nothing else is on the page. */
+  /** There is nothing else on the page. */
   readonly wholePage?: boolean;
   readonly text?: ReactNode;
   readonly next?: Next;
@@ -42,7 +42,7 @@ export function EmptyState(props: {
   );
 }
 
-/** `what` as in "Loading the runs". It shows after a moment: most answers are there by then. */
+/** `what` as in "Loading the runs". It appears after a short delay: most answers arrive before. */
 export function LoadingState({ what }: { readonly what: string }) {
   return (
     <div className="state" data-kind="loading" role="status">
@@ -55,7 +55,7 @@ export function LoadingState({ what }: { readonly what: string }) {
 export function ProblemState(props: {
   readonly problem: Problem;
   readonly what: string;
-  /** Nothing else is on the page. */
+  /** There is nothing else on the page. */
   readonly wholePage?: boolean;
   readonly again?: () => void;
 }) {
@@ -74,7 +74,7 @@ export function ProblemState(props: {
   );
 }
 
-/** What is wrong and what to do next, for wherever a call was made. */
+/** What is wrong and what to do next, for any failed call. */
 export function ProblemText({ problem }: { readonly problem: Problem }) {
   return (
     <>
@@ -98,11 +98,11 @@ export function ProblemText({ problem }: { readonly problem: Problem }) {
   );
 }
 
-/** Shows what was loaded, or in its place why it is not there. */
+/** Shows the loaded value, or a placeholder that says why it is not there. */
 export function Shown<T>(props: {
   readonly of: Loaded<T> & { readonly again?: () => void };
   readonly what: string;
-  /** Nothing else is on the page. */
+  /** There is nothing else on the page. */
   readonly wholePage?: boolean;
   readonly children: (value: T) => ReactNode;
 }) {

@@ -1,4 +1,4 @@
-// Moments and durations as people say them; the exact one is a hover away and can be copied.
+// Times and durations as people say them; hovering shows the exact time, which can be copied.
 import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSyncExternalStore } from "react";
 import { durationWords, exactMoment } from "../words/time-words.ts";
@@ -12,7 +12,7 @@ const listeners = new Set<() => void>();
 function listen(tell: () => void): () => void {
   listeners.add(tell);
   if (timer === null) {
-    // Nobody has let it tick: it stands where the last one left it.
+    // The timer was stopped, so the value is that of the last tick.
     nowMs = Date.now();
     timer = setInterval(() => {
       nowMs = Date.now();
@@ -27,7 +27,7 @@ function listen(tell: () => void): () => void {
   };
 }
 
-/** The time now, to the second; all that shows it ticks together. */
+/** The current time, to the second; all components that show it tick together. */
 export function useNowMs(): number {
   return useSyncExternalStore(listen, () => nowMs);
 }
@@ -50,12 +50,12 @@ export function AgoMs({ atMs }: { readonly atMs: number }) {
 function agoWords(atMs: number, now: number): string {
   const away = atMs - now;
   if (Math.abs(away) < TICK_MS) return "now";
-  // Of moments to come several are listed, and are to be told apart.
+  // Several future times may be listed, and must be distinguishable.
   const words = durationWords(Math.abs(away), away >= HOUR_MS ? "fine" : "coarse");
   return away > 0 ? `in ${words}` : `${words} ago`;
 }
 
-/** How long it took, or has taken so far: it then counts on. */
+/** How long it took; if it has not ended, how long so far, counting on. */
 export function Lasted(props: {
   readonly from: Timestamp | undefined;
   readonly to?: Timestamp | undefined;
@@ -72,7 +72,7 @@ function Counting({ fromMs }: { readonly fromMs: number }) {
   return <span className="number">{durationWords(Math.max(0, now - fromMs), "coarse")}</span>;
 }
 
-/** A length of time; a dash if there is none. */
+/** A duration; a dash if there is none. */
 export function Length({ of }: { readonly of: Duration | undefined }) {
   if (of === undefined) return <span className="dim">–</span>;
   return <span className="number">{durationWords(durationMs(of))}</span>;

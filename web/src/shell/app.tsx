@@ -1,5 +1,5 @@
-// The frame around every page: navigation, the page, and what may lie above it. The namespace is a
-// part of the address, so that a link leads everybody to the same place.
+// The frame around every page: navigation, the page, and dialogs above it. The namespace is part of
+// the address, so that a link leads every user to the same place.
 import { Suspense, useEffect } from "react";
 import { Route, Router, Switch, useLocation } from "wouter";
 import { pages } from "../pages.tsx";
@@ -57,7 +57,7 @@ function Page() {
   const [location] = useLocation();
   // biome-ignore lint/correctness/useExhaustiveDependencies: another address begins at its top.
   useEffect(() => {
-    // It answers with a promise in newer browsers, which is no way to clean up.
+    // In newer browsers scrollTo returns a promise, which must not be the effect's result.
     scrollTo(0, 0);
   }, [location]);
   return (

@@ -1,4 +1,4 @@
-// Says that the server does not answer, and that nobody has to do anything about the page.
+// Says that the server does not answer, and that the user need not do anything about the page.
 import { useConnectionLost } from "../calls/connection.ts";
 
 export function ConnectionLine() {

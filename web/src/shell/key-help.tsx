@@ -1,4 +1,4 @@
-// `?`: what the keys do here. And the keys that work on every page.
+// `?`: the help for keys on this page; and the keys that work on every page.
 import { useEffect, useMemo, useRef, useState } from "react";
 import { useLocation } from "wouter";
 import { pages } from "../pages.tsx";

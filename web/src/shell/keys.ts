@@ -1,13 +1,13 @@
-// The keyboard: one list of what keys do on this page, which the help shows as it is.
+// The keyboard: one list of the keys of this page, which the help shows.
 //
-// A key does nothing while somebody writes into a field or a dialog is open. `g r` is two keys, one
+// A key does nothing while the user types into a field or a dialog is open. `g r` is two keys, one
 // after the other.
 import { useEffect, useRef } from "react";
 
 export interface KeyUse {
   /** As `/`, `?`, or `g r`. */
   readonly keys: string;
-  /** What it does, as an order: "search". */
+  /** What the key does, as an imperative: "search". */
   readonly does: string;
   readonly act: () => void;
 }
@@ -16,7 +16,7 @@ const uses = new Map<object, readonly KeyUse[]>();
 const BETWEEN_MS = 1_200;
 let before: { readonly key: string; readonly at: number } | null = null;
 
-/** Keys of a component while it is on the screen. */
+/** The keys of a component while it is on the screen. */
 export function useKeys(of: readonly KeyUse[]): void {
   const owner = useRef({});
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The namespace that all pages are about, and the choice of another one.
+// The namespace of all pages, and the choice of another one.
 import { createContext, type ReactNode, useContext } from "react";
 import { operator } from "../calls/clients.ts";
 import { useCall } from "../calls/use-call.ts";
@@ -30,7 +30,7 @@ export function NamespaceChoice() {
       <select
         value={current}
         onChange={({ target }) => {
-          // Another tenant: nothing of the page before is to be seen for a moment.
+          // Another tenant: the old page must not stay visible even for a moment.
           location.assign(
             target.value === "default" ? "/" : `/ns/${encodeURIComponent(target.value)}`,
           );

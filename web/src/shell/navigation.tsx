@@ -1,4 +1,4 @@
-// The way to every page, the namespace, and the theme.
+// Links to every page, the namespace, and the theme.
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { pages } from "../pages.tsx";

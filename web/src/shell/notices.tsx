@@ -1,4 +1,4 @@
-// Short words about what has just been done, read aloud as well.
+// Short messages about what was just done; screen readers read them, too.
 
 import { createContext, type ReactNode, useCallback, useContext, useState } from "react";
 import { Foreign } from "../parts/foreign.tsx";
@@ -32,7 +32,7 @@ export function NoticeProvider({ children }: { readonly children: ReactNode }) {
   );
 }
 
-/** Tells what was done, as "The run is paused." */
+/** Shows what was done, as "The run is paused." */
 export function useNotice(): (text: string) => void {
   return useContext(Notices);
 }

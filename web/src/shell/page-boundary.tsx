@@ -1,4 +1,4 @@
-// Keeps a defect of one page within that page: the navigation stays, and a person is told.
+// Confines a defect of one page to that page: the navigation stays, and the user sees a message.
 import { Component, type ErrorInfo, type ReactNode } from "react";
 import { ProblemState } from "../parts/states.tsx";
 
@@ -10,7 +10,7 @@ interface State {
   readonly defect: Error | null;
 }
 
-/** React hears of errors in classes alone. */
+/** React supports error boundaries only as classes. */
 export class PageBoundary extends Component<Props, State> {
   override readonly state: State = { defect: null };
 

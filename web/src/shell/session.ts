@@ -1,4 +1,4 @@
-// The token that this tab calls with. Kept until the tab closes and no longer, and nowhere else.
+// The API token of this tab. It is stored until the tab is closed, and nowhere else.
 
 const KEPT_AS = "drover.token";
 const listeners = new Set<() => void>();
@@ -12,7 +12,7 @@ export function keepToken(value: string): void {
   for (const tell of listeners) tell();
 }
 
-/** Hears of a new token: calls that were refused are asked again. */
+/** Called when there is a new token: refused calls are repeated. */
 export function onToken(tell: () => void): () => void {
   listeners.add(tell);
   return () => void listeners.delete(tell);
@@ -20,7 +20,7 @@ export function onToken(tell: () => void): () => void {
 
 const refused = new Set<() => void>();
 
-/** A call was refused because nobody knows who calls: perhaps the token has ended meanwhile. */
+/** Called when a call was refused for lack of a valid token, which may have expired meanwhile. */
 export function tellRefused(): void {
   for (const tell of refused) tell();
 }

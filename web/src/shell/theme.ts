@@ -1,4 +1,5 @@
-// Dark or light: as the system says, unless a person has chosen. The choice is kept here.
+// Dark or light: that of the system, unless the user has chosen one. The choice is stored in this
+// browser.
 
 export type Theme = "system" | "light" | "dark";
 
@@ -15,11 +16,11 @@ export function chooseTheme(theme: Theme): void {
   showTheme();
 }
 
-/** CSS follows the system by itself; the attribute stands for a choice alone. */
+/** CSS follows the system by itself; the attribute is set only for a choice. */
 export function showTheme(): void {
   const theme = chosenTheme();
   if (theme === "system") document.documentElement.removeAttribute("data-theme");
   else document.documentElement.dataset.theme = theme;
-  // Canvases have no CSS: they draw again when they hear of it.
+  // A canvas has no CSS: charts draw again on this event.
   dispatchEvent(new Event("drover-theme"));
 }

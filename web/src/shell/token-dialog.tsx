@@ -1,4 +1,4 @@
-// Asks for a token when the server wants to know who calls, and not before.
+// Asks for a token when the server requires one, and not before.
 import { useEffect, useRef } from "react";
 import { operator } from "../calls/clients.ts";
 import { useCall } from "../calls/use-call.ts";
@@ -14,7 +14,7 @@ export function TokenDialog() {
     if (wanted) dialog.current?.showModal();
     else dialog.current?.close();
   }, [wanted]);
-  // The one that was taken until now is not taken any more.
+  // A token that was valid until now may be refused later.
   useEffect(() => (kind === "loaded" ? onRefused(again) : undefined), [kind, again]);
   return (
     <dialog

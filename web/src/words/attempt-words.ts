@@ -1,4 +1,4 @@
-// What became of tasks that agents had, and of whom.
+// The outcomes of attempts in words, and who performed them.
 import { type Attempt, AttemptSource, type Failure } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Standing } from "../parts/badge.tsx";
@@ -14,12 +14,12 @@ export function taskKindWords(kind: TaskKind): string {
   return kinds[kind] ?? "unknown";
 }
 
-/** Who had it: an agent, or the person whose answer stands for its end. */
+/** The agent that had the task, or the person whose answer ended the step. */
 export function performerWords({ agentId, source }: Attempt): string {
   return source === AttemptSource.ANSWER ? `${agentId}, by an answer` : agentId || "–";
 }
 
-/** One that has not ended is in hand. */
+/** An attempt that has not ended is with its agent. */
 export function attemptStanding({ outcome, late }: Attempt): Standing {
   const { tone, word } = outcomeStanding(outcome);
   return { tone, word: late ? `${word}, late` : word };

@@ -1,11 +1,11 @@
-// How circuits and pauses stand: one tone and one word, and who has said so.
+// Circuits and limits in words: one tone and one word for each state, and who set it.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Circuit, CircuitSetting, CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { QueueLimits } from "@drover/proto/drover/v1/queue_pb.ts";
 import type { Standing } from "../parts/badge.tsx";
 import { clockTime } from "./time-words.ts";
 
-/** What a person has said goes before how it stands. */
+/** A person's setting takes precedence over the state. */
 export function circuitStanding({ setting, state }: Circuit): Standing {
   if (setting === CircuitSetting.OPEN) return { tone: "paused", word: "held open" };
   if (setting === CircuitSetting.CLOSED) return { tone: "ok", word: "held closed" };
@@ -14,7 +14,7 @@ export function circuitStanding({ setting, state }: Circuit): Standing {
   return { tone: "ok", word: "closed" };
 }
 
-/** Who holds it and why, or when the next task tries. */
+/** Who set it and why, or when the next probe is due. */
 export function circuitNote(circuit: Circuit): string {
   const { setting, setBy, why, state, tryTime, saw } = circuit;
   if (setting !== CircuitSetting.UNSPECIFIED) return `said ${setBy}${why === "" ? "" : `: ${why}`}`;

@@ -1,4 +1,4 @@
-// Questions to people: what is asked, and what each answer leads to. The same words as on the
+// Escalations in words: the question, and the effect of each answer. The same words as on the
 // command line and in docs/RUNBOOKS.md.
 import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Standing } from "../parts/badge.tsx";
@@ -30,13 +30,16 @@ const looks: Readonly<Record<string, string>> = {
   doubled: "Look in the remote service for both, and undo there by hand what is too much.",
 };
 
-/** "it failed"; a reason of a newer server is told by its name. `code`: of its last error. */
+/**
+ * As "it failed"; a reason of a newer server is shown by its name. `code`: the code of the last
+ * error.
+ */
 export function reasonOfQuestion(reason: string, code = ""): string {
   if (isStalled(reason, code)) return "it stood still";
   return reasons[reason] ?? reason;
 }
 
-/** What to look at before one answers; empty: nothing is known of the reason. */
+/** What to check before answering; empty: there is no advice for the reason. */
 export function lookFirst(reason: string, code = ""): string {
   if (isStalled(reason, code))
     return "Look what its agent waited for: it lived, and got no further. Mend that, then try again.";
@@ -47,20 +50,20 @@ function isStalled(reason: string, code: string): boolean {
   return reason === "step-failed" && code === "drover.stalled";
 }
 
-/** What it is about: a step, or the run as a whole. */
+/** The subject: a step, or the run as a whole. */
 export function subjectWords({ stepId }: Pick<Escalation, "stepId">): string {
   return stepId || "the run";
 }
 
 export interface AnswerWords {
   readonly name: string;
-  /** What it leads to, as an order. */
+  /** The effect, as an imperative. */
   readonly means: string;
-  /** What will happen, for whoever is about to say it. */
+  /** What will happen, for the person who is about to answer. */
   readonly happens: string;
-  /** What it takes beside who and why. */
+  /** What the answer takes besides name and reason. */
   readonly takes: "input" | "output" | null;
-  /** It cannot be taken back, and what was done is undone or left behind. */
+  /** The answer cannot be undone, and what the run did is compensated or left. */
   readonly danger: boolean;
 }
 
@@ -132,7 +135,7 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
   }
 }
 
-/** Whether somebody is at it, or it is over. */
+/** Whether a person has claimed it, or it is closed. */
 export function questionStanding({ closedTime, claimedBy }: Escalation): Standing {
   if (closedTime !== undefined) return { tone: "ok", word: "closed" };
   if (claimedBy !== "") return { tone: "waiting", word: `${claimedBy} is at it` };

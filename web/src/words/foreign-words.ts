@@ -1,10 +1,10 @@
 // Text of agents, callers and servers. A control character in it would be invisible, and one that
-// turns the direction of writing would turn what stands beside it: both are shown by their number,
-// as on the command line.
+// changes the writing direction would affect the text around it: both are shown by their number, as
+// on the command line.
 
 const HIDDEN = /\p{Cc}|\p{Zl}|\p{Zp}|[\u202a-\u202e\u2066-\u2069]/gu;
 
-/** `\u001b[31m`, `\u202e`; the ends of lines and tabs stay. */
+/** As `\u001b[31m`, `\u202e`; line ends and tabs stay. */
 export function visibleText(text: string): string {
   return text.replaceAll(HIDDEN, (character) =>
     character === "\n" || character === "\t"

@@ -1,4 +1,4 @@
-// The form of an approval: its JSON Schema as fields that a person fills in.
+// The form of an approval: its JSON Schema as fields for a person.
 
 export type FormField =
   | {
@@ -13,14 +13,14 @@ export type FormField =
       readonly options: readonly string[];
     };
 
-/** null: the schema asks for what these fields cannot say, and a person writes JSON. */
+/** null: these fields cannot express the schema, and the person writes JSON. */
 export function formFields(schemaJson: string): readonly FormField[] | null {
   const schema: unknown = JSON.parse(schemaJson);
   const properties = at(schema, "properties");
   const needed = at(schema, "required");
   const required: readonly unknown[] = Array.isArray(needed) ? needed : [];
   const named = isObject(properties) ? Object.entries(properties) : [];
-  // What is required and not described may be anything: text is what people write.
+  // A required property without a schema may be anything: it becomes a text field.
   const bare = required.filter((name) => !named.some(([known]) => known === name));
   const all = [...named, ...bare.map((name) => [String(name), { type: "string" }] as const)];
   if (all.length === 0) return null;
@@ -28,7 +28,7 @@ export function formFields(schemaJson: string): readonly FormField[] | null {
   return fields.every((field) => field !== null) ? fields : null;
 }
 
-/** What was filled in, as JSON; what was left empty is left out. `value`: of a field, by name. */
+/** The filled-in form as JSON; empty fields are left out. `value`: the value of a field by name. */
 export function formJson(
   fields: readonly FormField[],
   value: (name: string) => string | null,

@@ -1,8 +1,8 @@
-// How far the items of a map are.
+// The progress of a map's items in words.
 import { type ItemCounts, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { numberWords } from "./counts.ts";
 
-/** `197 of 200, 3 failed`: of all, how many have succeeded. */
+/** `197 of 200, 3 failed`: how many of all items have succeeded. */
 export function itemWords({ total, succeeded, failed, skipped }: ItemCounts): string {
   return [
     `${numberWords(succeeded)} of ${numberWords(total)}`,
@@ -11,7 +11,7 @@ export function itemWords({ total, succeeded, failed, skipped }: ItemCounts): st
   ].join(", ");
 }
 
-/** It has succeeded although items of it failed: it tolerates so many. */
+/** The map has succeeded although items have failed, because it tolerates that many. */
 export function isPartial({ state, items }: Pick<Step, "state" | "items">): boolean {
   return state === StepState.SUCCEEDED && (items?.failed ?? 0) > 0;
 }

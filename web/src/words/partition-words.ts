@@ -1,4 +1,4 @@
-// Who watches, and why a partition changed hands: the words of the command line.
+// Supervisors, and reasons for hand-overs of partitions, in the words of the command line.
 import {
   HandOverReason,
   type Partition,

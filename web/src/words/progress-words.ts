@@ -1,9 +1,9 @@
-// How far a task is, or had come, as its agent said.
+// The progress of a task, as its agent reported it last.
 import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
 import { numberWords } from "./counts.ts";
 import { visibleText } from "./foreign-words.ts";
 
-/** Empty where nothing was said. */
+/** Empty if the agent reported none. */
 export function progressWords(progress: Progress | undefined): string {
   const { kind } = progress ?? {};
   switch (kind?.case) {

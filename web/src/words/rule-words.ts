@@ -1,7 +1,7 @@
-// The rules by which supervisors act: what each of them notices.
+// The rules by which supervisors act: what each of them detects.
 import type { Tone } from "../parts/badge.tsx";
 
-/** As `drover intervention list --rule` takes them: what goes wrong first, plain moments last. */
+/** As `drover intervention list --rule` takes them: failures first, plain timers last. */
 export const ruleMeanings: Readonly<Record<string, string>> = {
   lease: "an agent fell silent",
   forgotten: "an agent forgot a task",
@@ -29,7 +29,7 @@ export const ruleMeanings: Readonly<Record<string, string>> = {
 const plain = new Set(["backoff", "settle", "timer", "start"]);
 const hints = new Set(["slow", "delivery", "signal", "approval", "callback"]);
 
-/** A rule of a newer server is told by its name. */
+/** A rule of a newer server is shown by its name. */
 export function ruleWords(rule: string): string {
   return ruleMeanings[rule] ?? rule;
 }

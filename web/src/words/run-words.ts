@@ -1,4 +1,4 @@
-// Where runs and steps stand: one tone and one word for each state, the same on every page.
+// The states of runs and steps: one tone and one word for each, the same on every page.
 import {
   type Run,
   RunReason,
@@ -75,7 +75,9 @@ export function runStanding(state: RunState): Standing {
   return runs[state] ?? unknown;
 }
 
-/** `completed, 1 warning`: a run that went on after failures is not as one that had none. */
+/**
+ * `completed, 1 warning`: a run that continued after failures differs from one without failures.
+ */
 export function runOutcome({ state, warnings }: Pick<Run, "state" | "warnings">): Standing {
   const { tone, word } = runStanding(state);
   if (warnings === 0) return { tone, word };
@@ -92,12 +94,12 @@ export function stepStanding(step: Pick<Step, "state" | "undoState" | "items">):
   return steps[step.state] ?? unknown;
 }
 
-/** `RUNNING`, as it stands in addresses. */
+/** `RUNNING`, as written in addresses. */
 export function stateName(state: RunState): string {
   return Object.entries(RunState).find(([, value]) => value === state)?.[0] ?? "";
 }
 
-/** Empty unless there is something to tell. */
+/** Empty for a reason that needs no words. */
 export function reasonWords(reason: RunReason): string {
   return reasons[reason] ?? "";
 }
@@ -106,7 +108,7 @@ export function isFinal(state: RunState): boolean {
   return finals.has(state);
 }
 
-/** `book-holiday v3`; a definition that came with the run has no version. */
+/** `book-holiday v3`; a definition that was sent with the run has no version. */
 export function workflowWords({ workflow, workflowVersion }: Run): string {
   return workflowVersion > 0 ? `${workflow} v${workflowVersion}` : workflow;
 }

@@ -1,4 +1,4 @@
-// How schedules are said to people: when they run, and what became of their moments.
+// Cron schedules in words: when they run, and the results of their occurrences.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
   type Fire,
@@ -46,7 +46,7 @@ const overlaps: Readonly<Record<number, string>> = {
   [OverlapPolicy.ALLOW_ALL]: "the next one begins beside it",
 };
 
-/** What becomes of a moment while a run of the schedule is under way. */
+/** What happens to an occurrence while a run of the schedule is still open. */
 export function overlapWords(overlap: OverlapPolicy): string {
   return overlaps[overlap] ?? "unknown";
 }

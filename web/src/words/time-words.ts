@@ -1,11 +1,13 @@
-// Durations and moments as text.
+// Durations and times as text.
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `820 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`; coarse leaves out the smaller unit. */
+/**
+ * `820 ms`, `3.2 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`; "coarse" leaves out the smaller unit.
+ */
 export function durationWords(ms: number, how: "fine" | "coarse" = "fine"): string {
   if (ms < SECOND) return how === "coarse" ? "0 s" : `${Math.round(ms)} ms`;
   if (ms < MINUTE) {
@@ -27,7 +29,7 @@ function parts(ms: number, [big, bigName]: Unit, [small, name]: Unit, how: "fine
     : `${most} ${bigName} ${rest} ${name}`;
 }
 
-/** `2026-02-07 12:00:01.250` in the reader's own time zone, and which that is. */
+/** `2026-02-07 12:00:01.250` in the reader's time zone, with the name of the zone. */
 export function exactMoment(ms: number): string {
   const at = new Date(ms);
   const two = (value: number) => String(value).padStart(2, "0");
@@ -45,13 +47,13 @@ export function clockTime(ms: number): string {
 
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
-/** As a field of type `datetime-local` has it, to the minute, in the reader's own time zone. */
+/** In the form of a `datetime-local` field, to the minute, in the reader's time zone. */
 export function fieldMoment(ms: number): string {
   const at = new Date(ms);
   return new Date(ms - at.getTimezoneOffset() * MINUTE).toISOString().slice(0, 16);
 }
 
-/** null: nothing is written there, or no moment. */
+/** null: the field is empty, or has no valid time. */
 export function momentOfField(text: string): number | null {
   const ms = new Date(text).getTime();
   return Number.isNaN(ms) ? null : ms;

@@ -1,4 +1,4 @@
-// What a definition says, in few words: what a step does, and where.
+// A definition in a few words: what a step does, and in which queue.
 import { Effects, type StepDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 
 /** `book-flight in flights`, `waits`, `approval`: what a step does. */

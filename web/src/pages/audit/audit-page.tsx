@@ -1,5 +1,5 @@
-// What supervisors did in this namespace, newest first: what was seen and done, when it was due and
-// when it was done. The filters are a part of the address, so that a link says the same.
+// What supervisors did in this namespace, newest first: what they saw and did, when it was due and
+// when it was done. The filters are part of the address, so that a link shows the same list.
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { useLocation, useSearch } from "wouter";
 import { operator } from "../../calls/clients.ts";
@@ -57,7 +57,7 @@ export function AuditPage() {
     `interventions ${namespace} ${addressOf(filters)}`,
     async (pageToken, signal) => {
       const asked = {
-        // A part of an id finds nothing: it is not asked for while somebody writes it.
+        // A part of an id matches nothing, so it is not sent while the user types.
         ...{ namespace, pageSize: PAGE, pageToken, runId: UUID.test(run) ? run : "" },
         rules: rule === "" ? [] : [rule],
         ...(actedAfter ? { actedAfter } : {}),

@@ -1,4 +1,4 @@
-// One thing that a supervisor did, in whole sentences: this is read, not skimmed.
+// One intervention in whole sentences, as it is meant to be read in full.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Intervention } from "@drover/proto/drover/v1/run_pb.ts";

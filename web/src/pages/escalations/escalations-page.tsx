@@ -1,6 +1,6 @@
-// What waits for a person: a list, and one question with its answers.
+// What waits for a person: a list of escalations, and one escalation with its answers.
 //
-//   /escalations             those that stand open, and those that are closed if asked for
+//   /escalations             the open escalations, and on request the closed ones
 //   /escalations/RUN/N       one of them
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import { useState } from "react";

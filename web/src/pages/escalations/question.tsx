@@ -1,4 +1,4 @@
-// One question: what happened, what one should look at, and the answers, each with what it does.
+// One escalation: what happened, what to check first, and the answers, each with its effect.
 
 import type { GetEscalationResponse } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Attempt, Escalation } from "@drover/proto/drover/v1/run_pb.ts";
@@ -178,7 +178,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
   },
 ];
 
-/** To say that one is at it, or no longer. */
+/** Claims the escalation, takes it over, or releases it. */
 function ClaimActs({ escalation, again }: Pick<SeenProps, "escalation" | "again">) {
   const namespace = useNamespace();
   const { runId, id: escalationId, claimedBy, closedTime } = escalation;

@@ -1,4 +1,4 @@
-// What the runs of the last thirty minutes came to, and how fast supervisors acted.
+// How the runs of the last thirty minutes ended, and how fast supervisors acted.
 import { durationMs, timestampMs } from "@bufbuild/protobuf/wkt";
 import type {
   Activity,
@@ -19,7 +19,10 @@ import { countOf, ENDS, RunsByState } from "./runs-by-state.tsx";
 
 const MINUTES = 30;
 const MINUTE_MS = 60_000;
-/** Of a column, from its foot: what did not complete stands below, where it is seen. */
+/**
+ * The parts of a column, from bottom to top: runs that did not complete are at the bottom, where
+ * they are easy to see.
+ */
 const PARTS: readonly {
   readonly state: RunState;
   readonly colour: string;
@@ -63,7 +66,7 @@ function endsWords(ends: readonly (readonly [state: RunState, count: number])[])
     .join(", ");
 }
 
-/** Not rounded up to all where some are missing. */
+/** Rounded down, so that it never shows 100 % if some are missing. */
 function shareWords(part: number, whole: number): string {
   return whole === 0 ? "–" : `${(Math.floor((1_000 * part) / whole) / 10).toFixed(1)} %`;
 }
@@ -122,7 +125,7 @@ function ActivityTiles({ of }: { readonly of: Activity }) {
   );
 }
 
-/** Of what the time to detect is made, which may be a sample. */
+/** Which interventions the time to detect is computed from; they may be a sample. */
 function detectWords({ detectSlow, detectSampled, interventions, retries }: Activity): string {
   if (detectSlow === undefined) return "supervisors had nothing to act upon but retries";
   const all = interventions - retries;
@@ -134,7 +137,7 @@ function detectWords({ detectSlow, detectSampled, interventions, retries }: Acti
   return `half of ${which} at most, 95 of 100 within ${slow}; retries left out`;
 }
 
-/** Which workflows the runs are of that did not complete. */
+/** The workflows of the runs that did not complete. */
 function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[] }) {
   return (
     <Panel title="Workflows with runs that did not complete">
@@ -166,7 +169,7 @@ function UnsuccessfulWorkflows({ of }: { readonly of: readonly WorkflowActivity[
   );
 }
 
-/** Where trying again is spent; the run in which it was last shows the failures in full. */
+/** The steps with most retries; the run with the last retry shows the failures in full. */
 function RetriedSteps({ of }: { readonly of: Activity }) {
   const { retries, retriesSampled, retriedSteps } = of;
   const which =

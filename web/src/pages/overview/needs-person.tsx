@@ -1,4 +1,5 @@
-// What needs a person: one line for each thing, the gravest first, and where it is put right.
+// What needs a person: one line for each thing, the most serious first, with a link to where it is
+// resolved.
 import { CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { GetOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { ReactNode } from "react";
@@ -127,7 +128,7 @@ function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
   );
 }
 
-/** `: moving house`; nothing, where nobody has said why. */
+/** `: moving house`; empty if no reason was given. */
 function because(why: string): string {
   return why === "" ? "" : `: ${why}`;
 }

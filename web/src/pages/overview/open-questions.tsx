@@ -1,5 +1,5 @@
-// Questions that only a person can answer: the first few with what happened, so that one click
-// leads to the answers; of more it is said how many there are.
+// Open escalations: the first few with their messages, so that one click leads to the answers; of
+// the others only the number.
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -11,10 +11,10 @@ import type { Need } from "./needs-person.tsx";
 
 const SHOWN_MAX = 5;
 const LOOK_AGAIN_MS = 10_000;
-/** So many are counted, and no more. */
+/** The server counts up to this number. */
 const COUNTED_MAX = 10_000;
 
-/** `open`: how many there are; with another number they are asked for at once. */
+/** `open`: how many there are; when the number changes, the escalations are read again at once. */
 export function useOpenQuestions(open: number): readonly Need[] {
   const namespace = useNamespace();
   const found = useCall(

@@ -1,5 +1,5 @@
-// The first thing a person sees: what needs one, each with the way to where it is put right. Then
-// what the runs of late came to. Live.
+// The first page: what needs a person, each with a link to where it is resolved; then how recent
+// runs ended. Live.
 import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import { operator } from "../../calls/clients.ts";
 import { newestOf, useLive } from "../../calls/use-live.ts";

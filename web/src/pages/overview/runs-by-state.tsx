@@ -1,4 +1,4 @@
-// How many runs are in which state: all that are open, and those that ended lately, by their end.
+// The number of runs in each state: all open runs, and recently ended runs by their final state.
 import type { Activity, OpenRuns } from "@drover/proto/drover/v1/overview_pb.ts";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { Link } from "wouter";

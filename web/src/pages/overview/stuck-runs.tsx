@@ -1,5 +1,5 @@
-// Steps that take far longer than others of their kind have: the first few, so that one click leads
-// there.
+// Steps that take far longer than their typical duration: the first few, so that one click leads to
+// them.
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -13,7 +13,7 @@ import type { Need } from "./needs-person.tsx";
 const SHOWN_MAX = 5;
 const LOOK_AGAIN_MS = 10_000;
 const SUSPECTED_MS = 24 * 3_600_000;
-/** Of those with agents at a time. */
+/** The most items with agents that are read at a time. */
 const ITEMS_MAX = 1_000;
 
 interface Suspect {
@@ -41,7 +41,7 @@ export function useSuspectSteps(): readonly Need[] {
   }));
 }
 
-/** What supervisors called slow in the last day, as far as it is so still. */
+/** The steps that supervisors marked as slow in the last day, if they still are. */
 async function suspectsOf(namespace: string, signal: AbortSignal): Promise<readonly Suspect[]> {
   const actedAfter = timestampFromMs(Date.now() - SUSPECTED_MS);
   const { interventions } = await operator.listInterventions(
@@ -50,7 +50,7 @@ async function suspectsOf(namespace: string, signal: AbortSignal): Promise<reado
   );
   const looked = interventions.map(async ({ runId, stepId, workflow }) => {
     const run = { ref: { case: "runId", value: runId } } as const;
-    // A run that is gone meanwhile is no suspect any more.
+    // If the run has been deleted meanwhile, its step is no longer suspect.
     const steps = await stepsLike(stepId, { namespace, run }, signal).catch(() => []);
     const since = steps.find(({ id }) => id === stepId)?.suspectTime;
     return since === undefined ? [] : [{ runId, workflow, stepId, since }];
@@ -58,7 +58,7 @@ async function suspectsOf(namespace: string, signal: AbortSignal): Promise<reado
   return (await Promise.all(looked)).flat();
 }
 
-/** The steps of the run; of an item of a map its items that are with agents. */
+/** The steps of the run; for an item of a map, the map's items that are with agents. */
 async function stepsLike(
   stepId: string,
   of: Pick<MessageInitShape<typeof ListItemsRequestSchema>, "namespace" | "run">,

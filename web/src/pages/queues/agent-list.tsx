@@ -1,4 +1,4 @@
-// Who performs tasks: each start of an agent by itself.
+// The agents: one row for each start of an agent process.
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
@@ -21,10 +21,13 @@ export function agentAddress({ session }: Pick<AgentInfo, "session">): string {
   return `/queues?agent=${session.toHex()}`;
 }
 
-/** Servers tell of those that call them every 20 s, and agents beat or poll more often. */
+/**
+ * Servers record the agents that call them every 20 s, and agents send heartbeats or polls more
+ * often.
+ */
 const SILENT_MS = 60_000;
 
-/** What keeps it from work, or that it works. */
+/** Why the agent gets no tasks, or its work. */
 export function agentStanding(agent: AgentInfo): Standing {
   const { cordons, circuits, held, lastSeenTime, silentSinceTime } = agent;
   if (silentSinceTime || (lastSeenTime && Date.now() - timestampMs(lastSeenTime) > SILENT_MS))

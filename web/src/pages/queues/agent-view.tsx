@@ -1,4 +1,4 @@
-// One start of an agent: what it asks for, what it holds, and what keeps it from work.
+// One start of an agent: what it polls for, what it holds, and why it gets no tasks.
 import type {
   AgentInfo,
   GetAgentResponse,

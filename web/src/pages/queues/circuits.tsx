@@ -1,4 +1,4 @@
-// Circuits: what rests because nearly all of its tasks fail, and what a person says of it.
+// Circuit breakers: what gets no tasks because almost all of them fail, and the settings of people.
 
 import { type Circuit, CircuitSetting } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { Link } from "wouter";
@@ -37,7 +37,7 @@ export function useCircuits() {
   );
 }
 
-/** Those that are open, or that a person has moved: of all queues, or of this one. */
+/** Circuits that are open, or that a person has set: of all queues, or of one. */
 export function CircuitList({ queue }: { readonly queue?: string }) {
   const seen = useCircuits();
   return (
@@ -129,7 +129,7 @@ const SAYINGS = {
 
 interface SayProps extends Which {
   readonly saying: Saying;
-  /** As it looks on the page; left out: a plain button. */
+  /** The look of the button on the page; left out: a plain button. */
   readonly look?: "main" | "quiet";
   readonly done?: () => void;
 }
@@ -158,13 +158,15 @@ function SayAct({ queue, task, agentId = "", saying, look, done }: SayProps) {
   );
 }
 
-/** For whoever knows that the service is back, and does not want to wait for the next try. */
+/**
+ * For a person who knows that the service is back, and does not want to wait for the next probe.
+ */
 export function LetThroughAct({ of, done }: { readonly of: Which; readonly done: () => void }) {
   const saying = { ...SAYINGS.close, name: "Let tasks through" };
   return <SayAct {...of} saying={saying} look="main" done={done} />;
 }
 
-/** The buttons; `said`: a person holds it already. */
+/** The buttons of a circuit; `said`: a person has set it. */
 export function CircuitActs(
   props: Which & { readonly said?: boolean; readonly done?: () => void },
 ) {

@@ -1,4 +1,4 @@
-// Cordons: agents, and versions of agents, that get nothing new.
+// Cordons: agents, and versions of agents, that get no new tasks.
 import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
 import type { Cordon } from "@drover/proto/drover/v1/circuit_pb.ts";
 import { operator } from "../../calls/clients.ts";
@@ -69,7 +69,7 @@ const columns = (again: () => void): readonly Column<Cordon>[] => [
   },
 ];
 
-/** Of this agent, and of all of its version. */
+/** For this agent, and for all agents of its version. */
 export function CordonActs({ agent, again }: { readonly agent: AgentInfo; again: () => void }) {
   const of: readonly Of[] = [
     { case: "agentId", value: agent.id },

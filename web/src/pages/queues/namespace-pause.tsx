@@ -1,4 +1,4 @@
-// To pause all queues of the namespace at once, and to let them go on.
+// Pauses all queues of the namespace at once, and resumes them.
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { Act, written } from "../../parts/act.tsx";

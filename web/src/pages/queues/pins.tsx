@@ -1,4 +1,4 @@
-// Pins of a queue: workflows whose tasks go to agents of one version alone.
+// Pins of a queue: workflows whose tasks only agents of one version get.
 import type { VersionPin } from "@drover/proto/drover/v1/queue_pb.ts";
 import { operator } from "../../calls/clients.ts";
 import { Act, written } from "../../parts/act.tsx";

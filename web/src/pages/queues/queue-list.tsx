@@ -1,4 +1,4 @@
-// All queues: what waits, since when, and who asks for it.
+// All queues: how many tasks wait, since when, and how many agents poll for them.
 import type { Pause, Queue } from "@drover/proto/drover/v1/queue_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
@@ -15,7 +15,10 @@ import { numberWords } from "../../words/counts.ts";
 const PAGE = 200;
 const EVERY_MS = 3_000;
 
-/** What a person looks for: paused, by itself or with all others; nobody asks; or all is well. */
+/**
+ * The state that matters to a person: paused by itself or with its namespace, without agents, or
+ * fine.
+ */
 export function queueStanding(
   { pause, depth, agents }: Queue,
   namespacePause: Pause | undefined,
@@ -26,7 +29,7 @@ export function queueStanding(
   return { tone: "ok", word: "open" };
 }
 
-/** With the pause of the namespace, which holds each of its queues. */
+/** A queue with the pause of its namespace, which pauses each of its queues. */
 type Row = Queue & { readonly held: Pause | undefined };
 
 const columns: readonly Column<Row>[] = [

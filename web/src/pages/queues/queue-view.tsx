@@ -1,4 +1,4 @@
-// One queue: its tasks and who asks for them, what it hands out, and to whom alone.
+// One queue: its tasks and the agents that poll for them, its limits, and its pins.
 import type { GetQueueResponse, Queue, QueueTask } from "@drover/proto/drover/v1/queue_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";

@@ -1,4 +1,4 @@
-// Queues and agents: what waits and who asks for it, what rests, and who is kept from work.
+// Queues and agents: waiting tasks, agents, circuits and cordons.
 //
 //   /queues             all queues, agents, circuits and cordons
 //   /queues/NAME        one queue with its tasks, limits and pins

@@ -1,5 +1,5 @@
-// What waits in a queue and does not move by itself, why, and what brings it to move: the first
-// thing on the page of the queue, as that is what people come for.
+// The tasks of a queue that do not move by themselves, why, and how to resolve that. It is at the
+// top of the queue's page, because that is what people look for.
 
 import { type Circuit, CircuitSetting } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { GetQueueResponse, QueueTask } from "@drover/proto/drover/v1/queue_pb.ts";
@@ -35,7 +35,7 @@ export function Standstill({ of }: { readonly of: GetQueueResponse }) {
   );
 }
 
-/** Opened by the rules, for all agents: what people hold open says so itself. */
+/** Opened by the rules, for all agents; a circuit that a person holds open is shown elsewhere. */
 const isOpenIn = (queue: string) => (one: Circuit) =>
   one.queue === queue && one.agentId === "" && one.setting === CircuitSetting.UNSPECIFIED;
 

@@ -1,4 +1,5 @@
-// What an approver fills in: which step, yes or no, who, why, and the form that the step asks for.
+// The fields of an approval: the step, yes or no, the approver, a comment, and the form that the
+// step requires.
 import { type Run, type Step, StepKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
@@ -55,7 +56,7 @@ export function DecideFields({
   );
 }
 
-/** null: the step asks for no form. */
+/** null: the step has no form. */
 function schemaOf(definition: WorkflowDefinition | undefined, step: string): string | null {
   const found = definition?.steps.find(({ id }) => id === step);
   const form = found?.kind.case === "approval" ? found.kind.value.form : undefined;
@@ -72,7 +73,7 @@ function FormFields({ schema }: { readonly schema: string }) {
     );
   return (
     <>
-      {/* What the fields are is known again when the form is sent. */}
+      {/* The schema is part of the form, so that the fields are known when the form is read. */}
       <input type="hidden" name="form-schema" value={schema} />
       {fields.map((field) => (
         <FormInput key={field.name} field={field} />

@@ -1,4 +1,4 @@
-// What a person can do to a run as a whole, each with what will happen then.
+// The actions on a run as a whole, each with a description of its effect.
 import { type Run, RunState, type Step, WaitingOn } from "@drover/proto/drover/v1/run_pb.ts";
 import { RerunVersion, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type ReactNode, useState } from "react";
@@ -20,7 +20,7 @@ interface Action {
   readonly danger?: boolean;
   readonly willHappen: string;
   readonly fields: (steps: readonly Step[], run: Run) => ReactNode;
-  /** Does it and says what was done; the id of a new run, if it made one. */
+  /** Performs the action and returns what was done; `newRunId` if a new run was started. */
   readonly onAct: (run: Run, form: FormData) => Promise<{ told: string; newRunId?: string }>;
 }
 
@@ -94,7 +94,7 @@ const version = () => (
 const versionOf = (form: FormData) =>
   form.get("version") === "newest" ? RerunVersion.NEWEST : RerunVersion.SAME;
 
-/** Of this dialog: a repeat of the call makes no second run. */
+/** One id for each dialog: a repeated call starts no second run. */
 const requestId = () => `dashboard-${crypto.randomUUID()}`;
 
 const actions: Readonly<Record<Kind, Action>> = {

@@ -1,4 +1,4 @@
-// What went into the run and what came out of it: its input, and the outputs of its last steps.
+// The data of the run: its input, and the outputs of its last steps.
 import type { Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Loaded } from "../../calls/use-call.ts";
@@ -6,7 +6,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
 import { Shown } from "../../parts/states.tsx";
 
-/** More last steps than these are looked at one by one. */
+/** At most this many outputs are shown here; each step shows its own. */
 const OUTPUTS_SHOWN = 3;
 
 export function RunData({ history }: { readonly history: Loaded<GetRunResponse> }) {
@@ -27,7 +27,7 @@ export function RunData({ history }: { readonly history: Loaded<GetRunResponse> 
   );
 }
 
-/** Of the steps that no other one needs: what a parent run would be handed. */
+/** The steps that no other step needs: their outputs are what a parent run gets. */
 function lastOutputs(steps: readonly Step[]): readonly Step[] {
   const needed = new Set(steps.flatMap(({ needs }) => needs));
   return steps.filter(({ id, output }) => !needed.has(id) && output !== undefined);

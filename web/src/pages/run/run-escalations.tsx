@@ -1,4 +1,4 @@
-// Questions of the run that only a person can answer, answered where they are asked.
+// The escalations of the run, with their answers.
 
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";

@@ -1,4 +1,4 @@
-// The steps of a run as a graph, with what agents have reported.
+// The steps of a run as a graph, with the progress that agents have reported.
 import type { Wait } from "@drover/proto/drover/v1/explain_pb.ts";
 import { type Step, StepKind, StepState, WaitingOn } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Progress } from "@drover/proto/drover/v1/task_pb.ts";
@@ -45,10 +45,10 @@ function shareOf({ items }: Step, reported: Progress | undefined): number | null
   return (items.begun - items.open) / items.total;
 }
 
-/** Far longer than others have taken: the one thing about a moving step that wants to be seen. */
+/** A step that takes unusually long says so first; that is the most important fact about it. */
 function noteOf(step: Step, reported: Progress | undefined): string {
   if (step.suspectTime !== undefined) return "unusually long";
-  // What has succeeded in part says so already.
+  // The state of a partial success already shows the counts.
   if (step.items) return isPartial(step) ? "" : itemWords(step.items);
   if (reported !== undefined) return progressWords(reported);
   if (step.state === StepState.WAITING) return waitingFor[step.waitingOn] ?? "";

@@ -1,4 +1,4 @@
-// The head of a run: what it is, how it stands, what can be done to it, and facts about it.
+// The head of a run: its name, its state, its actions, and facts about it.
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";

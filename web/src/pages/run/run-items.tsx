@@ -1,5 +1,5 @@
-// The items of a map: those that failed or need a person first, then all others in the order of the
-// list. One that is chosen is shown in full.
+// The items of a map: first those that failed or need a person, then all others in the order of the
+// list. A selected item is shown in full.
 import { type Run, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { useMemo, useState } from "react";
@@ -85,7 +85,7 @@ function columnsOf(onPick: (id: string) => void): readonly Column<Step>[] {
   ];
 }
 
-/** Longer ones are cut by the column; the item itself shows all of them. */
+/** The column cuts longer results; the item itself shows them in full. */
 const RESULT_SHOWN = 300;
 
 function Result({ of }: { readonly of: Step }) {
@@ -117,7 +117,7 @@ const PAGE = 200;
 const TO_OTHERS = "others ";
 const TO_URGENT = "urgent ";
 
-/** Two lists, one behind the other: a token says in which of them it goes on. */
+/** Two lists, one after the other: the prefix of a token says which list it continues. */
 async function loadItems(
   run: Run,
   stepId: string,
@@ -126,7 +126,7 @@ async function loadItems(
 ): Promise<ListPage<Step>> {
   const rows: Step[] = [];
   let next = from === "" ? TO_URGENT : from;
-  // A page of certain states may be empty and not the last.
+  // A page of certain states may be empty without being the last.
   while (rows.length < PAGE && next !== "") {
     const urgent = next.startsWith(TO_URGENT);
     const pageToken = next.slice(TO_URGENT.length);

@@ -1,5 +1,4 @@
-// One run, followed live: why it is not moving, its steps, what happened when, what went in and
-// out, and what a person can do.
+// One run, live: why it is not moving, its steps, its timeline, its data, and its actions.
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type {
   ExplainRunResponse,
@@ -27,19 +26,19 @@ import { RunWarnings } from "./run-warnings.tsx";
 import { RunWhy } from "./run-why.tsx";
 import "./run.css";
 
-/** What agents report moves no version: while the run is open it is asked for. */
+/** Progress of agents does not change the run's version, so it is polled while the run is open. */
 const WHY_AGAIN_MS = 2_000;
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Links name a run by its id; a person who writes the address may know its key alone. */
+/** Links name a run by its id; a person who types an address may know only its key. */
 export function RunPage() {
   const { run = "", "*": rest = "" } = useParams();
   const name = decoded(rest === "" ? run : `${run}/${rest}`);
   return UUID.test(name) ? <RunById runId={name} /> : <RunByKey name={name} />;
 }
 
-/** As it is where it is no encoding: a key may have a percent sign. */
+/** The text itself if it is not valid as an encoding: a key may contain a percent sign. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -95,7 +94,7 @@ function RunById({ runId }: { readonly runId: string }) {
 interface ShownRunProps {
   readonly run: Run;
   readonly steps: readonly Step[];
-  /** Another one: the run has changed, and its history with it. */
+  /** A new cursor means that the run has changed, and its history with it. */
   readonly cursor: string;
 }
 
@@ -153,7 +152,7 @@ const WITH_HISTORY = {
   includeSignals: true,
 };
 
-/** What was loaded before stays on the screen until its successor is there. */
+/** The old value stays on the screen until the new one is loaded. */
 function useSteady<T>(loaded: Loaded<T>): Loaded<T> {
   const [kept, setKept] = useState(loaded);
   const next = loaded.kind === "loading" ? kept : loaded;

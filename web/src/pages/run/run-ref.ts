@@ -7,7 +7,7 @@ export function refOf({ namespace, runId }: Pick<Run, "namespace" | "runId">) {
 
 const KEPT_AS = "drover.name";
 
-/** The name under which a person last answered: nothing verifies it. */
+/** The name that the user last stated; it is not verified. */
 export function statedName(): string {
   return localStorage.getItem(KEPT_AS) ?? "";
 }

@@ -1,5 +1,5 @@
-// What was sent to the run, and which step took it. A signal that came once too often is kept, and
-// would otherwise be seen nowhere.
+// The signals of the run, and the steps that took them. A surplus signal is stored, too, and is
+// shown nowhere else.
 import { type ReceivedSignal, type Step, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Foreign } from "../../parts/foreign.tsx";

@@ -1,4 +1,4 @@
-// One step in full: where it stands, what was tried, what the supervisor did, what came out; of a
+// One step in full: its state, its attempts, the interventions of supervisors, its output; for a
 // map also its items.
 import { type Run, type Step, StepKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";

@@ -1,6 +1,6 @@
-// What happened when: a row for each step, a bar for each attempt, a mark for each intervention,
-// and before it the gap between when it was due and when somebody acted. While an agent works the
-// bar grows to now, with a tick for its last beat. The items of a map share its row.
+// The timeline: a row for each step, a bar for each attempt, a mark for each intervention, and
+// before the mark the gap between its due time and its action. While an agent works, its bar grows
+// to now, with a tick for its last heartbeat. The items of a map share the map's row.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Attempt, Intervention } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -67,7 +67,7 @@ function RowName({ step, onPick }: { readonly step: string } & Pick<TimelineProp
   );
 }
 
-/** The most of each kind that the server returns. */
+/** The server returns at most this many rows of each kind. */
 const HISTORY_MAX = 1_000;
 
 function LeftOut({ of }: { readonly of: GetRunResponse }) {

@@ -1,4 +1,4 @@
-// Failures after which the run went on: a run that has completed with them is no plain success.
+// Failures after which the run continued: a run that completed with them is no plain success.
 import type { RunWarning } from "@drover/proto/drover/v1/run_pb.ts";
 import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Panel } from "../../parts/panel.tsx";

@@ -1,5 +1,5 @@
-// What a person can do about a wait, as links to where it is put right. What is done to the run as
-// a whole stands at the head of the page, and escalations are answered above.
+// What a person can do about a wait, as links to the place where it is done. Actions on the run as
+// a whole are at the head of the page, and escalations are answered above.
 import { ActionKind, type PersonAction, type Wait } from "@drover/proto/drover/v1/explain_pb.ts";
 import type { ReactNode } from "react";
 import { Link } from "wouter";

@@ -55,8 +55,8 @@ function WaitLine({ of, onPick }: { readonly of: Wait; readonly onPick: (id: str
 }
 
 /**
- * What the run itself waits for is often what its first step does, and is then said once. Steps
- * that wait for other steps are left out: the graph shows them.
+ * The run often waits for the same thing as its first step; then only the step is shown. Steps that
+ * wait for other steps are left out: the graph shows them.
  */
 function toldOf(wait: Wait | undefined, steps: readonly Wait[]): readonly Wait[] {
   const own = steps.filter(({ waitingFor }) => waitingFor !== WaitKind.STEPS);

@@ -1,4 +1,4 @@
-// What is known of one step, or of one item of a map: facts, attempts, interventions, output.
+// The history of one step, or of one item of a map: facts, attempts, interventions, output.
 import type { Payload } from "@drover/proto/drover/v1/payload_pb.ts";
 import type { Attempt, Intervention, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";

@@ -1,5 +1,5 @@
-// The attempts of all items of a map in one row: how many were under way, higher where there were
-// more, and a mark where some failed or a supervisor acted.
+// The attempts of all items of a map in one row: the height shows how many were active, and a mark
+// shows where some failed or a supervisor acted.
 import { type Attempt, OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Tone } from "../../parts/badge.tsx";
 import { counted } from "../../words/counts.ts";
@@ -7,7 +7,7 @@ import { momentOf, percent, type Row, type Scale, width } from "./timeline-rows.
 
 const PARTS = 120;
 const HEIGHT_PX = 20;
-/** Of one attempt among a thousand, so that it is seen. */
+/** The least height, so that one attempt among a thousand is visible. */
 const LEAST_PX = 4;
 const NAMES_SHOWN = 3;
 

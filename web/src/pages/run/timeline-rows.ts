@@ -1,4 +1,4 @@
-// The rows of the timeline, and where on it a moment is.
+// The rows of the timeline, and the position of a time on it.
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import type { Attempt, Intervention, ItemCounts } from "@drover/proto/drover/v1/run_pb.ts";
 import type { GetRunResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -8,7 +8,7 @@ export interface Row {
   readonly step: string;
   readonly attempts: readonly Attempt[];
   readonly interventions: readonly Intervention[];
-  /** Of a map, whose items are in this row. */
+  /** Set for a map, whose items share this row. */
   readonly items: ItemCounts | null;
 }
 
@@ -17,7 +17,7 @@ export interface Scale {
   readonly toMs: number;
 }
 
-/** In the order of the definition; what happened to `load[3]` is in the row of `load`. */
+/** In the order of the definition; events of `load[3]` are in the row of `load`. */
 export function rowsOf({ steps, attempts, interventions }: GetRunResponse): readonly Row[] {
   const attemptsOf = Map.groupBy(attempts, mapOf);
   const interventionsOf = Map.groupBy(interventions, mapOf);
@@ -32,7 +32,7 @@ export function rowsOf({ steps, attempts, interventions }: GetRunResponse): read
     }));
 }
 
-/** `load` of `load[3]`; ids of steps have no brackets. */
+/** `load` for `load[3]`; ids of steps contain no brackets. */
 function mapOf({ stepId }: { readonly stepId: string }): string {
   const at = stepId.indexOf("[");
   return at === -1 ? stepId : stepId.slice(0, at);

@@ -1,4 +1,4 @@
-// What can be done to many runs, and how it is done to those that were chosen one by one.
+// The bulk actions on runs, and how they are performed on selected runs.
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind, type Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { scheduler } from "../../calls/clients.ts";
@@ -13,7 +13,7 @@ export interface BulkAct {
   /** As in "3 runs paused". */
   readonly done: string;
   readonly willHappen: string;
-  /** Runs in these states, where the filter names none: as the server takes them. */
+  /** The states of affected runs if the filter names none; the same as the server's. */
   readonly states: readonly RunState[];
 }
 
@@ -45,13 +45,16 @@ export const bulkActs: readonly BulkAct[] = [
 
 export interface Tally {
   readonly done: number;
-  /** Left as they are: the run does not take it as it stands. */
+  /** Runs that were not changed: their state does not allow the action. */
   readonly left: number;
 }
 
 const AT_ONCE = 4;
 
-/** One call for each; those that are not in a state for it are counted, and the others go on. */
+/**
+ * One call for each run; runs whose state does not allow the action are counted, and the others
+ * continue.
+ */
 export async function actOnChosen(
   namespace: string,
   runIds: readonly string[],

@@ -1,6 +1,6 @@
-// The same for many runs: those that are chosen, or all that pass the filter, which has to be one.
-// For a filter the server counts first and changes nothing; the person reads the filter in words,
-// the number and the first runs; and if it is another number by then, nothing is done.
+// One action on many runs: those that are selected, or all that match the filter, which must be
+// set. For a filter the server first counts the runs and changes nothing. The user reads the filter
+// in words, the number and the first runs; if the number has changed meanwhile, nothing is done.
 
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
 import { BulkKind, RunOrder, Undo } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
@@ -89,7 +89,7 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
   const asking = useCall(`count ${requestId}`, async (signal) => {
     const [{ count }, { runs }] = await Promise.all([
       scheduler.bulkAction({ ...request, dryRun: true }, { signal }),
-      // In the order in which they are acted on; what the page has loaded may be others.
+      // In the order of the action; the page may have loaded other runs.
       scheduler.listRuns(
         {
           ...{ namespace, filter: { ...read.filter, states: [...states] } },
@@ -150,7 +150,7 @@ function FilterDialog(props: Omit<DialogProps, "rows"> & { readonly read: ReadFi
 const BULK_MAX = 10_000;
 const FIRST_RUNS = 5;
 
-/** So that a person sees that these are the runs that were meant. */
+/** Shows the first runs, so that the user can check that the right ones are meant. */
 function FirstRuns({ rows, count }: { readonly rows: readonly Run[]; readonly count: number }) {
   const shown = rows.slice(0, FIRST_RUNS);
   const more = count - shown.length;

@@ -1,5 +1,5 @@
-// The fields of the filter of runs, which is a part of the address; and one field to go straight to
-// a run by its id or key.
+// The fields of the filter of runs, which is part of the address; and a field to go directly to a
+// run by its id or key.
 import { type FormEvent, useState } from "react";
 import { useLocation, useSearchParams } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
@@ -104,7 +104,7 @@ function WorkflowChoice(props: {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Runs are found by their whole id or key; other words are looked for by the filter. */
+/** Finds a run by its whole id or key; for parts of them there is the filter. */
 function GoToRun() {
   const namespace = useNamespace();
   const [, go] = useLocation();

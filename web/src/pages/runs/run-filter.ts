@@ -1,5 +1,6 @@
-// The filter of runs, as it is written in the address. What cannot be read is a problem of its
-// field, and never no filter: what is done to all runs that pass would hit every run.
+// The filter of runs, as it is written in the address. A text that cannot be read is a problem of
+// its field and never an absent filter: otherwise an action on all matching runs would hit every
+// run.
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
@@ -11,7 +12,7 @@ import {
 import { runStanding, stateName } from "../../words/run-words.ts";
 
 export const OPEN = "open";
-/** Not ended. */
+/** All states of runs that have not ended. */
 export const openStates: readonly RunState[] = [
   RunState.PENDING,
   RunState.RUNNING,
@@ -46,7 +47,7 @@ export const spans: Readonly<Record<string, { readonly ms: number; readonly word
   "7d": { ms: 7 * 24 * HOUR_MS, words: "in the last 7 days" },
 };
 
-/** To the minute, so that one address asks for one list while it is paged through. */
+/** Rounded to the minute, so that one address requests one list for all its pages. */
 const MINUTE_MS = 60_000;
 
 export type FilterField = "state" | "since" | "labels" | "order";
@@ -54,9 +55,9 @@ export type FilterField = "state" | "since" | "labels" | "order";
 export interface ReadFilter {
   readonly filter: RunFilter;
   readonly order: RunOrder;
-  /** What cannot be read, by its field. With any of them `filter` stands for no list of runs. */
+  /** The fields that cannot be read. With any of them `filter` describes no list of runs. */
   readonly problems: ReadonlyMap<FilterField, string>;
-  /** As in "state failed, label team=blue"; "" where every run passes. */
+  /** As in "state failed, label team=blue"; "" if every run matches. */
   readonly words: string;
 }
 
@@ -93,7 +94,7 @@ export function readFilter(search: URLSearchParams): ReadFilter {
   return { filter, order: runOrder, problems, words };
 }
 
-/** `team=blue zone=b`: a value may have further equal signs. */
+/** `team=blue zone=b`: a value may contain further equal signs. */
 function labelsOf(text: string, problems: Map<FilterField, string>): Record<string, string> {
   const parts = text.split(/[\s,]+/).filter((part) => part !== "");
   const pairs = parts.map((part) => {

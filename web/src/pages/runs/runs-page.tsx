@@ -1,5 +1,5 @@
-// All runs of the namespace: filtered, in an order, chosen, and many of them at once. The filter is
-// a part of the address, so that it can be sent to somebody.
+// All runs of the namespace: filtered, sorted, selected, with bulk actions. The filter is part of
+// the address, so that it can be shared.
 
 import type { WatchOverviewResponse } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { Run } from "@drover/proto/drover/v1/run_pb.ts";
@@ -52,7 +52,7 @@ const columns: readonly Column<Run>[] = [
 const idOf = ({ runId }: Run) => runId;
 const hrefOf = ({ runId }: Run) => `/runs/${runId}`;
 
-/** Few enough to be read and drawn within a frame or two. */
+/** Small enough to be decoded and drawn within a frame or two. */
 const PAGE = 200;
 
 export function RunsPage() {
@@ -91,7 +91,7 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
   const choice = useMemo(() => ({ chosen, onChoose: setChosen }), [chosen]);
   const { rows, complete } = list;
   const loaded = `${counted(rows.length, "run")}${complete ? "" : " loaded so far"}`;
-  // Before the first page has come, and where it cannot, nothing is known of their number.
+  // Before the first page is loaded, and if it fails, the number is unknown.
   const isCounted = rows.length > 0 || complete;
   return (
     <>
@@ -127,8 +127,8 @@ function RunsOf({ read, filtered }: { readonly read: ReadFilter; readonly filter
 }
 
 /**
- * The overview says when anything happens to runs of late: then the newest are read again, unless
- * the reader is further down. null: he is.
+ * The overview stream reports that runs have changed: then the newest runs are read again, unless
+ * the reader has scrolled further down. null: the reader has.
  */
 function useRefreshed(namespace: string, again: (() => void) | null): void {
   const live = useLive(namespace, (last: WatchOverviewResponse | null, signal) =>

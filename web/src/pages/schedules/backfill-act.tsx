@@ -1,5 +1,5 @@
-// To begin the runs of moments that have passed and have none. The dialog says how many these are
-// before anything is begun, asked of the server by a dry run.
+// Starts the runs of past occurrences that have none. The dialog first shows how many these are, by
+// a dry run on the server.
 import { type Timestamp, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { BackfillScheduleResponse, Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { useState } from "react";
@@ -102,7 +102,9 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
   );
 }
 
-/** `12 moments: 9 runs would begin, 3 have one already`; of a long time only the count is known. */
+/**
+ * `12 moments: 9 runs would begin, 3 have one already`; for a long range only the count is known.
+ */
 function whatWouldBegin({ count, moments, nextStartTime }: BackfillScheduleResponse): string {
   if (count === 0) return "No moment of the schedule is in this time.";
   const had = moments.filter(({ runId, created }) => runId !== "" && !created).length;

@@ -1,4 +1,4 @@
-// What a person can do to a schedule at once: hold it, let it go on, begin a run of it now.
+// The immediate actions on a schedule: pause it, resume it, start a run of it now.
 import type { Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { useRef } from "react";
 import { scheduler } from "../../calls/clients.ts";
@@ -49,7 +49,7 @@ export function PauseAct({ schedule, again }: ScheduleActProps) {
 export function TriggerAct({ schedule, again }: ScheduleActProps) {
   const namespace = useNamespace();
   const { name, spec } = schedule;
-  // The same for each try of one dialog: what was answered and lost begins no second run.
+  // One id for all tries of a dialog: if a response was lost, a repeated call starts no second run.
   const requestId = useRef("");
   return (
     <Act

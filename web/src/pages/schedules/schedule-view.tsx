@@ -1,4 +1,4 @@
-// One schedule: what it says, its next moments, and what became of the last ones.
+// One schedule: its settings, its next occurrences, and the results of the last ones.
 
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
 import type { Fire, Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";

@@ -1,4 +1,4 @@
-// Runs that begin by the calendar: a list, and one schedule with its moments.
+// Cron schedules: a list, and one schedule with its occurrences.
 //
 //   /schedules         all of them
 //   /schedules/NAME    one of them

@@ -1,4 +1,4 @@
-// Who had a partition, from when to when, and why it changed hands; newest first.
+// The owners of partitions over time, and why a partition changed its owner; newest first.
 import type { HandOver } from "@drover/proto/drover/v1/partition_pb.ts";
 import { Link, useLocation } from "wouter";
 import { operator } from "../../calls/clients.ts";
@@ -26,7 +26,7 @@ const columns: readonly Column<HandOver>[] = [
   },
 ];
 
-/** null: of all. */
+/** null: hand-overs of all partitions. */
 export function HandOverList({ partition }: { readonly partition: number | null }) {
   const [, go] = useLocation();
   const list = useList(

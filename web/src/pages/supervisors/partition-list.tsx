@@ -1,5 +1,5 @@
-// All partitions: as a field of squares, where one that is late or unwatched is seen at once, and
-// as a table of those, or of all.
+// All partitions: as a field of squares, where a late or unwatched one is easy to see, and as a
+// table of late partitions or of all.
 import type { Partition } from "@drover/proto/drover/v1/partition_pb.ts";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -15,7 +15,7 @@ import { partitionStanding } from "../../words/partition-words.ts";
 
 const PAGE = 1_000;
 const EVERY_MS = 2_000;
-/** Colours for owners in the field; a fifth one has the first again. */
+/** The number of colours for owners; a fifth owner has the first colour again. */
 const SHADES = 4;
 
 async function allPartitions(signal: AbortSignal): Promise<readonly Partition[]> {
@@ -72,7 +72,7 @@ export function PartitionList() {
 
 const addressOf = ({ partition }: Partition): string => `/supervisors?partition=${partition}`;
 
-/** Squares in the order of their numbers; those of one owner have one shade. */
+/** Squares in the order of partition numbers; those of one owner have one colour. */
 function PartitionField({ partitions }: { readonly partitions: readonly Partition[] }) {
   const owners = [...new Set(partitions.map(({ supervisor }) => supervisor))]
     .filter((owner) => owner !== "")

@@ -1,4 +1,4 @@
-// The servers that watch, and how many partitions each has.
+// The supervisors, and how many partitions each owns.
 import type { Supervisor } from "@drover/proto/drover/v1/partition_pb.ts";
 import { operator } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";

@@ -1,12 +1,12 @@
-// Who watches for what does not happen: the servers that do, the partitions of each and how late
-// they are, and who had which from when to when.
+// Supervisors: the servers that supervise, their partitions and how late these are, and the history
+// of owners.
 import { useSearch } from "wouter";
 import { PageHead } from "../../parts/page-head.tsx";
 import { HandOverList } from "./hand-over-list.tsx";
 import { PartitionList } from "./partition-list.tsx";
 import { SupervisorList } from "./supervisor-list.tsx";
 
-/** `?partition=17`: hand-overs of that one alone. */
+/** `?partition=17`: only the hand-overs of that partition. */
 export function SupervisorsPage() {
   const asked = new URLSearchParams(useSearch()).get("partition") ?? "";
   return (

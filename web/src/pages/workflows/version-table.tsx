@@ -1,4 +1,4 @@
-// The versions of a workflow, the open runs that still need each, and which is the default.
+// The versions of a workflow, the open runs that still use each, and the default version.
 import type { Workflow, WorkflowVersion } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { Link } from "wouter";
 import { scheduler } from "../../calls/clients.ts";

@@ -1,5 +1,5 @@
-// One workflow: its steps as a picture and as a table with what was learned of their durations, its
-// versions, and what a person can say of it.
+// One workflow: its steps as a graph and as a table with their typical durations, its versions, and
+// its actions.
 import type { GetWorkflowResponse } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { StepDefinition, Workflow } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { useMemo } from "react";
@@ -25,7 +25,7 @@ const EVERY_MS = 5_000;
 
 interface WorkflowViewProps {
   readonly name: string;
-  /** 0: the default one. */
+  /** 0: the default version. */
   readonly version: number;
 }
 
@@ -104,7 +104,7 @@ function Seen({ seen, workflow, again }: SeenProps) {
   );
 }
 
-/** Placed once: it is asked for again and again, and stays the same. */
+/** The graph is laid out only once: the workflow is read again and again, and stays the same. */
 function DefinitionGraph({ steps }: { readonly steps: readonly StepDefinition[] }) {
   const shape = JSON.stringify(steps.map((step) => [step.id, step.needs, stepDoes(step)]));
   // biome-ignore lint/correctness/useExhaustiveDependencies: what it shows is in its shape.

@@ -1,4 +1,4 @@
-// Workflows that are registered: a list, and one of them with its steps.
+// The registered workflows: a list, and one workflow with its steps.
 //
 //   /workflows                  all of them
 //   /workflows/NAME?version=3   one version of one; without a version its default
