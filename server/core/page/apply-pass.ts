@@ -1,5 +1,5 @@
-// A pass, applied to the pages of its run: the steps that it changed, and the attempts that its
-// effects carry. Both stores write what comes of it, so they cannot drift apart.
+// Applies a pass to the pages of its run: the steps that it changed, and the attempts in its
+// effects. Both stores write the result, so they cannot differ.
 import type { Attempt, Counted } from "../attempt.ts";
 import type { Effect } from "../effect.ts";
 import { isEnded, movingSide, type Ready, type Run, type Step, type View } from "../model.ts";
@@ -32,12 +32,12 @@ export interface AppliedPassInput {
   readonly after: View;
   readonly effects: readonly Effect[];
   readonly laneOf: LaneOf;
-  /** Milliseconds; null, or left out: too little is known. */
+  /** Milliseconds after which an attempt is slow; null, or left out: too little is known. */
   readonly slowAfter?: (step: number) => number | null;
   readonly endedAt: number | null;
 }
 
-/** Names a payload that has a row of its own. */
+/** Identifies a payload that has a row of its own. */
 export interface PayloadKey {
   readonly step: number;
   readonly kind: PageAttempt["kind"];
@@ -55,12 +55,12 @@ export interface LoggedAttempt extends PageAttempt {
 }
 
 export interface AppliedPass {
-  /** Pages as they are now, of those that have changed. */
+  /** The pages that have changed, as they are now. */
   readonly pages: readonly Page[];
   readonly payloads: readonly PayloadRow[];
-  /** Attempts that had no more room in their page. */
+  /** Attempts for which their page has no more room. */
   readonly logged: readonly LoggedAttempt[];
-  /** Attempts that are in the log, and count as their agent says after all. */
+  /** Attempts in the log whose outcome was open, and has been reported now. */
   readonly settledInLog: readonly LoggedAttempt[];
 }
 
@@ -92,7 +92,7 @@ export function applyPass(
     const beside = isOut ? {} : NOTHING_SAID;
     stepsOf(pageNoOf(step.no)).set(step.no, { ...was, ...beside, step, terms });
   }
-  // Of the lease that ends, as it was before the pass.
+  // Progress and details of the lease that ends, from before the pass.
   const saidOf = (place: number): Said =>
     pages.get(pageNoOf(place))?.steps.get(place) ?? NOTHING_SAID;
   for (const { attempt, counted } of endedIn(effects)) {
@@ -136,14 +136,14 @@ export function applyPass(
   };
 }
 
-/** A run that has ended stays as it is, but for the questions that a late report opens. */
+/** A run that has ended does not change, except for escalations that a late report opens. */
 function runAfter(stored: Run, after: Run, effects: readonly Effect[]): Run {
   if (!isEnded(stored.state)) return after;
   const asked = effects.map((effect) => (effect.kind === "escalated" ? effect.n : 0));
   return { ...stored, escalations: Math.max(stored.escalations, ...asked) };
 }
 
-/** Numbers of the pages that hold what a pass has changed, page 0 among them. */
+/** Numbers of the pages that a pass changes, page 0 among them. */
 export function pagesTouched({
   before,
   after,
@@ -164,7 +164,7 @@ interface Writing {
   readonly settledInLog: LoggedAttempt[];
 }
 
-/** A pass that was decided on what is no longer so must not be written. */
+/** Refuses to write a pass that was decided on an outdated state. */
 function expectSameTask(seen: Step | undefined, stored: Step): void {
   if (!seen || seen === stored) return;
   const [expected, found] = [taskText(seen), taskText(stored)];
@@ -193,7 +193,9 @@ function taskText(step: Step): string {
 type Said = Pick<PageStep, "progress" | "details">;
 const NOTHING_SAID: Said = Object.freeze({ progress: null, details: null });
 
-/** A task that stays where it is keeps its terms; one that becomes ready gets those of its plan. */
+/**
+ * A task that does not change keeps its terms; a task that becomes ready gets those of its plan.
+ */
 function termsAfter(
   was: PageStep,
   step: Step,
@@ -245,7 +247,7 @@ interface Ended {
   readonly counted: Counted;
 }
 
-/** What no agent holds may be said twice in a pass: the last word counts. */
+/** The attempts that end in the pass. One that no agent holds may occur twice: the last counts. */
 function endedIn(effects: readonly Effect[]): readonly Ended[] {
   const ended = effects.flatMap((effect): readonly Ended[] => {
     if (effect.kind === "task-ended") return [effect];
@@ -277,7 +279,7 @@ function pageAttempt(
   return { ...attempt, outcome: { kind: "success", output }, counted, progress, details };
 }
 
-/** In the page where it is small, else in a row of its own. */
+/** Stores a small payload in the page, and any other in a row of its own. */
 export function storedPayload(
   payload: Payload,
   key: PayloadKey,
@@ -289,17 +291,17 @@ export function storedPayload(
 }
 
 function isSmall(payload: Payload): boolean {
-  // A character has at least one byte.
+  // A character has at least one byte, so a long text need not be encoded.
   if (payload.kind === "json" && payload.json.length > INLINE_BYTES_MAX) return false;
   return payloadBytes(payload) <= INLINE_BYTES_MAX;
 }
 
-/** A report that is known already stays as it is. */
+/** A report that is stored already stays as it is. */
 function isKnown({ attempts }: PageStep, attempt: Attempt): boolean {
   return attempts.some((one) => one.secret !== null && sameAttempt(one, attempt));
 }
 
-/** Of what no agent holds the last word counts. */
+/** Adds an attempt; one that no agent holds replaces an earlier one. The oldest move to the log. */
 function withAttempt(was: PageStep, ended: PageAttempt, out: Writing): PageStep {
   const before = was.attempts.findIndex((one) => sameAttempt(one, ended));
   if (before >= 0) return { ...was, attempts: was.attempts.with(before, ended) };
@@ -309,7 +311,7 @@ function withAttempt(was: PageStep, ended: PageAttempt, out: Writing): PageStep 
   return { ...was, attempts: all.slice(over.length), logged: was.logged + over.length };
 }
 
-/** null: the attempt is not in the page any more. */
+/** null: the attempt is no longer in the page. */
 function settle(was: PageStep, attempt: Attempt, counted: Counted, out: Writing): PageStep | null {
   const at = was.attempts.findIndex((one) => sameAttempt(one, attempt));
   const before = was.attempts[at];

@@ -1,4 +1,4 @@
-// Attempts within the line of a step (codec.ts), or alone in the attempt log.
+// The text of attempts: within the line of a step (codec.ts), or alone in the attempt log.
 import type { AttemptKind, Counted, EpochMs, FailureClass } from "../attempt.ts";
 import { decodeHex, encodeHex } from "./hex-text.ts";
 import type { PageAttempt, StoredOutcome } from "./page.ts";
@@ -6,12 +6,12 @@ import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.t
 import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 export interface RawAttempt {
-  /** Left out: perform. */
+  /** Kind; left out: perform. */
   readonly k?: AttemptKind;
-  /** Left out: 1. */
+  /** Fence; left out: 1. */
   readonly f?: number;
   readonly n?: number;
-  /** Left out: as the fence. */
+  /** Attempt; left out: the same as the fence. */
   readonly a?: number;
   /** Agent. */
   readonly g?: string;
@@ -19,19 +19,19 @@ export interface RawAttempt {
   readonly s?: string;
   /** Secret. */
   readonly x?: string;
-  /** Left out: since when times are counted. */
+  /** Start; left out: the time from which times are counted. */
   readonly b?: number;
   readonly e: number;
   readonly o?: RawOutcome;
   /** Digest. */
   readonly d?: string;
-  /** The policy that its try is charged to. Left out: none; -1: it did not count. */
+  /** Index of the policy that its try is charged to. Left out: none; -1: it did not count. */
   readonly c?: number;
   readonly p?: string;
   readonly pd?: RawPayload;
 }
 
-/** A success is its output: left out where it has none, in an array where that is bytes. */
+/** A success is stored as its output: left out if it has none, in an array if that is bytes. */
 type RawOutcome =
   | string
   | 0
@@ -59,7 +59,7 @@ const KEYS = new Set<string>([
   "pd",
 ] satisfies (keyof RawAttempt)[]);
 
-/** `since`: what its times are counted from. */
+/** `since`: the time from which its times are counted. */
 export function encodeAttempt(of: PageAttempt, since: EpochMs = 0): string {
   const { kind, fence, n, attempt, agentId, session, secret, startedAt, endedAt } = of;
   const { outcome, digest, counted, progress, details } = of;
@@ -76,7 +76,7 @@ export function encodeAttempt(of: PageAttempt, since: EpochMs = 0): string {
   if (progress !== null) text += `,"p":${JSON.stringify(progress)}`;
   if (details !== null) text += `,"pd":${encodePayload(details)}`;
   text += encodeUnknown(of.unknown);
-  // As at the end of the lease that it was (side-codec.ts).
+  // Last, as in the lease that it was (side-codec.ts).
   if (agentId !== null) text += `,"g":${JSON.stringify(agentId)}`;
   if (session !== null) text += `,"s":${encodeHex(session)}`;
   if (secret !== null) text += `,"x":${encodeHex(secret)}`;

@@ -1,8 +1,8 @@
-// Which attempts are tasks, and how the attempts of a step are told apart.
+// Which attempts are tasks, and the identity of an attempt of a step.
 import type { Attempt, AttemptKind, TaskKind } from "../attempt.ts";
 import type { PageAttempt } from "./page.ts";
 
-/** The kinds of attempt that a lease ends as; the others are said beside them. */
+/** The kinds of attempts that end a lease. Attempts of other kinds are stored beside them. */
 export const TASKS: readonly TaskKind[] = ["perform", "compensate", "verify"];
 
 export function taskOf(kind: AttemptKind): TaskKind | null {
@@ -14,14 +14,14 @@ type CommitSummary = Pick<PageAttempt, "kind" | "fence" | "n"> & {
 };
 
 /**
- * Tells apart several of one kind and fence. A late success is evidence of its own beside a late
- * failure of the same attempt; a second one of either says nothing new.
+ * Distinguishes attempts of one kind and fence. A late success is stored beside a late failure of
+ * the same attempt; a second one of either adds nothing.
  */
 export function attemptNumber({ kind, n, outcome }: CommitSummary): number {
   return kind === "late" ? 2 * n + Number(outcome.kind === "success") : n;
 }
 
-/** Whether they are one attempt of their step. */
+/** Whether both are the same attempt of their step. */
 export function sameAttempt(a: CommitSummary, b: CommitSummary): boolean {
   return a.fence === b.fence && a.kind === b.kind && attemptNumber(a) === attemptNumber(b);
 }

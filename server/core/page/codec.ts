@@ -1,21 +1,21 @@
-// Pages as text, and back: the one place that knows how a page is stored.
+// Encodes pages as text, and decodes them: the only place that knows the stored form of a page.
 //
-// A page is JSON in lines: the first has the format, the page's number and the head, each other one
-// step. JSON text has no line feed of its own, so a line can be cut out, kept and written again
-// without being read. Keys are short since each write of a page writes all of it; what is as in a
-// fresh step is left out. Keys that this version does not know are kept as they are, so that a
-// server of the version before may write a page of the next one.
+// A page is JSON in lines: the first has the format, the page's number and the head, each other
+// line has one step. JSON text has no line feed of its own, so a line can be cut out, stored and
+// written again without being parsed. Keys are short, since each write of a page writes all of it;
+// values that are as in a fresh step are left out. Keys that this version does not know are
+// preserved, so that a server of the previous version may write a page of the next one.
 //
 //   {"f":1,"n":0,"h":{...},"s":{
 //   "1":{...},
 //   "0":{...}
 //   },"of":[...]}
 //
-// What stays stands last: PostgreSQL logs of a row that is updated within its block neither the
-// beginning nor the end that it has in common with the row before. So the last step is the first
-// line, and a chain ends with its steps that have ended; and a line ends with who holds its task,
-// or has had it last, and with when its step was first ready. Other times of a line are counted
-// from then.
+// Text that does not change is last: when PostgreSQL updates a row within its block, it logs
+// neither the beginning nor the end that the old and the new row have in common. So the last step
+// is the first line, and a chain of steps ends with the steps that have ended. A line ends with the
+// current or last holder of its task, and with the time when its step was first ready. Other times
+// of a line are counted from that time.
 import type { AttemptKind } from "../attempt.ts";
 import type { Items } from "../items.ts";
 import type { ResultRef, Step, Undo, UnknownOutcome } from "../model.ts";
@@ -43,18 +43,18 @@ import {
 import { decodeTerms, encodeTerms, type RawTerms } from "./terms-codec.ts";
 import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
-/** Of the text; a reader refuses every other one. */
+/** Format of the text. A reader refuses any other format. */
 export const PAGE_FORMAT = 1;
 
-/** A page with its text, cut into steps. */
+/** A page with its text, and the text of each step. */
 export interface EncodedPage {
   readonly page: Page;
   readonly text: string;
-  /** By place: the lines of its steps, as they stand in the text. */
+  /** By step key: the lines of its steps, as they are in the text. */
   readonly lines: ReadonlyMap<number, string>;
 }
 
-/** `before`: an earlier version of the page. Lines of steps that are the same are taken from it. */
+/** `before`: an earlier version of the page. The lines of unchanged steps are taken from it. */
 export function encodePage(page: Page, before: EncodedPage | null = null): EncodedPage {
   const lines = new Map<number, string>();
   let steps = "";
@@ -70,7 +70,7 @@ export function encodePage(page: Page, before: EncodedPage | null = null): Encod
   return { page, lines, text: `${first}${steps}\n}${of}}` };
 }
 
-/** Throws where the text is of another format. */
+/** Throws if the text has another format. */
 export function decodePage(text: string): EncodedPage {
   expectFormat(text);
   const [first = "", ...rest] = text.split("\n");
@@ -87,7 +87,7 @@ export function decodePage(text: string): EncodedPage {
   return { page: { no: raw.n, head, steps }, text, lines };
 }
 
-/** The head of a first page, by the first line of its text. */
+/** Decodes the head of a first page from the first line of its text. */
 export function decodePageHead(line: string): HeadOfRun {
   expectFormat(line);
   const { h }: Pick<RawPage, "h"> = JSON.parse(`${line}}}`);
@@ -95,7 +95,7 @@ export function decodePageHead(line: string): HeadOfRun {
   return decodeHead(h);
 }
 
-/** The format alone stands at one place in all of them. */
+/** The format is at the same position in every version of the text. */
 function expectFormat(text: string): void {
   const format = /^\{"f":(\d+)/.exec(text)?.[1];
   if (format === undefined)
@@ -110,7 +110,7 @@ function expectFormat(text: string): void {
     );
 }
 
-/** `"12":{...},` as the place and the object. */
+/** Splits `"12":{...},` into the step key and the object. */
 function stepLine(text: string): readonly [number, string] {
   const colon = text.indexOf(":");
   const end = text.endsWith(",") ? text.length - 1 : text.length;
@@ -122,17 +122,19 @@ type RawPage = { readonly n: number } & (
   | { readonly h: RawHead; readonly of: RawOf }
 );
 
-/** A step as its line says it. Whatever is left out is as in a step that was never tried. */
+/**
+ * A step as stored in its line. A value that is left out is that of a step that was never tried.
+ */
 interface RawStep {
   readonly w: RawForward;
   readonly u?: RawUndo;
   /**
-   * Strategies; the mark alone, where there is one, as planned first and not changed. Left out: its
-   * mark is the standard one.
+   * Strategies. The effect status alone stands for a single strategy, the first of the plan and
+   * unchanged. Left out: that strategy, with its standard status.
    */
   readonly s?: EffectStatus | readonly RawStrategy[];
   readonly f?: number;
-  /** Left out: as the fence. */
+  /** Attempt; left out: the same as the fence. */
   readonly a?: number;
   readonly l?: number;
   readonly t?: readonly number[];
@@ -141,8 +143,8 @@ interface RawStep {
   readonly r?: number;
   readonly q?: number;
   /**
-   * Fence, kind, number of the attempt with its output; the fence alone, where it is a perform; 0:
-   * none. Left out: the last perform, of a step that has succeeded, else none.
+   * Fence, kind and number of the attempt with its output; the fence alone for a perform; 0: none.
+   * Left out: the last perform if the step has succeeded, else none.
    */
   readonly o?: number | readonly [number, AttemptKind, number];
   readonly i?: Items;
@@ -153,7 +155,7 @@ interface RawStep {
   readonly g?: number;
 }
 
-/** The plan's number, whether a person changed its input, the mark. */
+/** Index in the plan, whether a person changed its input, the effect status. */
 type RawStrategy = readonly [number, 0 | 1, EffectStatus];
 
 const STEP_KEYS = new Set<string>([
@@ -254,7 +256,7 @@ function plannedFirst(mark: EffectStatus): Strategy {
   return Object.freeze({ planned: 0, changed: false, mark });
 }
 
-/** What a step that has succeeded left behind, and what any other one has not yet. */
+/** What a step that has succeeded left behind, and any other step has not left yet. */
 function standardStrategies(hasSucceeded: boolean): readonly Strategy[] {
   return hasSucceeded ? SUCCEEDED : NOT_TRIED;
 }

@@ -1,6 +1,6 @@
-// What is stored beside a page so that it can be found from another side: computed from the page
-// alone, so only a bug can make the two disagree. A write consists of the page and of the
-// difference between its derived rows before and after.
+// The rows that are stored beside a page, so that it can be found by other keys. They are computed
+// from the page alone, so only a bug can make the two disagree. A write consists of the page, and
+// of the difference between its derived rows before and after.
 //
 //   ready     a task that may run and that no agent has: found by its lane
 //   lease     a task that an agent has: found by its session, and by its lane
@@ -25,7 +25,7 @@ export interface DerivedLease {
 export interface DerivedRows {
   readonly ready: readonly DerivedReady[];
   readonly leases: readonly DerivedLease[];
-  /** null: nothing of the page happens by itself. */
+  /** null: the page has no timer. */
   readonly wakeAt: EpochMs | null;
 }
 
@@ -60,15 +60,15 @@ function expected(step: number, terms: TaskTerms | null): TaskTerms {
 export interface DerivedChanges {
   readonly readyGone: readonly DerivedReady[];
   readonly readyNew: readonly DerivedReady[];
-  /** The same task, which may now run for another time. */
+  /** The same task, with another time limit. */
   readonly readyMoved: readonly DerivedReady[];
   readonly leasesGone: readonly DerivedLease[];
   readonly leasesNew: readonly DerivedLease[];
-  /** The same lease, whose agent has to be told to stop now, or has heard it. */
+  /** The same lease, whose cancel was requested, or was answered to a heartbeat. */
   readonly leasesCancelled: readonly DerivedLease[];
 }
 
-/** From one version of a page (null: there was none) to the next: of steps that have changed. */
+/** The changes of derived rows from one version of a page to the next. null: there was no page. */
 export function derivedChanges(before: Page | null, after: Page): DerivedChanges {
   const changes = {
     readyGone: [] as DerivedReady[],
@@ -101,8 +101,8 @@ export function derivedChanges(before: Page | null, after: Page): DerivedChanges
 }
 
 /**
- * A ready row of the same hand-out keeps its place in the queue; not one that a pause and a resume
- * have made anew, nor one that has fallen back to another strategy.
+ * A ready row of the same task keeps its position in the queue. A task that was made ready again
+ * after a pause, or for another strategy, does not.
  */
 function isSameReady(was: DerivedReady, is: DerivedReady): boolean {
   return (
@@ -117,22 +117,22 @@ function isSameReady(was: DerivedReady, is: DerivedReady): boolean {
 
 export type TimerKind = "lease" | "ready" | "backoff" | "run" | WaitingFor;
 
-/** A moment at which somebody must look at the run. */
+/** A time at which the supervisor must act on the run. */
 export interface PageTimer {
   readonly kind: TimerKind;
-  /** -1: of the run itself. */
+  /** -1: the timer of the run itself. */
   readonly step: number;
-  /** Of the task; 0: it is of none. */
+  /** Fence of the task; 0: the timer is of no task. */
   readonly fence: number;
   readonly wakeAt: EpochMs;
-  /** Of a ready task: where it waits. */
+  /** The lane of a ready task. */
   readonly lane: number | null;
 }
 
 export function timersOf(page: Page): readonly PageTimer[] {
   const timers: PageTimer[] = [];
   const { head } = page;
-  // What has ended has no timer, whatever has been added to it since.
+  // An ended run has no timer, whatever was added to it since.
   if (head && isEnded(head.run.state)) return timers;
   const runAt = head ? runWakeAt(head.run) : null;
   if (runAt !== null) timers.push({ kind: "run", step: -1, fence: 0, wakeAt: runAt, lane: null });
@@ -155,7 +155,7 @@ export function timersOf(page: Page): readonly PageTimer[] {
   return timers;
 }
 
-/** The earliest timer; null: it has none. */
+/** The earliest timer; null: there is none. */
 export function wakeAtOf(page: Page): EpochMs | null {
   let earliest: EpochMs | null = null;
   for (const { wakeAt } of timersOf(page))
@@ -164,10 +164,10 @@ export function wakeAtOf(page: Page): EpochMs | null {
 }
 
 /**
- * What is stored as the page's wake-up: it may come too early and never too late. So it is lowered
- * at once, and left where it is while it is early and to come, since an index that stays untouched
- * makes the write of a page cheaper. Once it has come it is raised, by the next write or by the
- * supervisor's scan: a scan begins where the one before has left nothing.
+ * The stored wake-up time of the page: it may be too early, and is never too late. A write lowers
+ * it at once, and does not raise it while it lies in the future, since the write of a page is
+ * cheaper if no index changes. Once it has passed, the next write or the supervisor's scan raises
+ * it: a scan begins where the one before has left nothing.
  */
 export function storedWakeAt(stored: EpochMs | null, page: Page, now: EpochMs): EpochMs | null {
   const wakeAt = wakeAtOf(page);

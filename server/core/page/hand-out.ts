@@ -1,5 +1,4 @@
-// What an agent does to the page of its task besides reporting: it gets the task, and it sends
-// heartbeats.
+// The actions of an agent on the page of its task besides reports: the claim and the heartbeats.
 import type { EpochMs } from "../attempt.ts";
 import { type Lease, movingSide, type Ready, type Step } from "../model.ts";
 import type { Payload } from "../payload.ts";
@@ -16,7 +15,7 @@ export interface HandOut {
   readonly lane: number;
 }
 
-/** The task is handed out: what was READY is LEASED. */
+/** Claims the task: a READY step becomes LEASED. */
 export function handOut(was: PageStep, to: HandOut, now: EpochMs): PageStep {
   const moving = movingSide(was.step);
   if (moving?.state.kind !== "READY" || was.terms === null)
@@ -28,7 +27,7 @@ export function handOut(was: PageStep, to: HandOut, now: EpochMs): PageStep {
   return { ...was, step, terms, progress: null, details: null };
 }
 
-/** When an attempt that begins now must have ended. */
+/** Latest end of an attempt that begins now. */
 export function attemptEndsAt(
   { attemptMs }: Pick<TaskTerms, "attemptMs">,
   until: EpochMs | null,
@@ -53,7 +52,7 @@ function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: EpochMs): Lea
     ...{ kind: "LEASED", task, fence, attempt, secret, session, agentId, pollSeq },
     ...{ grantedAt: now, attemptBy, heartbeatMs, cancelMs, stallMs, progressAt: now },
     ...{ cancel: { kind: "none" }, suspectAt: null },
-    // Silence is found by the session, whose heartbeats move no page.
+    // Silence is found by session, since heartbeats write no page.
     wakeAt: Math.min(attemptBy, stalledAt, slowAt),
   };
 }
@@ -61,7 +60,7 @@ function leaseOf(ready: Ready, terms: TaskTerms, to: HandOut, now: EpochMs): Lea
 export interface HeartbeatOfTask {
   readonly fence: number;
   readonly secret: string;
-  /** null leaves what is stored. */
+  /** null: the stored progress stays. */
   readonly progress: string | null;
   readonly details: Payload | null;
 }
@@ -69,17 +68,17 @@ export interface HeartbeatOfTask {
 export interface HeardTask {
   readonly step: PageStep;
   readonly payloads: readonly PayloadRow[];
-  /** How long the agent may go on, or within which time it has to stop. */
+  /** How long the agent may continue, or the time within which it has to stop. */
   readonly answer:
     | { readonly kind: "carry-on"; readonly leaseMs: number }
     | { readonly kind: "cancel"; readonly withinMs: number };
 }
 
 /**
- * A heartbeat of a task. Only progress that is another than before counts as progress. What says
- * nothing new leaves the step as it is, so that its page is not written. A cancel that was asked
- * for is heard now, and ends the lease `cancel` later whatever the agent does. null: the session
- * does not hold the task.
+ * Applies a heartbeat of a task. Only a progress that differs from the last one counts as progress.
+ * A heartbeat without news leaves the step unchanged, so that its page is not written. A requested
+ * cancel is heard now, and ends the lease after `cancel`, whatever the agent does. null: the
+ * session does not hold the task.
  */
 export function hearHeartbeat(
   was: PageStep,
@@ -117,7 +116,7 @@ export function hearHeartbeat(
   };
 }
 
-/** What has a row of its own is not known here. */
+/** The content of a payload in a row of its own is not known here, so it counts as different. */
 function isStored(stored: StoredPayload | null, said: Payload): boolean {
   if (stored?.kind === "json") return said.kind === "json" && said.json === stored.json;
   if (stored?.kind !== "data" || said.kind !== "data") return false;

@@ -1,5 +1,5 @@
-// The head of a run within its first page: what changes in the first line of the text, what stays
-// in the last one (codec.ts).
+// The text of a run's head within its first page: values that change are in the first line of the
+// text, constant ones in the last line (codec.ts).
 import type { Parent, Run, RunState } from "../model.ts";
 import type { PageHead } from "./page.ts";
 import { encodeShort } from "./short-list.ts";
@@ -8,7 +8,7 @@ import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 /** Namespace, definition, priority. */
 export type RawOf = readonly [number, number, number];
 export type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
-/** What may change while the run goes on. */
+/** The values that may change while the run is open. */
 export type HeadOfRun = Omit<PageHead, keyof OfRun>;
 
 export function decodeOf([namespaceId, definitionId, priority]: RawOf): OfRun {
@@ -24,11 +24,11 @@ export interface RawHead {
   readonly s: RunState | number;
   readonly v: number;
   /**
-   * Steps left, always steps left, moving, asking, undos left, undone, warnings, escalations; zeros
-   * at the end are left out.
+   * Steps left, `always` steps left, moving, asking, undos left, undone, warnings, escalations.
+   * Zeros at the end are left out.
    */
   readonly c: readonly number[];
-  /** Past its pivot. */
+  /** Its pivot has succeeded. */
   readonly p?: 1;
   /** It has a concurrency key. */
   readonly k?: 1;

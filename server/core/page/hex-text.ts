@@ -1,6 +1,7 @@
-// Random values and digests within a page: the rules have them in hex, a page in base64url, which
-// takes two thirds of it. What is no hex stands behind a colon, as it is. Each write of a page has
-// a few of them, so tables say what there is to compute.
+// Random values and digests within a page: the rules have them in hex, a page has them in
+// base64url, which takes two thirds of the space. A value that is not hex is stored as it is,
+// behind a colon. Each write of a page has a few of them, so lookup tables make the conversion
+// cheap.
 //
 // Three digits of hex are 12 bits, and so are two of base64.
 
@@ -13,20 +14,20 @@ const HEX_OF = TWELVE_BITS.map((bits) => bits.toString(16).padStart(3, "0"));
 const HEX_VALUES = valuesOf(HEX);
 const BASE64_VALUES = valuesOf(BASE64);
 
-/** By code of a character: its place among the digits; -1: it is none. */
+/** By character code: the value of a digit; -1: no digit. */
 function valuesOf(digits: string): Int8Array {
   const values = new Int8Array(128).fill(-1);
   for (let at = 0; at < digits.length; at++) values[digits.charCodeAt(at)] = at;
   return values;
 }
 
-/** As JSON. */
+/** The value as JSON. */
 export function encodeHex(hex: string): string {
   const { length } = hex;
   let text = '"';
   let all = length > 0 && length % 2 === 0 ? 0 : -1;
   for (let at = 0; at < length; at += 3) {
-    // Zeros stand for what the last ones lack.
+    // Zeros stand for digits that are missing at the end.
     const bits =
       (valueAt(hex, at) << 8) |
       (at + 1 < length ? valueAt(hex, at + 1) << 4 : 0) |
@@ -35,11 +36,11 @@ export function encodeHex(hex: string): string {
     text += BASE64_OF[bits];
   }
   if (all < 0) return JSON.stringify(`:${hex}`);
-  // Of one digit alone the second one of base64 says nothing.
+  // For a single digit of hex the second digit of base64 has no information.
   return length % 3 === 1 ? `${text.slice(0, -1)}"` : `${text}"`;
 }
 
-/** Less than 0: it is no hex. */
+/** Less than 0: not hex. */
 function valueAt(hex: string, at: number): number {
   return HEX_VALUES[hex.charCodeAt(at)] ?? -1;
 }

@@ -1,95 +1,95 @@
-// The state of a run as it is stored: a few pages. Page 0 has the head of the run and its first
-// steps, the next pages the others, and each item of a map has a page of its own, so that a pass
-// reads what it touches and never a whole map.
+// The stored form of a run: a few pages. Page 0 has the head of the run and its first steps, the
+// next pages have the others, and each item of a map has a page of its own, so that a pass reads
+// what it touches and never a whole map.
 //
-// A page contains all that the engine knows of its steps, with their last attempts. Whatever must
-// be found from another side is a derived row, computed from the page alone (derived-rows.ts).
+// A page contains everything that the rules know of its steps, with their last attempts. Rows by
+// which it can be found are derived from the page alone (derived-rows.ts).
 import type { Attempt, Counted, EpochMs } from "../attempt.ts";
 import { isEnded, type Run, type Step } from "../model.ts";
 import type { Payload } from "../payload.ts";
 import { itemOf } from "../step-key.ts";
 
-/** Steps of one page; items have one each. */
+/** Steps of one page. Each item has a page of its own. */
 export const STEPS_PER_PAGE = 32;
-/** Attempts that a step keeps in its page; older ones move to the attempt log. */
+/** Attempts that a step has in its page; older ones move to the attempt log. */
 export const ATTEMPTS_MAX = 8;
 /** Bytes of a payload that is stored in the page itself; a larger one has a row of its own. */
 export const INLINE_BYTES_MAX = 256;
 
-/** What of a page's keys this version does not know: it keeps them as they are. */
+/** Keys of a page that this version does not know. They are preserved. */
 export type UnknownKeys = Readonly<Record<string, unknown>>;
 
 /** The run itself, in page 0. */
 export interface PageHead {
   readonly namespaceId: number;
   readonly definitionId: number;
-  /** 1 first, 9 last. */
+  /** 1 is first, 9 is last. */
   readonly priority: number;
   readonly run: Run;
   /** null: the run is open. */
   readonly endedAt: EpochMs | null;
-  /** What whoever cancelled it said. */
+  /** The note of the person who cancelled it; null: not cancelled. */
   readonly cancelNote: string | null;
-  /** It has other pages than this one. */
+  /** The run has further pages. */
   readonly hasMore: boolean;
   readonly unknown?: UnknownKeys;
 }
 
-/** A payload: in the page, or in a row of its own, which is named after the attempt. */
+/** A payload: in the page, or in a row of its own that is named after the attempt. */
 export type StoredPayload = Payload | { readonly kind: "row" };
 
 export type StoredOutcome =
   | Exclude<Attempt["outcome"], { kind: "success" }>
   | { readonly kind: "success"; readonly output: StoredPayload | null };
 
-/** An attempt that ended. */
+/** An attempt that has ended. */
 export interface PageAttempt extends Omit<Attempt, "step" | "outcome"> {
   readonly outcome: StoredOutcome;
-  /** What its try is charged to. */
+  /** What the attempt is charged to. */
   readonly counted: Counted;
-  /** As its last heartbeat said; null: it said none. */
+  /** From its last heartbeat; null: none. */
   readonly progress: string | null;
   readonly details: StoredPayload | null;
   readonly unknown?: UnknownKeys;
 }
 
-/** On which terms a task is handed out, while its step is READY or LEASED. Durations in ms. */
+/** The terms of a task while its step is READY or LEASED. Durations in ms. */
 export interface TaskTerms {
   readonly lane: number;
   readonly attemptMs: number;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
-  /** null: its progress is not watched. */
+  /** null: progress is not checked. */
   readonly stallMs: number | null;
-  /** After so long an attempt is looked at whether it is slow; null: too little is known. */
+  /** From the claim until an attempt is checked for being slow; null: too little is known. */
   readonly slowAfterMs: number | null;
-  /** It is the step's first try, as planned: the task is made of the plan and of the run alone. */
+  /** The first try of the step, as planned: the task is made from the plan and the run alone. */
   readonly plain: boolean;
 }
 
 export interface PageStep {
   readonly step: Step;
-  /** null: no task of it waits or is out. */
+  /** null: it has no task that is ready or leased. */
   readonly terms: TaskTerms | null;
-  /** What heartbeats have said of the task that is out. */
+  /** From the heartbeats of the current lease. */
   readonly progress: string | null;
   readonly details: StoredPayload | null;
-  /** In the order in which they ended; the oldest may have moved to the attempt log. */
+  /** In the order of their ends; the oldest may have moved to the attempt log. */
   readonly attempts: readonly PageAttempt[];
-  /** How many have moved there. */
+  /** Number of attempts that have moved to the log. */
   readonly logged: number;
   readonly unknown?: UnknownKeys;
 }
 
 export interface Page {
   readonly no: number;
-  /** Of page 0 alone. */
+  /** Set for page 0 alone. */
   readonly head: PageHead | null;
-  /** By place; one without an entry is BLOCKED with all its needs. */
+  /** By step key; a step without an entry is BLOCKED with all its needs. */
   readonly steps: ReadonlyMap<number, PageStep>;
 }
 
-/** The page of a step or item. Steps have fewer numbers than the first item has. */
+/** The page of a step or item. Pages of steps have smaller numbers than the first item. */
 export function pageNoOf(place: number): number {
   return itemOf(place) > 0 ? place : Math.floor(place / STEPS_PER_PAGE);
 }
@@ -102,7 +102,7 @@ export function emptyPage(no: number): Page {
   return { no, head: null, steps: new Map() };
 }
 
-/** Of a run that begins; one may end in its first pass. */
+/** Page 0 of a run that begins. A run may end in its first pass. */
 export function firstPage(
   of: Pick<PageHead, "namespaceId" | "definitionId" | "priority" | "run">,
   now: EpochMs,

@@ -1,7 +1,7 @@
-// Payloads within a page: JSON as the text that the agent sent, bytes in base64.
+// The text of payloads within a page: JSON as the agent sent it, bytes in base64.
 import type { StoredPayload } from "./page.ts";
 
-/** JSON text; content type and base64; 0: it has a row of its own. */
+/** JSON text; content type and base64; 0: the payload has a row of its own. */
 export type RawPayload = string | readonly [string, string] | 0;
 
 export function encodePayload(payload: StoredPayload): string {

@@ -1,8 +1,8 @@
-// Lists of numbers within a page, each of which has a standard value at each place.
+// Lists of numbers within a page that have a standard value at each index.
 
 type Values = readonly (number | null)[];
 
-/** Values at the end that are as standard are left out. */
+/** Values at the end that equal the standard are left out. */
 export function encodeShort(values: Values, standard: Values): string {
   let end = values.length;
   while (end > 0 && values[end - 1] === standard[end - 1]) end--;

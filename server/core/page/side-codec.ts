@@ -1,4 +1,4 @@
-// The forward state and the undo of a step within its line (codec.ts).
+// The text of the forward state and the undo state of a step, within its line (codec.ts).
 import type { EpochMs, TaskKind } from "../attempt.ts";
 import type {
   BackoffCause,
@@ -15,9 +15,9 @@ import { TIMEOUTS_DEFAULT } from "../plan.ts";
 import { decodeHex, encodeHex } from "./hex-text.ts";
 import type { TaskTerms } from "./page.ts";
 
-/** What the line says of the step besides: sides leave out what follows from it. */
+/** Other values of the line. What follows from them is left out of the text of a side. */
 export interface SideOf extends Pick<Step, "fence" | "attempt"> {
-  /** What its times are counted from. */
+  /** The time from which its times are counted. */
   readonly since: EpochMs;
   readonly terms: Pick<TaskTerms, "attemptMs" | "heartbeatMs" | "cancelMs" | "stallMs"> | null;
 }
@@ -28,11 +28,11 @@ export type RawForward = string | RawBlocked | readonly [RawLease] | RawMoving;
 export type RawUndo = string | readonly [RawLease] | RawMoving;
 
 interface RawTask {
-  /** Left out: perform. */
+  /** Task; left out: perform. */
   readonly t?: TaskKind;
 }
 
-/** The fence and the attempt are the next ones of the step where they are left out. */
+/** Fence and attempt; left out: the next ones of the step. */
 interface RawNumbered extends RawTask {
   readonly f?: number;
   readonly a?: number;
@@ -40,7 +40,7 @@ interface RawNumbered extends RawTask {
 
 interface RawReady extends RawNumbered {
   readonly k: "READY";
-  /** Left out: when the step was first ready. */
+  /** When it became ready; left out: when the step was first ready. */
   readonly r?: number;
   readonly u?: number;
   readonly av?: readonly [string, number];
@@ -56,16 +56,16 @@ interface RawLease extends RawNumbered {
   readonly s: string;
   /** Agent. */
   readonly g: string;
-  /** Poll. */
+  /** Number of the poll. */
   readonly p: number;
-  /** Left out: when the step was first ready. */
+  /** Time of the grant; left out: when the step was first ready. */
   readonly at?: number;
-  /** This and the next three are as the terms say where they are left out. */
+  /** This and the next three: left out: as in the terms. */
   readonly by?: number;
   readonly hb?: number;
   readonly cm?: number;
   readonly st?: number | null;
-  /** When the progress changed last, if after the grant. */
+  /** When the progress last changed; left out: at the grant. */
   readonly pa?: number;
   readonly c?: LeaseCancel;
   readonly su?: number;
@@ -121,7 +121,7 @@ function encodeReady(ready: Ready, of: SideOf): string {
   );
 }
 
-/** In an array, as the attempt that it becomes: it ends as that will (attempt-codec.ts). */
+/** In an array, as the attempt that it becomes, whose text ends alike (attempt-codec.ts). */
 function encodeLease(lease: Lease, of: SideOf): string {
   const { secret, session, agentId, pollSeq, grantedAt, attemptBy } = lease;
   const { heartbeatMs, cancelMs, stallMs, progressAt, cancel, suspectAt, wakeAt } = lease;

@@ -1,9 +1,11 @@
-// The terms of a step's task within its line (codec.ts).
+// The text of a task's terms, within the line of its step (codec.ts).
 import { TIMEOUTS_DEFAULT } from "../plan.ts";
 import type { TaskTerms } from "./page.ts";
 import { encodeShort } from "./short-list.ts";
 
-/** Lane, slow, plain, attempt, heartbeat, cancel, stall; as standard, where the end is left out. */
+/**
+ * Lane, slow, plain, attempt, heartbeat, cancel, stall. Left out at the end: the standard values.
+ */
 export type RawTerms = readonly [
   ...[lane: number, slow?: number | null, plain?: 0 | 1],
   ...[attempt?: number, heartbeat?: number, cancel?: number, stall?: number | null],

@@ -1,4 +1,4 @@
-// Keys of stored JSON that this version does not know: they are kept as they are.
+// Keys of stored JSON that this version does not know. They are preserved.
 import type { UnknownKeys } from "./page.ts";
 
 export function encodeUnknown(unknown: UnknownKeys | undefined): string {
@@ -7,7 +7,7 @@ export function encodeUnknown(unknown: UnknownKeys | undefined): string {
   return text === "{}" ? "" : `,${text.slice(1, -1)}`;
 }
 
-/** Of an object that was read, the keys that are not known. */
+/** The unknown keys of an object that was read. */
 export function unknownOf(
   raw: object,
   known: ReadonlySet<string>,
