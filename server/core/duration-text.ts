@@ -1,4 +1,4 @@
-// A duration as the text of a workflow has it, to the millisecond: 1d12h.
+// Durations as workflow texts write them, exact to the millisecond: 1d12h.
 const UNITS = [
   ["d", 86_400_000],
   ["h", 3_600_000],
@@ -7,7 +7,7 @@ const UNITS = [
   ["ms", 1],
 ] as const;
 
-/** `1h30m4s`, in days at most. */
+/** `1h30m4s`. Days are the largest unit. */
 export function durationText(ms: number): string {
   let left = Math.round(ms);
   const parts = UNITS.map(([unit, length]) => {

@@ -1,5 +1,5 @@
-// What a step waits for that is in its queue, with an agent, or due at a moment. What happens next
-// is what on-moment.ts and on-due.ts do when its timer comes.
+// Explains a step that is in its queue, with an agent, or waiting for a timer. The next action that
+// it predicts is the one of on-timer.ts and on-due.ts for the due timer.
 
 import type { EpochMs } from "./attempt.ts";
 import type {
@@ -19,7 +19,7 @@ import { planTaskOf } from "./pass.ts";
 import type { PlanStep } from "./plan.ts";
 import { plannedOf } from "./strategy.ts";
 
-/** A side of a step, as it is seen. */
+/** A side of a step, with what is known of its run. */
 export interface Place {
   readonly planned: PlanStep;
   readonly step: Step;
@@ -126,7 +126,7 @@ const NO_SIGNS: LeaseLiveness = Object.freeze({ lastHeartbeatAt: null, progress:
 function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
   const { task, agentId, cancel, attemptBy, suspectAt } = lease;
   const { lastHeartbeatAt, progress: text } = seen.liveness.leases.get(step.no) ?? NO_SIGNS;
-  // The silence of its session is found beside the lease's own times.
+  // The supervisor finds a silent session independently of the lease's own times.
   const silentAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0) + lease.heartbeatMs;
   const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
   if (cancel.kind !== "none") {
@@ -232,13 +232,13 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
   }
 }
 
-/** A map whose items move, or that has a pass of its own at once. */
+/** A map whose items move, or that gets a pass of its own at once. */
 export function onItems({ planned, step, seen }: Place): Found {
   const { items } = step;
   if (!items) throw new Error(`"${planned.id}" is a map that has not begun`);
   const { total, begun, open, failed } = items;
   const { state, createdAt } = seen;
-  // It goes on no more: the run gets its verdict when it is resumed.
+  // The map begins no more items: the run gets its stop reason when it is resumed.
   if (state.kind === "PAUSED" && open === 0) {
     const waitsFor = { kind: "resume", task: null } as const;
     return { waitsFor, since: state.since, next: null, actions: [{ kind: "resume" }] };
@@ -261,7 +261,7 @@ export function triedOf(place: Place): Tried | null {
   };
 }
 
-/** The last task of this side that ended; what came too late says nothing about it. */
+/** The last ended task of this side. Late reports do not count. */
 function lastOf({ step, side, seen }: Place): SeenAttempt | null {
   const kinds = side === "undo" ? ["compensate"] : ["perform", "verify", "engine"];
   return (

@@ -1,4 +1,4 @@
-// An explanation in one sentence for a person, made of its fields and of nothing else.
+// Renders an explanation as one sentence for a person, from its fields alone.
 
 import type { EpochMs } from "./attempt.ts";
 import type {
@@ -17,10 +17,10 @@ import type { Plan } from "./plan.ts";
 import { nameAt } from "./plan-at.ts";
 import { itemOf } from "./step-key.ts";
 
-/** Ids that are named one by one. */
+/** Most steps that a sentence names. */
 const NAMED_MAX = 5;
 
-/** What the run waits for, as of `now`. */
+/** What the run waits for at `now`. */
 export function runSentence(
   plan: Plan,
   { run, waitsOn, steps }: Explanation,
@@ -39,7 +39,7 @@ export function stepSentence(plan: Plan, wait: StepWait, now: EpochMs): string {
   return sentence({ name: `${of}${id}`, isUndo }, plan, wait, now);
 }
 
-/** What a map itself has in a queue or with an agent is its gate. */
+/** A task of a map itself, in its queue or with an agent, is the gate of the map. */
 function isGate(plan: Plan, { step, waitsFor }: StepWait): boolean {
   const isTask = "task" in waitsFor && waitsFor.task !== null;
   return isTask && itemOf(step) === 0 && plan.steps[step]?.work.kind === "map";

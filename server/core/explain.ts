@@ -1,7 +1,7 @@
-// Why a run is not moving, from its state alone: what it and each of its steps wait for, since
-// when, what was tried, what happens next and when, and what a person can do. It is never
-// "unknown": every state that is not final has a moment, a person who owns it, or steps that it
-// waits for.
+// Explains why a run is not moving, from its state alone: what the run and each of its steps wait
+// for, since when, what was tried, what happens next and when, and what a person can do. There
+// always is an explanation: every state that is not final has a due time, a person who has to act,
+// or steps that it waits for.
 import { answersNow, askedWork } from "./answers.ts";
 import type { EpochMs } from "./attempt.ts";
 import type { DeadlineAnswer } from "./definition.ts";
@@ -40,12 +40,12 @@ export function explain(plan: Plan, seen: SeenRun): Explanation {
   });
 }
 
-/** Where nobody watches, nothing happens when a moment comes, and somebody has to be started. */
+/** Without a supervisor no due timer is handled, and one has to be started. */
 function asWatched({ state, liveness }: SeenRun, explanation: Explanation): Explanation {
   const { unwatched } = liveness;
   if (!unwatched || isEnded(state)) return explanation;
   const { run, steps, ...rest } = explanation;
-  // Claims let one task through an open circuit, and no supervisor.
+  // A claim lets one task through an open circuit, which needs no supervisor.
   const told = <W extends Wait>(wait: W): W =>
     wait.next && wait.next.what !== "try-one"
       ? { ...wait, next: { ...wait.next, unwatched } }
@@ -58,10 +58,13 @@ function asWatched({ state, liveness }: SeenRun, explanation: Explanation): Expl
   };
 }
 
-/** Of each map. */
+/** Most explained items of each map. */
 const ITEMS_EXPLAINED = 10;
 
-/** Those items of maps that are not done, first what needs somebody; not all of ten thousand. */
+/**
+ * The items of maps that are not done, up to `ITEMS_EXPLAINED` of each map. Items that need a
+ * person or an agent come first.
+ */
 function explainItems(plan: Plan, seen: SeenRun): readonly StepWait[] {
   const items = [...seen.steps.keys()].filter((place) => itemOf(place) > 0);
   return [...Map.groupBy(items, numberOf).values()].flatMap((places) =>
@@ -75,14 +78,14 @@ function explainItems(plan: Plan, seen: SeenRun): readonly StepWait[] {
   );
 }
 
-/** It waits for more than other steps, or than its own items. */
+/** Whether the step waits for more than other steps, or than its own items. */
 function isFirst({ waitsFor }: StepWait): boolean {
   return !["steps", "end-of-run", "items"].includes(waitsFor.kind);
 }
 
 const BUSY = Object.freeze({ polled: true, cordoned: 0 });
 
-/** What needs somebody comes first. */
+/** Steps that need a person or an agent come first. */
 function rank({ waitsFor }: StepWait): number {
   if (waitsFor.kind === "person") return 0;
   if (waitsFor.kind === "queue-to-resume" || waitsFor.kind === "circuit-to-close") return 1;
@@ -105,12 +108,12 @@ function explainRun(plan: Plan, seen: SeenRun, steps: readonly StepWait[], first
   if (state.kind === "PENDING") {
     const what = state.on === "start" ? "start" : "give-up";
     const next = { what, at: state.until } as const;
-    // It gives up once it has waited for as long as the run may last.
+    // The run gives up once it has waited for as long as it may last.
     const waits = state.on === "slot" ? state.until - plan.timeoutMs : seen.createdAt;
     const since = Math.max(seen.createdAt, waits);
     return { ...own, next, waitsFor: { kind: state.on }, since };
   }
-  // From then on its clock stands still; so it does of one that was ESCALATED before.
+  // Its deadline is suspended since then, also if the run was ESCALATED before the pause.
   if (state.kind === "PAUSED")
     return { ...own, waitsFor: { kind: "resume", task: null }, since: state.since };
   if (first) {
@@ -129,7 +132,7 @@ function explainRun(plan: Plan, seen: SeenRun, steps: readonly StepWait[], first
   };
 }
 
-/** What the state allows to be said to the run as a whole. */
+/** The actions on the whole run that its state allows. */
 function runActions(plan: Plan, seen: SeenRun): readonly Action[] {
   const { state, pivoted, escalations } = seen;
   const doubled = escalations.filter(
@@ -161,7 +164,7 @@ function answerAction(
 
 function explainStep(plan: Plan, planned: PlanStep, seen: SeenRun): StepWait | null {
   const step = seen.steps.get(planned.no) ?? untouchedStep(planned.no, planned.needs.length);
-  // Once it is certain how the run ends, what is not undone stays as it is.
+  // Once the end of the run is certain, effects that are not undone stay.
   const undoes = stageOf(seen.state) === "COMPENSATING" || step.forward.kind === "UNDOING";
   if (undoes && isUndoLeft(step.undo))
     return explainUndo(plan, { planned, step, seen, side: "undo" });
@@ -206,7 +209,7 @@ function waiting({ step, side }: Place, waitsFor: WaitsFor, since: EpochMs): Ste
   return { step: step.no, side, waitsFor, since, next: null, tried: null, actions: [] };
 }
 
-/** A person is asked. */
+/** The step waits for a person. */
 function explainAsking(plan: Plan, place: Place): StepWait {
   const { step, side, seen } = place;
   const asked = seen.escalations.findLast(
@@ -225,7 +228,7 @@ function explainAsking(plan: Plan, place: Place): StepWait {
   };
 }
 
-/** null: none is to come, or its answer is not taken as things stand. */
+/** null: no deadline is to come, or the state of the run does not allow its answer. */
 function afterDeadline(
   { planned, step, seen }: Place,
   { reason, deadlineAt }: SeenEscalation,
@@ -244,7 +247,7 @@ const AFTER: Readonly<Record<DeadlineAnswer, Next["what"]>> = Object.freeze({
   fail: "fail",
 });
 
-/** When the last task forward ended, as far as that is known: undoing begins after that. */
+/** When the last forward task ended, as far as that is known. Undoing begins after it. */
 function forwardEndedAt({ attempts, createdAt }: SeenRun): EpochMs {
   const forward = attempts.filter(({ kind }) => kind !== "compensate" && kind !== "late");
   return Math.max(createdAt, ...forward.map(({ endedAt }) => endedAt));

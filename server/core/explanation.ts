@@ -1,21 +1,24 @@
-// "Why is it not moving?": what an explanation of a run is made of, and what it is made from.
+// "Why is it not moving?": the parts of an explanation of a run, and the facts that it is made
+// from.
 import type { AttemptKind, EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason } from "./history.ts";
 import type { Items } from "./items.ts";
 import type { CancelCause, RunState, Step } from "./model.ts";
 
-/** A run as it is seen at a moment, with what no rule needs to know: liveness of life. */
+/**
+ * The state of a run at `now`, with the liveness of agents and supervisors, which no rule needs.
+ */
 export interface SeenRun {
   readonly now: EpochMs;
   readonly state: RunState;
   readonly pivoted: boolean;
   readonly createdAt: EpochMs;
   readonly endedAt: EpochMs | null;
-  /** Those in no page are BLOCKED and have done nothing. */
+  /** Steps that are in no page are BLOCKED and have done nothing. */
   readonly steps: ReadonlyMap<number, Step>;
   /** Oldest first. */
   readonly attempts: readonly SeenAttempt[];
-  /** By number. */
+  /** In the order of their numbers. */
   readonly escalations: readonly SeenEscalation[];
   readonly decisions: readonly { readonly step: number; readonly approved: boolean }[];
   readonly liveness: Liveness;
@@ -38,83 +41,83 @@ export interface SeenEscalation {
   readonly message: string;
   readonly openedAt: EpochMs;
   readonly closedAt: EpochMs | null;
-  /** null: it has none. */
+  /** null: no deadline. */
   readonly deadlineAt: EpochMs | null;
 }
 
-/** What agents have let hear of themselves, by number of the step. */
+/** Liveness of agents, lanes and supervisors, by number of the step. */
 export interface Liveness {
-  /** Of steps with an agent. */
+  /** Of steps whose task is with an agent. */
   readonly leases: ReadonlyMap<number, LeaseLiveness>;
-  /** Of steps in their queue: when somebody last polled its lane; null: nobody has of late. */
+  /** Of steps in their queue: the last poll of the lane; null: no recent one. */
   readonly polls: ReadonlyMap<number, EpochMs | null>;
-  /** A lane counts as polled for so long after a poll. */
+  /** A lane counts as polled for so many milliseconds after a poll. */
   readonly polledMs: number;
-  /** Of steps in their queue: those where all agents that polled have fallen silent since. */
+  /** Steps in their queue whose lane was polled only by agents that have been silent since. */
   readonly silent: ReadonlySet<number>;
-  /** Of steps in their queue: what keeps them there; steps that nothing keeps are left out. */
+  /** Of steps in their queue: the pause that keeps them there; absent: none does. */
   readonly pauses: ReadonlyMap<number, LanePause>;
-  /** Of steps in their queue: a circuit that lets nothing of its lane through. */
+  /** Of steps in their queue: the open circuit of their lane; absent: it lets tasks pass. */
   readonly circuits: ReadonlyMap<number, LaneCircuit>;
   /**
-   * Of steps in their queue: how many agent sessions asked for them in the last minute, where every
-   * one of those is cordoned.
+   * Of steps in their queue: how many agent sessions polled for them in the last minute, if every
+   * one of these sessions is cordoned.
    */
   readonly cordoned: ReadonlyMap<number, number>;
-  /** Of steps in their queue: of which version agents must be, where not any may take it. */
+  /** Of steps in their queue: the version of the agents that may get them; absent: any. */
   readonly agentVersions: ReadonlyMap<number, string>;
-  /** Nobody acts when a moment of the run comes; null: somebody does. */
+  /** Set if no supervisor handles due timers of the run; null: one does. */
   readonly unwatched: Unwatched | null;
-  /** Of both: the name of the queue, also where expressions came to it. */
+  /** Of steps in their queue or with an agent: the queue's name, with its expressions evaluated. */
   readonly queues: ReadonlyMap<number, string>;
 }
 
 /** No supervisor watches the run's partition. */
 export interface Unwatched {
-  /** Its region, by name. */
+  /** Name of its region. */
   readonly region: string;
-  /** None watches any partition of the region. */
+  /** No partition of the region is watched. */
   readonly whole: boolean;
 }
 
-/** Somebody has paused the queue, all queues of the namespace, or the workflow. */
+/** A pause of the queue, of all queues of the namespace, or of the workflow. */
 export interface LanePause {
   readonly of: "queue" | "namespace" | "workflow";
   readonly since: EpochMs;
-  /** In the words of whoever did; may be empty. */
+  /** The note of the person who paused it; may be empty. */
   readonly reason: string;
 }
 
-/** Nothing of a lane goes through: its tasks failed nearly every time, or a person says so. */
+/** An open circuit of a lane: almost all of its tasks failed, or an operator opened it. */
 export interface LaneCircuit {
   readonly since: EpochMs;
-  /** From then on one task may try; null: none may, or one does. */
+  /** From then on one task may be the probe; null: none may, or one is. */
   readonly until: EpochMs | null;
-  /** One task is out, and all others wait for how it goes. */
+  /** The probe is with an agent, and all other tasks wait for its outcome. */
   readonly trying: boolean;
-  /** Whoever has opened it by hand; null: the supervisor has. */
+  /** The operator who opened it, with the reason; null: the supervisor opened it. */
   readonly said: { readonly by: string; readonly why: string } | null;
-  /** What the supervisor saw. */
+  /** The evidence of the supervisor. */
   readonly saw: string;
 }
 
 export interface LeaseLiveness {
-  /** Of the session that holds it; null: it has not sent. */
+  /** Of the session that holds it; null: it has sent none. */
   readonly lastHeartbeatAt: EpochMs | null;
-  /** As the agent last said it; null: it has said none. */
+  /** The progress that the agent last reported; null: none. */
   readonly progress: string | null;
 }
 
-/** What a run waits for, and each of its steps that moves or waits. */
+/** What the run waits for, and what each of its moving or waiting steps waits for. */
 export interface Explanation {
   /**
-   * What the run waits for: its own, or that of the first of the steps that it waits for. Its
-   * actions are those about the run as a whole.
+   * The wait of the run itself, or that of the first step that the run waits for. Its actions are
+   * those on the whole run.
    */
   readonly run: Wait;
   /**
-   * The steps that the run waits for, first those that need somebody, then by their next moment.
-   * Steps that wait for other steps are not among them.
+   * The steps that the run waits for: first those that need a person or an agent, then by their
+   * next due time. Steps that wait for other steps are left out.
    */
   readonly waitsOn: readonly number[];
   /** In the order of the plan. */
@@ -124,11 +127,11 @@ export interface Explanation {
 export interface Wait {
   readonly waitsFor: WaitsFor;
   readonly since: EpochMs;
-  /** What happens by itself if nobody does anything; null: nothing, see `waitsFor`. */
+  /** What happens next without an action of a person; null: nothing, see `waitsFor`. */
   readonly next: Next | null;
-  /** null where no attempt can have been made. */
+  /** null: no attempt can have been made. */
   readonly tried: Tried | null;
-  /** What a person, or who acts for one, can do. */
+  /** What a person, or a program that acts for one, can do. */
   readonly actions: readonly Action[];
 }
 
@@ -147,15 +150,15 @@ export type WaitsFor =
       readonly task: TaskKind;
       readonly agentId: string;
       readonly cause: CancelCause;
-      /** A heartbeat has told it. */
+      /** The agent was asked to stop in the answer to a heartbeat. */
       readonly heard: boolean;
       readonly lastHeartbeatAt: EpochMs | null;
     }
-  /** A policy spaces the tries. */
+  /** The retry policy delays the next try. */
   | { readonly kind: "backoff"; readonly task: TaskKind }
-  /** The agent asked to be asked again then. */
+  /** The agent asked to get the task again later. */
   | { readonly kind: "again"; readonly task: TaskKind }
-  /** A lost attempt may still act until then. `task` null: so that the run can be undone. */
+  /** A lost attempt may still take effect. `task` null: compensation waits for that. */
   | { readonly kind: "settle"; readonly task: TaskKind | null }
   | { readonly kind: "timer" }
   | { readonly kind: "signal"; readonly name: string }
@@ -165,11 +168,11 @@ export type WaitsFor =
       readonly approvals: number;
       readonly need: number;
     }
-  /** The items of a map: how many there are, have begun, have not ended, and have failed. */
+  /** Counts of the items of a map: all, begun, not ended, failed. */
   | ({ readonly kind: "items" } & Pick<Items, "total" | "begun" | "open" | "failed">)
   /** The outcome of an attempt that its agent has deferred. */
   | { readonly kind: "callback"; readonly agentId: string | null }
-  /** A child run, begun under this fence; `stopping`: it was told to stop. */
+  /** A child run, begun under this fence; `stopping`: it was sent a cancel. */
   | {
       readonly kind: "child";
       readonly step: number;
@@ -182,15 +185,15 @@ export type WaitsFor =
       readonly reason: EscalationReason;
       readonly message: string;
     }
-  /** The run is paused. `task` null: the run itself. */
+  /** The run is paused. `task` null: the run itself waits. */
   | { readonly kind: "resume"; readonly task: TaskKind | null }
-  /** Needs that have not ended; of an undo: what came after it and is not undone. */
+  /** Needs that have not ended; of an undo: later steps that are not undone yet. */
   | { readonly kind: "steps"; readonly steps: readonly number[] }
-  /** An `always` step, while it is not certain how the run ends. */
+  /** An `always` step, while the end of the run is not certain. */
   | { readonly kind: "end-of-run" }
   /** The run starts later. */
   | { readonly kind: "start" }
-  /** Another run holds the slot of its concurrency key. */
+  /** Other runs hold the permits of its concurrency key. */
   | { readonly kind: "slot" }
   | { readonly kind: "ended" };
 
@@ -200,19 +203,19 @@ export interface AgentToPoll {
   readonly queue: string;
   readonly taskName: string;
   readonly lastPolledAt: EpochMs | null;
-  /** Somebody did in the last minute: the agents are busy. Else none is there. */
+  /** An agent polled in the last minute, so the agents are busy. Else no agent is there. */
   readonly polled: boolean;
-  /** All agents that polled it have fallen silent. */
+  /** All agents that polled the lane have been silent since. */
   readonly silent: boolean;
-  /** How often it was alarmed that nobody is there. */
+  /** Alarms so far about the lane without agents. */
   readonly alarms: number;
-  /** Agent sessions that ask for it and are all cordoned; 0: not all are, or none asks. */
+  /** Agent sessions that poll for it and are all cordoned; 0: not all are, or none polls. */
   readonly cordoned: number;
-  /** Only agents of this version get it; null: all do. */
+  /** Only agents of this version get it; null: all agents do. */
   readonly agentVersion: string | null;
 }
 
-/** In a queue out of which nobody may take it. */
+/** The task is in a queue that is paused. */
 export interface QueueToResume {
   readonly kind: "queue-to-resume";
   readonly task: TaskKind;
@@ -221,7 +224,7 @@ export interface QueueToResume {
   readonly pause: LanePause;
 }
 
-/** In a queue of whose task nothing goes through. */
+/** The task is in a lane with an open circuit. */
 export interface CircuitToClose {
   readonly kind: "circuit-to-close";
   readonly task: TaskKind;
@@ -238,7 +241,7 @@ export interface AgentWorking {
   readonly agentId: string;
   readonly attemptBy: EpochMs;
   readonly lastHeartbeatAt: EpochMs | null;
-  /** What it last said, and since when it says so; null: it has said nothing. */
+  /** The last reported progress, and since when it is the same; null: none was reported. */
   readonly progress: { readonly text: string; readonly since: EpochMs } | null;
   /** Since when it is known to run far longer than others of its step; null: it does not. */
   readonly suspectAt: EpochMs | null;
@@ -247,64 +250,67 @@ export interface AgentWorking {
 export interface Next {
   readonly what: NextKind;
   readonly at: EpochMs;
-  /** It will not happen by itself: nobody is there to do it. */
+  /** Set if no supervisor is there to do it. */
   readonly unwatched?: Unwatched;
 }
 
 export type NextKind =
-  /** Its lane is polled or paused: the supervisor looks at it again. */
+  /** The lane is polled, paused or behind an open circuit: the supervisor checks the task again. */
   | "look-again"
-  /** Nobody polls its lane: an alarm. */
+  /** No agent polls the lane: an alarm. */
   | "alarm"
-  /** One task of its lane may try. */
+  /** One task of its lane may be the probe. */
   | "try-one"
   | "escalate"
   | "fall-back"
   /** The step fails, and `on_failure` says what follows. */
   | "fail"
-  /** If the agent has not sent, and made progress where that is watched, it is given up. */
+  /**
+   * The supervisor checks heartbeats and, where required, progress. It gives up an attempt without
+   * them.
+   */
   | "check-lease"
-  /** The attempt is over its time. */
+  /** The attempt is over its time: the agent is asked to stop. */
   | "tell-to-stop"
-  /** Whatever the agent does. */
+  /** The lease ends, whatever the agent does. */
   | "end-lease"
-  /** The task goes into its queue; while the run is paused, it is held. */
+  /** The task becomes READY; while the run is paused, it is held. */
   | "make-ready"
   /** The step succeeds. */
   | "succeed"
   | "skip"
-  /** Nobody knows whether it took effect, and `effects` says what follows. */
+  /** The outcome counts as unknown, and `effects` says what follows. */
   | "count-as-unknown"
-  /** Its time is over, and it has its child stop. */
+  /** `total` is over: the child is sent a cancel. */
   | "stop-child"
   /** Its first steps begin. */
   | "start"
-  /** It ends without having begun. */
+  /** The run ends without having begun. */
   | "give-up"
-  /** The gate of a map looks whether its next wave may begin, or the wave begins. */
+  /** The gate of a map decides about the next wave, or the wave begins. */
   | "next-wave"
-  /** What was done begins to be undone. */
+  /** Effects begin to be undone. */
   | "undo";
 
 export interface Tried {
-  /** That counted, of the strategy or the undo. */
+  /** Attempts that counted, of the strategy or the undo. */
   readonly attempts: number;
   /** Attempts lost in a row. */
   readonly lost: number;
-  /** Perform and compensate tasks so far, also those that did not count. */
+  /** Perform and compensate tasks claimed so far, also those that did not count. */
   readonly handedOut: number;
-  /** About the last attempt. */
+  /** Verifies about the last attempt. */
   readonly verifies: number;
-  /** Which way: 0 as defined, n by the n-th fallback. */
+  /** The current strategy of the plan: 0 as defined, n for the n-th fallback. */
   readonly strategy: number;
-  /** How many ways the plan has, the one as defined included. */
+  /** Strategies of the plan, the one as defined included. */
   readonly strategies: number;
-  /** How the last one ended; null: none has. */
+  /** How the last attempt ended; null: none has. */
   readonly last: SeenAttempt | null;
 }
 
 export type Action =
-  /** `agentVersion`: of this version; null: of any. */
+  /** `agentVersion`: start an agent of this version; null: of any. */
   | {
       readonly kind: "start-agent";
       readonly queue: string;
@@ -320,16 +326,16 @@ export type Action =
     }
   /** Signal. */
   | { readonly kind: "signal"; readonly name: string }
-  /** Decide; `approvers`: names and roles, empty: anybody. */
+  /** Decide; `approvers`: names and roles, empty: everybody. */
   | { readonly kind: "decide"; readonly step: number; readonly approvers: readonly string[] }
-  /** CompleteDeferred, by whoever has the callback token. */
+  /** CompleteDeferred, by the holder of the callback token. */
   | { readonly kind: "complete-deferred"; readonly step: number }
   | { readonly kind: "pause" }
   | { readonly kind: "resume" }
   | { readonly kind: "resume-queue"; readonly queue: string }
-  /** SetCircuit: let the tasks through, or leave it to the supervisor again. */
+  /** SetCircuit: let the tasks pass, or return the decision to the supervisor. */
   | { readonly kind: "set-circuit"; readonly queue: string; readonly taskName: string }
-  /** UncordonAgent, of an agent or a version that asks for the task. */
+  /** UncordonAgent, of an agent or a version that polls for the task. */
   | { readonly kind: "uncordon-agent"; readonly queue: string; readonly taskName: string }
   | { readonly kind: "resume-namespace" }
   | { readonly kind: "resume-workflow" }

@@ -1,9 +1,9 @@
-// "Did you mean": the word that a mistyped one stands for.
+// "Did you mean": finds the known word that a mistyped one stands for.
 
-/** Longer texts are no words, and comparing them would cost their square. */
+/** Longer texts are no words, and comparing them would cost the square of their length. */
 const WORD_MAX = 128;
 
-/** The known word that this one was meant to be, or null where none is near enough to be named. */
+/** The nearest known word; null: none is near enough to be named. */
 export function nearestWord(word: string, known: readonly string[]): string | null {
   if (word.length > WORD_MAX) return null;
   const plain = (text: string) => text.toLowerCase().replaceAll(/[-_ ]/g, "");
@@ -11,7 +11,7 @@ export function nearestWord(word: string, known: readonly string[]): string | nu
   let least = Math.max(2, Math.floor(word.length / 3));
   for (const candidate of known) {
     const edits = distance(plain(word), plain(candidate));
-    // Of equals the first; two edits make any word of two letters out of any other.
+    // Of equally near words the first wins. Two edits turn any word of two letters into any other.
     if (edits > least || edits >= candidate.length || (edits === least && best !== null)) continue;
     best = candidate;
     least = edits;

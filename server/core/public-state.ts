@@ -1,5 +1,5 @@
-// What people see of a step: READY and LEASED, held and verifying are told apart by what moves, and
-// a step that its run will never come to is CANCELLED, though no page says so.
+// The public state of a step. A HELD task is shown as READY, a step that verifies as VERIFYING; and
+// a step that its run will never begin is CANCELLED, though no page says so.
 import { type Forward, isEnded, isMoving, type RunState, type Step, type Undo } from "./model.ts";
 
 export interface PublicStep {
@@ -20,7 +20,7 @@ export interface PublicStep {
 
 /**
  * `step` undefined: it is in no page, so it is BLOCKED with all its needs. `always`: whether it is
- * a step that runs last, whatever the verdict.
+ * an `always` step.
  */
 export function publicStep(step: Step | undefined, run: RunState, always: boolean): PublicStep {
   return { state: shownForward(step, run, always), undo: shownUndo(step?.undo) };
@@ -34,11 +34,11 @@ function shownForward(step: Step | undefined, run: RunState, always: boolean): P
   }
   if ("task" in forward && forward.task === "verify") return "VERIFYING";
   if (forward.kind === "MAPPING" || forward.kind === "UNDOING") return "WAITING";
-  // Resuming its run puts it there, and whether it is paused is seen with the run.
+  // Resuming the run puts the task into its queue. The pause is shown with the run.
   return forward.kind === "HELD" ? "READY" : forward.kind;
 }
 
-/** Every forward state that may be shown as this one. */
+/** The forward states that may be shown as each public state. */
 export const PUBLIC_STATES: Readonly<Record<PublicStep["state"], readonly Forward["kind"][]>> =
   Object.freeze({
     BLOCKED: ["BLOCKED"],
@@ -59,7 +59,7 @@ function shownUndo(undo: Undo | undefined): PublicStep["undo"] {
   return isMoving(undo) || undo.kind === "MAPPING" ? "ACTIVE" : undo.kind;
 }
 
-/** From then on the run starts nothing forward but its `always` steps. */
+/** Whether the run begins no forward steps any more, except its `always` steps. */
 function hasVerdict(run: RunState): boolean {
   switch (run.kind) {
     case "PENDING":

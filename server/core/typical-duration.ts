@@ -1,24 +1,26 @@
-// How long attempts of a step take that end well, and from when on one takes too long.
+// Typical durations: how long attempts of a step take that succeed, and when an attempt is slow.
 import type { EpochMs } from "./attempt.ts";
 
-/** What was learned of a step. */
+/** Learned durations of a step. */
 export interface Learned {
   readonly samples: number;
   readonly p99Ms: number;
 }
 
-/** Settings of the watch `slow`. */
+/** Settings of the check `slow`. */
 export interface SlowLimits {
-  /** An attempt is slow past so many times the p99. */
+  /** An attempt is slow after this multiple of the p99. */
   readonly slowFactor: number;
-  /** Fewer samples say nothing. */
+  /** With fewer samples no attempt is slow. */
   readonly slowSamples: number;
-  /** No attempt is slow before, however short others are: milliseconds after its grant. */
+  /**
+   * No attempt is slow earlier than this, however short others are: milliseconds after its claim.
+   */
   readonly slowMs: number;
 }
 
 export interface TypicalDuration extends Learned {
-  /** From its grant on; an attempt that runs longer is suspect. */
+  /** Milliseconds after its claim; an attempt that runs longer is suspect. */
   readonly slowAfterMs: number;
 }
 
@@ -30,9 +32,10 @@ export function typicalDurationOf(learned: Learned, limits: SlowLimits): Typical
 }
 
 /**
- * When to look again at an attempt of whose step too little is known: at a half and at three
- * quarters of its time, since others of its step may have ended meanwhile. Most attempts have ended
- * by then, and a task that waits to be taken is due earlier: so the look costs no write.
+ * When to check an attempt again of whose step too little is known: at a half and at three quarters
+ * of its time, since other attempts of the step may have ended meanwhile. Most attempts have ended
+ * by then, and the timer of a ready task is due earlier, so the stored wake-up time does not
+ * change: the check costs no write.
  */
 export function nextSlowCheck(
   { grantedAt, attemptBy }: { readonly grantedAt: EpochMs; readonly attemptBy: EpochMs },

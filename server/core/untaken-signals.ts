@@ -1,5 +1,5 @@
-// The signals of a run that no step has taken, and whether one still may: whoever asks why a run is
-// not moving learns that what it waits for may have come under another name, or too often.
+// The signals of a run that no step has taken, and whether a step still may. They help to explain a
+// run that is not moving: its signal may have come under another name, or too often.
 import type { EpochMs } from "./attempt.ts";
 import type { RunState, Step } from "./model.ts";
 import { nearestWord } from "./nearest-word.ts";
@@ -22,7 +22,7 @@ export interface SignalledRun {
   readonly signals: readonly SeenSignal[];
 }
 
-/** One signal and what there is to say about it; `sentence` is for a person. */
+/** A signal, and its explanation in a sentence for a person. */
 export interface UntakenSignal extends Pick<SeenSignal, "id" | "name" | "at"> {
   readonly sentence: string;
 }
@@ -35,7 +35,7 @@ const FINAL: ReadonlySet<PublicStep["state"]> = new Set([
   "CANCELLED",
 ]);
 
-/** The newest ones, in the order in which they came. */
+/** The newest ones, in the order of their arrival. */
 export function untakenSignals(
   plan: Plan,
   seen: SignalledRun,
@@ -60,7 +60,7 @@ function fateOf(plan: Plan, { state, steps }: SignalledRun, name: string): strin
   return "no step takes it any more";
 }
 
-/** A server that did not refuse such names yet has kept it. */
+/** Earlier versions of the server stored a signal with an unknown name, and did not refuse it. */
 function meantBy(plan: Plan, name: string): string {
   const near = nearestWord(name, signalNames(plan));
   return near === null ? "" : ` (its sender may have meant "${near}")`;

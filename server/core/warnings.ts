@@ -1,5 +1,5 @@
-// Which failures a run went on after, told by its steps as they stand: those whose `on_failure` is
-// continue, and maps that tolerated failed items. The run itself keeps their number alone.
+// The failures after which a run continued, found from its steps: steps whose `on_failure` is
+// continue, and maps that tolerated failed items. The run itself stores only their number.
 import type { Outcome } from "./attempt.ts";
 import type { SeenAttempt } from "./explanation.ts";
 import { ANSWERED } from "./fail-step.ts";
@@ -22,7 +22,7 @@ export interface WarnedRun {
   readonly attempts: readonly SeenAttempt[];
 }
 
-/** In the order of the definition, as many as the run has counted. */
+/** In the order of the definition, at most as many as the run has counted. */
 export function warningsOf(plan: Plan, seen: WarnedRun): readonly Warning[] {
   const found = plan.steps.flatMap((planned) => foundOf(planned, seen) ?? []);
   const counted = inTime(found).slice(0, seen.run.warnings);
@@ -32,13 +32,13 @@ export function warningsOf(plan: Plan, seen: WarnedRun): readonly Warning[] {
 interface Found {
   readonly warning: Warning;
   readonly always: boolean;
-  /** Place of its last failure among the attempts; -1: that is not kept. */
+  /** Index of its last failure among the attempts; -1: it is no longer stored. */
   readonly at: number;
 }
 
 /**
- * A step may also fail while its run stops, and then the run does not go on after it: it comes
- * later than all that the run counted, but for what runs last.
+ * A step may also fail while its run stops, and then the run does not continue after it. Such a
+ * failure is later than all that the run counted, except those of `always` steps.
  */
 function inTime(found: readonly Found[]): readonly Found[] {
   return found.toSorted((a, b) => Number(b.always) - Number(a.always) || a.at - b.at);
@@ -70,7 +70,7 @@ function failureOf(outcome: Outcome): { readonly code: string; readonly message:
   return outcome.kind === "failure" || outcome.kind === "unknown" ? outcome : null;
 }
 
-/** The run goes on after its failure, or that of its items. */
+/** Whether the run continues after its failure, or after that of its items. */
 function goesOnAfter(
   planned: PlanStep | undefined,
   { no, forward, items }: Pick<Step, "no" | "items"> & { readonly forward: string },
