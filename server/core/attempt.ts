@@ -1,18 +1,21 @@
-// What an agent is asked, and how an attempt at it has ended.
+// Tasks and attempts: what a task asks of an agent, and how an attempt ended.
 import type { Payload } from "./payload.ts";
 
 /** Milliseconds since 1970 by the database's clock. */
 export type EpochMs = number;
 
-/** What an agent is asked to do. */
+/** The action that a task asks of an agent. */
 export type TaskKind = "perform" | "verify" | "compensate";
 
-/** A try that counts, by the index of the policy that it is charged to (null: none matched). */
+/**
+ * An attempt that counts: `policy` is the index of the retry policy that it is charged to (null:
+ * none matched). null: the attempt does not count.
+ */
 export type Counted = { readonly policy: number | null } | null;
 
 export type FailureClass = "transient" | "permanent";
 
-/** How an attempt ended, as its agent says or as the supervisor finds. */
+/** The outcome of an attempt, as reported by its agent or found by the supervisor. */
 export type Outcome =
   | { readonly kind: "success"; readonly output: Payload | null }
   | {
@@ -24,22 +27,23 @@ export type Outcome =
       readonly noEffect: boolean;
     }
   | { readonly kind: "unknown"; readonly code: string; readonly message: string }
-  /** Not yet: ask again then. */
+  /** Not possible yet: the agent asks for the task again after `afterMs`. */
   | { readonly kind: "again"; readonly afterMs: number }
-  /** Accepted; the outcome comes by the callback token. */
+  /** The agent accepted the task; the outcome follows by the callback token. */
   | { readonly kind: "deferred" }
   | { readonly kind: "released" }
   | { readonly kind: "cancelled"; readonly noEffect: boolean }
-  /** Granted to a poll that ended without an answer. Only the supervisor's rules say so. */
+  /** Granted to a poll that ended without an answer. No agent may report this outcome. */
   | { readonly kind: "undelivered" }
-  /** Granted to a poll, and never sent. Only the supervisor's rules say so. */
+  /** Granted to a poll and never sent. No agent may report this outcome. */
   | { readonly kind: "unsent" }
-  /** A verify that is needless: its attempt was settled meanwhile. Only the rules say so. */
+  /** A verify that became needless, since its attempt was settled meanwhile. Never reported. */
   | { readonly kind: "superseded" };
 
 /**
- * Row kinds of `attempt`: the task that ended, a late report, a failure that no agent reported, or
- * the output of a step without an agent (a signal, an approval, a person's answer).
+ * Kinds of stored attempts. `late`: a late report. `engine`: a failure that no agent reported.
+ * `answer`: the output of a step without an agent (a signal, an approval, a person's answer). The
+ * others: the task that ended.
  */
 export type AttemptKind = TaskKind | "late" | "engine" | "answer";
 
@@ -55,11 +59,11 @@ export interface Attempt {
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
   readonly outcome: Outcome;
-  /** SHA-256 prefix of the outcome as sent; null when the supervisor ended it. */
+  /** SHA-256 prefix of the reported outcome; null: the supervisor ended the attempt. */
   readonly digest: string | null;
 }
 
-/** What a later report about an ended attempt is evaluated by. */
+/** The part of an ended attempt that the rules need for a later report about it. */
 export interface EndedAttempt {
   readonly step: number;
   readonly kind: TaskKind;
@@ -71,10 +75,10 @@ export interface EndedAttempt {
   readonly session: string;
   readonly startedAt: EpochMs;
   readonly outcome: Outcome["kind"];
-  /** Its failure was transient, so that a callback's success can still settle it. */
+  /** Its failure was transient, so a success by the callback token can still settle it. */
   readonly transient: boolean;
-  /** What it was charged to when it ended; null: it did not count (lost, deferred, given back). */
+  /** What it was charged to at its end; null: it did not count (lost, deferred, returned). */
   readonly counted: Counted;
-  /** Digest of the last report that was accepted for it; null when no agent has reported. */
+  /** Digest of the last report that was accepted for it; null: no agent has reported. */
   readonly digest: string | null;
 }

@@ -1,9 +1,10 @@
-// When a schedule fires: the rules about its moments. How one moment follows another is handed in
-// (scheduler/calendar-times.ts), since it needs a calendar; everything else is decided here.
+// Occurrences of a cron schedule: which are due, which were missed, and when each is acted on. The
+// sequence of occurrences is passed in (scheduler/calendar-times.ts), since computing it needs a
+// calendar; all other rules are here.
 //
-// A moment is told from others by its nominal time: for cron the local time that the expression
-// names, for an interval UTC. A local time that comes twice is one moment, at the first of the two;
-// one that is skipped is a moment at the first instant after the gap.
+// An occurrence is identified by its nominal time: for cron the local time that the expression
+// names, for an interval UTC. A local time that comes twice is one occurrence, at the first of the
+// two instants. A local time that is skipped is an occurrence at the first instant after the gap.
 import type { EpochMs } from "./attempt.ts";
 
 export type Calendar =
@@ -11,27 +12,27 @@ export type Calendar =
       readonly kind: "cron";
       /** Minute, hour, day of the month, month, day of the week. */
       readonly cron: string;
-      /** A name of the IANA database, as Europe/Berlin. */
+      /** An IANA name, such as Europe/Berlin. */
       readonly timeZone: string;
     }
   | {
       readonly kind: "interval";
       readonly everyMs: number;
-      /** Moments are at this distance from multiples of `everyMs` since 1970, UTC. */
+      /** Distance of the occurrences from the multiples of `everyMs` since 1970, UTC. */
       readonly offsetMs: number;
     };
 
-/** What becomes of a moment while a run of the schedule is under way. */
+/** What happens to an occurrence while an earlier run of the schedule is open. */
 export type Overlap =
   /** It gets no run. */
   | "skip"
-  /** Its run waits for the one before; while one waits, others get none. */
+  /** Its run waits for the earlier run. While one run waits, further occurrences get no run. */
   | "buffer-one"
-  /** Its run waits for those before. */
+  /** Its run waits for all earlier runs. */
   | "buffer-all"
-  /** The run before is cancelled and undone, and its run begins then. */
+  /** The earlier run is cancelled and undone; then its run begins. */
   | "cancel-other"
-  /** Its run begins beside the others. */
+  /** Its run begins at once, beside the others. */
   | "allow-all";
 
 export interface NominalTime {
@@ -40,20 +41,20 @@ export interface NominalTime {
   readonly at: EpochMs;
 }
 
-/** The moments of a calendar; null: none comes any more. */
+/** The occurrences of a calendar. null: there are no more. */
 export interface CalendarTimes {
-  /** The next one behind a nominal time. */
+  /** The next occurrence after a nominal time. */
   after(moment: number): NominalTime | null;
-  /** The first one later than an instant. */
+  /** The first occurrence later than an instant. */
   firstAfter(at: EpochMs): NominalTime | null;
 }
 
-/** A moment, and when it is acted on: after its jitter. */
+/** An occurrence with the time at which it is acted on, its jitter included. */
 export interface PlacedTime extends NominalTime {
   readonly wakeAt: EpochMs;
 }
 
-/** Moments that were too late to fire, from the first up to `until`, which is none of them. */
+/** Occurrences that were too late to get a run, from `first` up to `until` (excluded). */
 export interface MissedTimes {
   readonly first: NominalTime;
   readonly until: EpochMs;
@@ -63,16 +64,16 @@ export interface MissedTimes {
 
 export interface DueTimes {
   readonly missed: MissedTimes | null;
-  /** In their order. */
+  /** Occurrences that get a run now, in order. */
   readonly fires: readonly NominalTime[];
-  /** The next one, of which more may be due already; null: none comes any more. */
+  /** The next occurrence, which may be due already; null: there are no more. */
   readonly next: PlacedTime | null;
 }
 
-/** Least distance of two moments of an interval. */
+/** Least distance between two occurrences of an interval. */
 export const INTERVAL_MS_MIN = 10_000;
 export const MISSED_COUNTED_MAX = 1_000;
-/** Moments that one look fires: the others are due at once again. */
+/** Most occurrences that one call returns as due. The others are due again at once. */
 export const OCCURRENCES_MAX = 100;
 
 export interface DueQuestion {
@@ -81,14 +82,14 @@ export interface DueQuestion {
   readonly now: EpochMs;
   readonly catchUpMs: number;
   readonly jitterMs: number;
-  /** Tells schedules apart, so that those of one moment are spread. */
+  /** Identifies the schedule, so that schedules with the same due time are spread. */
   readonly seed: string;
 }
 
-/** What is to be done now about a schedule whose next moment was `next`. */
+/** Splits the occurrences of a schedule from `next` on into missed, due and next ones. */
 export function dueTimes(question: DueQuestion): DueTimes {
   const { moments, now, catchUpMs, jitterMs } = question;
-  // From the latest that its jitter may put it to: what has not been due yet is not missed.
+  // An occurrence is missed only if the latest time that its jitter allows is too long ago.
   const until = now - catchUpMs - jitterMs;
   const { missed, next: first } = passOver(moments, question.next, until);
   let next = first;
@@ -100,7 +101,7 @@ export function dueTimes(question: DueQuestion): DueTimes {
   return { missed, fires, next: next && placed(question, next) };
 }
 
-/** Leaves out the moments before an instant: those, and the first that is left. */
+/** Skips the occurrences before an instant. Returns them, and the first one that is left. */
 export function passOver(
   moments: CalendarTimes,
   next: NominalTime,
@@ -110,7 +111,7 @@ export function passOver(
   return { missed, next: missed ? moments.firstAfter(until - 1) : next };
 }
 
-/** Those from `first` on that lie before `until`; null: none does. */
+/** The occurrences from `first` on that lie before `until`; null: there are none. */
 function missedMoments(
   moments: CalendarTimes,
   first: NominalTime,
@@ -126,7 +127,7 @@ function missedMoments(
   return { first, until, count };
 }
 
-/** Its jitter is always the same, whoever asks, and never passes the moment that follows. */
+/** The jitter of an occurrence is deterministic and never reaches the next occurrence. */
 export function placed(
   { moments, jitterMs, seed }: Pick<DueQuestion, "moments" | "jitterMs" | "seed">,
   { moment, at }: NominalTime,
@@ -137,7 +138,7 @@ export function placed(
   return { moment, at, wakeAt: at + Math.floor(fractionOf(`${seed}/${moment}`) * room) };
 }
 
-/** FNV-1a with a final mix: from 0 up to 1. Nothing depends on it but that moments are spread. */
+/** FNV-1a with a final mix, as a number from 0 up to 1. It only has to spread occurrences. */
 function fractionOf(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++)

@@ -1,22 +1,25 @@
-// Circuits: what fails nearly every time rests for a while, and then one task tries it.
+// Circuit breakers: when almost all tasks fail, nothing is dispatched for a cool-down. Then one
+// probe is let through.
 //
-//   closed ─ it fails nearly every time ─→ open ─ its time is over, a task is handed out ─→ trying
-//   trying ─ that task went well ─→ closed
-//          ─ it went badly ─→ open, for twice as long
-//          ─ it says nothing (given back, cancelled) ─→ open, and the next task tries
+//   closed ─ almost all tasks fail ─→ open ─ the cool-down is over, a task is claimed ─→ trying
+//   trying ─ the probe goes well ─→ closed
+//          ─ the probe goes badly ─→ open, for twice as long
+//          ─ the probe says nothing (returned, cancelled) ─→ open, and the next task is the probe
 //
-// That of a queue's task (`agentId` "") opens when the remote service is down: several agents and
-// several runs see it. That of one agent opens when others of its lane do better. What a person
-// says stands above that until it is taken back.
+// The circuit of a queue's task (`agentId` "") opens when the remote service is down: several
+// agents and several runs see it. The circuit of one agent opens when other agents of its lane do
+// better. A setting by an operator overrides both until the operator withdraws it.
 import type { EpochMs, Outcome } from "./attempt.ts";
 
 export interface CircuitSettings {
-  /** Fewer ends than this within the window say nothing; at least 1. */
+  /** Fewer counted outcomes than this within the window decide nothing; at least 1. */
   readonly ends: number;
-  /** So many of them, as a share, have to be bad. */
+  /** The share of bad outcomes that opens the circuit, 0 to 1. */
   readonly share: number;
   readonly windowMs: number;
-  /** The first rest; each further one of the same outage is twice as long, up to `restMsMax`. */
+  /**
+   * The first cool-down. Each further one of the same outage is twice as long, up to `restMsMax`.
+   */
   readonly restMs: number;
   readonly restMsMax: number;
 }
@@ -29,18 +32,18 @@ export const CIRCUIT_DEFAULTS: CircuitSettings = Object.freeze({
   restMsMax: 300_000,
 });
 
-/** An outage is all from the first opening to the closing. */
+/** An outage lasts from the first opening of the circuit until it closes. */
 export type CircuitState =
   | { readonly kind: "closed" }
   | {
       readonly kind: "open";
       readonly since: EpochMs;
-      /** From then on one task may try. */
+      /** From then on one task may be the probe. */
       readonly until: EpochMs;
-      /** Rests of this outage so far, this one included. */
+      /** Cool-downs of this outage so far, this one included. */
       readonly rests: number;
     }
-  /** One task is out, and everything else waits for how it goes. */
+  /** The probe is claimed, and all other tasks wait for its outcome. */
   | { readonly kind: "trying"; readonly since: EpochMs; readonly rests: number };
 
 export type CircuitEvent =
@@ -48,15 +51,15 @@ export type CircuitEvent =
   | { readonly kind: "tried" }
   | { readonly kind: "probe-ended"; readonly end: EndKind };
 
-/** What the end of a task says about who was called; `nothing`: nobody was, or nobody can tell. */
+/** What an outcome says about the remote service. `nothing`: not called, or it is not known. */
 export type EndKind = "good" | "bad" | "nothing";
 
 export const CLOSED: CircuitState = Object.freeze({ kind: "closed" });
 
-/** A permanent failure is an answer: the service is there. */
+/** A permanent failure counts as good: the service has answered. */
 export function endKindOf(outcome: {
   readonly kind: Outcome["kind"];
-  /** Of a failure. */
+  /** Whether a failure was transient. */
   readonly transient: boolean;
 }): EndKind {
   switch (outcome.kind) {
@@ -77,7 +80,7 @@ export function endKindOf(outcome: {
   }
 }
 
-/** null: the event means nothing in this state. */
+/** null: the event has no effect in this state. */
 export function circuitAfter(
   state: CircuitState,
   event: CircuitEvent,
@@ -110,10 +113,10 @@ function rest(
   return { kind: "open", since, until: now + ms, rests: restsBefore + 1 };
 }
 
-/** What a person has said, until it is taken back; null: nothing, the rules decide. */
+/** The state set by an operator; null: none, the rules decide. */
 export type Forced = "open" | "closed" | null;
 
-/** How much goes through: all, one task that tries, nothing. */
+/** How many tasks may pass: all, one probe, or none. */
 export type Flow = "all" | "one" | "nothing";
 
 export function flowOf(state: CircuitState, forced: Forced, now: EpochMs): Flow {
@@ -122,23 +125,23 @@ export function flowOf(state: CircuitState, forced: Forced, now: EpochMs): Flow 
   return state.kind === "open" && now >= state.until ? "one" : "nothing";
 }
 
-/** The ends of one agent in a lane within the window; those that say nothing are not counted. */
+/** Outcome counts of one agent in a lane within the window, without those that say nothing. */
 export interface Tally {
   readonly agentId: string;
   readonly good: number;
   readonly bad: number;
-  /** Some of the runs in which they were bad: two are enough. */
+  /** Some of the runs that had the bad outcomes: two are enough. */
   readonly runs: readonly string[];
 }
 
 export interface LaneDecision {
-  /** The remote service is down: all that the lane's agents do fails. */
+  /** The remote service is down: the tasks of all agents of the lane fail. */
   readonly queue: boolean;
   /** Agents that fail where others do not. */
   readonly agents: readonly string[];
 }
 
-/** Who is to rest, of the agents of one lane whose circuits are closed. */
+/** The circuits to open, by the agents of one lane whose circuits are closed. */
 export function nextLaneState(tallies: readonly Tally[], settings: CircuitSettings): LaneDecision {
   const agents = tallies.filter((one) => {
     const peers = tallies.filter((other) => other !== one);
@@ -169,18 +172,18 @@ function isMostlyBad({ good, bad }: Sum, { share }: CircuitSettings): boolean {
   return bad > 0 && bad >= share * (good + bad);
 }
 
-/** A quarter of the ends is enough to compare with; half of the share is clearly better. */
+/** A quarter of `ends` is enough to compare with; half of `share` is clearly better. */
 function doesWell({ good, bad }: Sum, { ends, share }: CircuitSettings): boolean {
   return good + bad >= ends / 4 && bad <= (share / 2) * (good + bad);
 }
 
-/** A time in which nothing of a lane went through; `to` null: it has not ended. */
+/** A time in which no task of a lane could pass; `to` null: it has not ended. */
 export interface Outage {
   readonly from: EpochMs;
   readonly to: EpochMs | null;
 }
 
-/** How long of `from` to `to` fell into outages, in milliseconds; none overlaps another. */
+/** Milliseconds from `from` to `to` that fell into outages. The outages must not overlap. */
 export function outageMs(outages: readonly Outage[], from: EpochMs, to: EpochMs): number {
   return outages.reduce(
     (sum, one) => sum + Math.max(0, Math.min(one.to ?? to, to) - Math.max(one.from, from)),

@@ -1,19 +1,20 @@
-// What is wrong with a definition as a whole: duplicate ids, unknown needs, cycles, needs between
-// steps that run last and others. What is wrong with a step by itself is in step-check.ts.
-// The form of single values (names, ranges, sizes) is checked where they enter, by the rules of the
-// proto. A problem names the path of the field, so that every surface can point at it.
+// Checks a definition as a whole: duplicate ids, unknown needs, cycles, needs between `always`
+// steps and others. step-check.ts checks single steps. The form of single values (names, ranges,
+// sizes) is checked where they enter, by the rules of the proto. A problem names the path of its
+// field, so that every client can point at it.
 import type { Definition } from "./definition.ts";
 import { nearestWord } from "./nearest-word.ts";
 import { notSchema, stepProblems } from "./step-check.ts";
 
 export interface DefinitionProblem {
-  /** Path in the message, as `steps[2].needs[0]`. */
+  /** Path in the message, such as `steps[2].needs[0]`. */
   readonly path: string;
   readonly message: string;
 }
 
 /**
- * Every problem of the definition, in the order of its steps; none means that a plan can be made.
+ * Every problem of the definition, those of single steps last. Without a problem a plan can be
+ * made.
  */
 export function definitionProblems(definition: Definition): readonly DefinitionProblem[] {
   return [
@@ -61,7 +62,9 @@ function graphProblems(definition: Definition): DefinitionProblem[] {
   return problems;
 }
 
-/** Steps that run last begin when all others have ended, so no need leads from one to the other. */
+/**
+ * `always` steps begin when all others have ended, so no need may lead from one kind to the other.
+ */
 function needsAcrossTheEnd({ steps }: Definition): DefinitionProblem[] {
   const always = new Map(steps.map((step) => [step.id, step.always ?? false]));
   return steps.flatMap((step, no) =>
@@ -85,7 +88,7 @@ function unknownNeed(id: string, need: string, known: readonly string[]): string
 function findCycle(definition: Definition): DefinitionProblem | null {
   const needsOf = new Map(definition.steps.map((step) => [step.id, step.needs]));
   const waiting = new Map(definition.steps.map((step) => [step.id, new Set(step.needs)]));
-  // Kahn: take away steps whose needs are all gone; what stays is on a cycle or behind one.
+  // Kahn's algorithm: remove the steps without needs. What is left is on a cycle or behind one.
   for (let moved = true; moved; ) {
     moved = false;
     for (const [id, needs] of waiting) {

@@ -1,4 +1,4 @@
-// What the author of a valid definition should know. A note refuses nothing.
+// Notes for the author of a valid definition. A note refuses nothing.
 import type { Definition, StepDefinition } from "./definition.ts";
 import type { DefinitionProblem } from "./definition-check.ts";
 
@@ -14,7 +14,10 @@ export function definitionNotes({ steps }: Definition): readonly DefinitionProbl
 const twoEffects =
   "is idempotent and has a fallback, but no `compensate`: an attempt whose outcome is unknown may have taken effect, and the fallback then takes effect beside it. Add `compensate` to undo the first, or `effects: verifiable` with a `verify`, or `effects: once` to ask a person";
 
-/** An attempt in doubt is left for the fallback, and nothing verifies or undoes it [G19]. */
+/**
+ * An attempt with an unknown outcome is left for the fallback, and no verify or undo settles its
+ * effect (G19).
+ */
 function mayDoubleItsEffect({ kind, effects, fallback, compensate }: StepDefinition): boolean {
   const isTask = kind === undefined || kind === "task" || kind === "map";
   const isIdempotent = (effects ?? "idempotent") === "idempotent";

@@ -1,35 +1,37 @@
-// A workflow definition as its author wrote it: only what was said, durations in milliseconds.
-// It is stored; the plan that the rules work with is derived from it (plan.ts).
+// A workflow definition as its author wrote it: without defaults, durations in milliseconds. It is
+// stored; the plan that the rules use is derived from it (plan.ts).
 import type { Payload } from "./payload.ts";
 
 export interface RetryPolicy {
-  /** Error codes that this policy answers; empty answers every code. */
+  /** Error codes that this policy applies to; empty: every code. */
   readonly on: readonly string[];
   /** Tries of one strategy under this policy, the first included. */
   readonly attempts: number;
   readonly initialMs: number;
   readonly factor: number;
   readonly maxMs: number;
-  /** Share of the backoff that is drawn at random, 0 to 1: 0.2 is 80 % to 120 %. */
+  /** Share of the backoff that is random, 0 to 1: 0.2 gives 80 % to 120 %. */
   readonly jitter: number;
 }
 
 export interface Timeouts {
-  /** READY without a taker for so long is looked at. */
+  /** After so long in READY, the supervisor checks whether agents poll for the task. */
   readonly pickupMs: number;
-  /** One attempt from its grant. */
+  /** One attempt, from its claim. */
   readonly attemptMs: number;
-  /** Silence of the agent that ends a lease. */
+  /** Silence of the agent after which a lease ends. */
   readonly heartbeatMs: number;
-  /** All strategies and retries of a step from its first READY. */
+  /** All strategies and retries of a step together, from its first READY. */
   readonly totalMs: number;
-  /** Progress that stands still for so long while the agent sends heartbeats; null: not watched. */
+  /** Longest time without progress while the agent sends heartbeats; null: not checked. */
   readonly stallMs: number | null;
-  /** From `deferred` until its outcome must have come by the callback token. */
+  /** From `deferred` until the outcome must have come by the callback token. */
   readonly callbackMs: number;
-  /** From the heartbeat that told the agent to stop until its lease ends. */
+  /** From the heartbeat whose answer asks the agent to stop until its lease ends. */
   readonly cancelMs: number;
-  /** From the end of a lost lease until anything that could meet its late effect may start. */
+  /**
+   * From the end of a lost lease until a task that could conflict with its late effect may start.
+   */
   readonly settleMs: number;
 }
 
@@ -38,7 +40,7 @@ export interface CompensateDefinition {
   readonly queue?: string;
   readonly retry?: readonly Partial<RetryPolicy>[];
   readonly timeouts?: Partial<Timeouts>;
-  /** `attempted`: also a step that failed half-way. Default `finished`. */
+  /** `attempted`: undo also a step that failed half-way. Default `finished`. */
   readonly when?: "finished" | "attempted";
 }
 
@@ -49,26 +51,26 @@ export interface VerifyDefinition {
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** Another way to try a step: what is absent stays as it was. */
+/** Another way to try a step. A field that is left out stays as in the step. */
 export interface FallbackDefinition {
   readonly queue?: string;
   readonly task?: string;
-  /** Of a `run` step: what is run instead. */
+  /** Of a `run` step: the workflow that is run instead. */
   readonly workflow?: string;
-  /** Of that workflow; absent: its default one. */
+  /** Version of that workflow; left out: its default version. */
   readonly version?: number;
   /** A JSON object that is merged over the step's input, key by key. */
   readonly input?: Payload;
 }
 
-/** What follows when nobody has answered an escalation in time: as if a person had said so. */
+/** The answer to an escalation after its deadline, applied as if a person had given it. */
 export type DeadlineAnswer = "retry" | "skip" | "compensate" | "fail";
 
-/** How long an escalation of the step is asked. */
+/** Reminders and deadline of the step's escalations. */
 export interface EscalationDefinition {
-  /** From one reminder to the next. Default an hour. */
+  /** Time between two reminders. Default: one hour. */
   readonly remindMs?: number;
-  /** From the question to the answer that follows then; both or none. Default: none. */
+  /** From the escalation until `answer` is applied. Both are set, or neither. Default: none. */
   readonly deadlineMs?: number;
   /** `then` in the text of a workflow. */
   readonly answer?: DeadlineAnswer;
@@ -89,11 +91,11 @@ export interface TaskWork {
   readonly queue?: string;
 }
 
-/** A timer: exactly one of the two. */
+/** A timer. Exactly one of the two is set. */
 export interface WaitWork {
   readonly kind: "wait";
   readonly forMs?: number;
-  /** A moment in RFC 3339, or an expression that gives one. */
+  /** A time in RFC 3339, or an expression that gives one. */
   readonly until?: string;
 }
 
@@ -106,19 +108,19 @@ export interface SignalWork {
 
 export interface ApprovalWork {
   readonly kind: "approval";
-  /** Roles or names that may answer; empty: anybody. */
+  /** Roles or names that may decide; empty: everybody. */
   readonly approvers: readonly string[];
-  /** How many have to approve. Default 1. */
+  /** Number of approvals that are needed. Default 1. */
   readonly need?: number;
-  /** Who started the run may not approve it. */
+  /** The requester of the run may not approve it. */
   readonly notRequester?: boolean;
-  /** JSON Schema of what an approver fills in. */
+  /** JSON Schema of the form that an approver fills in. */
   readonly form?: Payload;
   readonly withinMs?: number;
   readonly onExpiry?: ApprovalExpiry;
 }
 
-/** A task that decides after each wave whether the next one may begin: only a success lets it. */
+/** A task that decides after each wave whether the next one may begin. Only a success allows it. */
 export interface GateDefinition {
   readonly task: string;
   readonly queue?: string;
@@ -128,30 +130,30 @@ export interface GateDefinition {
   readonly timeouts?: Partial<Timeouts>;
 }
 
-/** Items begin a wave at a time: exactly one of `size` and `percent`. */
+/** Items begin in waves. Exactly one of `size` and `percent` is set. */
 export interface WavesDefinition {
   readonly size?: number;
-  /** Of all items, rounded up. */
+  /** Percent of all items, rounded up. */
   readonly percent?: number;
-  /** From the end of a wave to its gate, or to the next wave. */
+  /** From the end of a wave to its gate, or to the next wave if there is no gate. */
   readonly pauseMs?: number;
   readonly gate?: GateDefinition;
 }
 
 /**
- * One task for each item of a list. What the step says of a task (input, retry, timeouts, effects,
- * verify, compensate, fallback, output_schema) it says of each item.
+ * One task for each item of a list. The task settings of the step (input, retry, timeouts, effects,
+ * verify, compensate, fallback, output_schema) apply to each item.
  */
 export interface MapWork {
   readonly kind: "map";
-  /** An expression: a list, or a number of items that are then 0, 1, 2 and so on. */
+  /** An expression that gives a list, or a number n for the items 0 to n - 1. */
   readonly over: string;
   readonly task: string;
-  /** May have expressions, as `deploy-${item.host}`. */
+  /** May contain expressions, such as `deploy-${item.host}`. */
   readonly queue?: string;
-  /** Items under way at the same time. Default 100, at most 1,000. */
+  /** Items that are open at the same time. Default 100, at most 1,000. */
   readonly concurrency?: number;
-  /** Items that may fail without failing the step; at most one of the two. Default 0. */
+  /** Items that may fail without failing the step. At most one of the two is set. Default 0. */
   readonly tolerate?: number;
   readonly toleratePercent?: number;
   readonly waves?: WavesDefinition;
@@ -161,7 +163,7 @@ export interface MapWork {
 export interface RunWork {
   readonly kind: "run";
   readonly workflow: string;
-  /** Absent: the default one when the run begins. */
+  /** Left out: the default version when the run begins. */
   readonly version?: number;
 }
 
@@ -183,11 +185,11 @@ export interface StepRules {
   readonly runIf?: RunIf;
   /** A CEL condition; false makes the step SKIPPED. */
   readonly when?: string;
-  /** Runs once, last, whatever happened, after compensation too. */
+  /** Runs once, after all other steps and after compensation, however the run ends. */
   readonly always?: boolean;
   /** Once it has succeeded, later failures escalate and never compensate. */
   readonly pivot?: boolean;
-  /** JSON Schema that an output has to keep; one that breaks it is the failure drover.schema. */
+  /** JSON Schema of the output. An output that violates it is the failure drover.schema. */
   readonly outputSchema?: Payload;
 }
 
@@ -196,7 +198,7 @@ export type StepDefinition = StepRules & StepWork;
 export interface Definition {
   readonly workflow: string;
   readonly timeoutMs?: number;
-  /** JSON Schema that the input of a run has to keep; checked before a run is stored. */
+  /** JSON Schema of the input of a run, checked before the run is stored. */
   readonly inputSchema?: Payload;
   readonly steps: readonly StepDefinition[];
 }

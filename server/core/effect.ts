@@ -1,5 +1,5 @@
-// What a decision does, as data. `evolve` alone says what an effect means for the state; the store
-// writes what has changed into pages and appends the rows that an effect carries.
+// The effects of a decision, as data. `evolve` alone defines how an effect changes the state. The
+// store writes the changed steps into pages, and appends the rows that an effect carries.
 import type { Attempt, Counted, EpochMs, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
 import type { Message, ParentWord } from "./message.ts";
@@ -14,13 +14,13 @@ import type {
 import type { Payload } from "./payload.ts";
 import type { EffectStatus, Strategy } from "./strategy.ts";
 
-/** What moves a run from one state to another. */
+/** The cause of a change of a run's state. */
 export type RunTrigger =
-  /** What a PENDING run waited for has come. */
+  /** The start time or the permit of a PENDING run has come. */
   | "start"
-  /** There is no slot for a PENDING run that does not wait for one. */
+  /** There is no permit for a PENDING run that does not wait for one. */
   | "refuse"
-  /** What the counters say at the end of any event (`nextRunState`). */
+  /** The counters ask for it at the end of an event (`nextRunState`). */
   | "counters"
   /** A step has failed for good. */
   | "verdict"
@@ -28,9 +28,9 @@ export type RunTrigger =
   | "cancel"
   | "pause"
   | "resume"
-  /** Somebody has spoken to a run that stood still: an answer, a late report, a command. */
+  /** An answer, a late report or a command resumes an ESCALATED run. */
   | "thaw"
-  /** A person ends it as things are. */
+  /** A person ends the run and leaves its effects as they are. */
   | "leave";
 
 export type Side = "forward" | "undo";
@@ -39,9 +39,9 @@ export type Side = "forward" | "undo";
 export type NeedEnd = "ok" | "skipped" | "failed";
 
 export type Effect =
-  /** One need of the step has ended; it is stored with the first. */
+  /** One need of the step has ended. The first such effect adds the step to its page. */
   | { readonly kind: "need-ended"; readonly step: number; readonly how: NeedEnd }
-  /** It has ended in a run before this one, and is not done again. */
+  /** The step is reused from an earlier run and is not executed again. */
   | {
       readonly kind: "kept";
       readonly step: number;
@@ -49,13 +49,13 @@ export type Effect =
       readonly strategies: readonly Strategy[];
       readonly fence: number;
       readonly result: ResultRef | null;
-      /** By the place of a strategy: the input under which it made an effect. */
+      /** By index of a strategy: the input with which it made an effect. */
       readonly inputs: ReadonlyMap<number, Payload | null>;
       /** The run that made the effect. */
       readonly of: string;
     }
   | { readonly kind: "made-ready"; readonly step: number; readonly ready: Ready }
-  /** Ready, but its run is paused. */
+  /** The task is ready, but its run is paused. */
   | { readonly kind: "held"; readonly step: number; readonly task: TaskKind }
   | {
       readonly kind: "backed-off";
@@ -71,49 +71,49 @@ export type Effect =
       readonly at: EpochMs;
       readonly wakeAt: EpochMs;
     }
-  /** A map begins: so many items. */
+  /** A map of `total` items begins. */
   | { readonly kind: "map-begun"; readonly step: number; readonly total: number }
-  /** The next items of the map begin, so many. */
+  /** The next `count` items of the map begin. */
   | { readonly kind: "items-begun"; readonly step: number; readonly count: number }
-  /** What the map does next with its items has a pass of its own, at once. */
+  /** The next action of the map on its items gets a pass of its own, at once. */
   | {
       readonly kind: "items-due";
       readonly step: number;
       readonly side: Side;
       readonly wakeAt: EpochMs;
     }
-  /** The gate is passed, or the pause between two waves is over. */
+  /** The gate has let the next wave begin, or the pause between two waves is over. */
   | { readonly kind: "wave-begun"; readonly step: number }
-  /** Items down to this one are undone, or have nothing to undo. */
+  /** Items above `undoFrom` are being undone, or have nothing to undo. */
   | { readonly kind: "items-undoing"; readonly step: number; readonly undoFrom: number }
-  /** A child run begins, under the next fence. */
+  /** A child run begins, under the next fence of the step. */
   | {
       readonly kind: "child-began";
       readonly step: number;
       readonly fence: number;
       readonly workflow: string;
-      /** 0: the default one. */
+      /** 0: the default version. */
       readonly version: number;
       readonly input: Payload | null;
       readonly at: EpochMs;
       /** The end of `total`. */
       readonly wakeAt: EpochMs;
-      /** The deadline of this run: the child may not run past it; null: there is none. */
+      /** The deadline of this run, which the child may not exceed; null: there is none. */
       readonly until: EpochMs | null;
     }
-  /** The child of this fence is told something, as by `message-sent`. */
+  /** Sends a message to the child of this fence, as `message-sent` does. */
   | {
       readonly kind: "child-messaged";
       readonly step: number;
       readonly fence: number;
       readonly message: ParentWord;
     }
-  /** A moment fired too early, or an alarm was given: the step waits for its next timer. */
+  /** A timer was due and nothing else has to be done: the step waits for its next timer. */
   | {
       readonly kind: "wake-moved";
       readonly step: number;
       readonly wakeAt: EpochMs;
-      /** Of a ready task: how long it may run, where that has moved too. */
+      /** Of a ready task: its new time limit, if that has moved too. */
       readonly until?: EpochMs | null;
     }
   | { readonly kind: "pickup-alarmed"; readonly step: number; readonly wakeAt: EpochMs }
@@ -123,21 +123,21 @@ export type Effect =
       readonly cause: "run" | "timeout" | "stalled";
       readonly at: EpochMs;
     }
-  /** It runs far longer than others of its step: shown, and nothing else. */
+  /** The attempt runs far longer than others of its step. It is shown as suspect and continues. */
   | {
       readonly kind: "suspected";
       readonly step: number;
       readonly at: EpochMs;
       readonly wakeAt: EpochMs;
     }
-  /** The lease is gone, and the attempt is kept. */
+  /** The lease ends, and the attempt is stored. */
   | {
       readonly kind: "task-ended";
       readonly attempt: Attempt;
       readonly counted: Counted;
       readonly lost: boolean;
     }
-  /** A report for an attempt that had ended open: it now counts as its agent says. */
+  /** A report for an ended attempt whose outcome was open: it now counts as reported. */
   | {
       readonly kind: "attempt-settled";
       readonly attempt: Attempt;
@@ -145,7 +145,9 @@ export type Effect =
       readonly was: Counted;
       readonly counted: Counted;
     }
-  /** An attempt that changes no state: a late report, or an outcome that no agent reported. */
+  /**
+   * Stores an attempt that changes no state: a late report, or an outcome that no agent reported.
+   */
   | { readonly kind: "attempt-kept"; readonly attempt: Attempt }
   | {
       readonly kind: "effect-marked";
@@ -154,31 +156,33 @@ export type Effect =
       readonly mark: EffectStatus;
     }
   | { readonly kind: "settling"; readonly step: number; readonly until: EpochMs }
-  /** The effect of the attempt that ended is in doubt, or (null) no longer. */
+  /** Sets the unknown outcome of the step; null: it is settled. */
   | { readonly kind: "doubted"; readonly step: number; readonly doubt: UnknownOutcome | null }
-  /** The step leaves a strategy that may have an effect: it is undone before what follows. */
+  /**
+   * The step leaves a strategy that may have an effect. That is undone before the step continues.
+   */
   | { readonly kind: "strategy-undoing"; readonly step: number; readonly doubt: UnknownOutcome }
-  /** That undo is done, or is left to the undoing of the whole run. */
+  /** That undo is done, or is left to the compensation of the run. */
   | { readonly kind: "strategy-undo-ended"; readonly step: number }
-  /** Another way to try the step: fresh retries, an effect of its own. */
+  /** Another way to try the step begins, with new retries and an effect of its own. */
   | {
       readonly kind: "strategy-begun";
       readonly step: number;
-      /** Its place in the list; one there, in which nothing was done, leaves it to this one. */
+      /** Its index in the list. A strategy there, in which nothing was done, is replaced. */
       readonly place: number;
       readonly planned: number;
       /** The whole input that a person gave instead; null: as planned. */
       readonly input: Payload | null;
     }
-  /** The strategy before it has succeeded after all, and no task of this one was handed out. */
+  /** The previous strategy has succeeded after all, and no task of this one was claimed. */
   | { readonly kind: "strategy-dropped"; readonly step: number; readonly attempt: number }
-  /** A person lets the step be tried anew: fresh retries of the same strategy, a fresh `total`. */
+  /** A person lets the step be tried again: new retries of the same strategy, a new `total`. */
   | { readonly kind: "retries-renewed"; readonly step: number; readonly side: Side }
-  /** The run stood still for so long, and with it the step's `total`. */
+  /** The run was suspended for so long, and the step's `total` with it. */
   | { readonly kind: "total-moved"; readonly step: number; readonly byMs: number }
   | { readonly kind: "succeeded"; readonly step: number; readonly result: ResultRef | null }
   | { readonly kind: "failed"; readonly step: number; readonly code: string }
-  /** The run goes on after the failure. */
+  /** The run continues after the failure. */
   | { readonly kind: "warned"; readonly step: number }
   | { readonly kind: "skipped"; readonly step: number }
   | { readonly kind: "cancelled"; readonly step: number }
@@ -193,14 +197,16 @@ export type Effect =
       /** Its number within the run. */
       readonly n: number;
       readonly reason: EscalationReason;
-      /** The error code that led to it: part of its cause. Empty: none did. */
+      /** The error code that caused it; empty: none. */
       readonly code: string;
       readonly message: string;
       readonly wakeAt: EpochMs;
-      /** null: it has none. */
+      /** null: no deadline. */
       readonly deadlineAt: EpochMs | null;
     }
-  /** Nobody has answered yet. `tell`: nobody looks after it either, so hooks hear of it again. */
+  /**
+   * The escalation is still open. `tell`: no person has claimed it, so hooks are notified again.
+   */
   | {
       readonly kind: "escalation-reminded";
       readonly n: number;
@@ -235,13 +241,13 @@ export type Effect =
       readonly at: EpochMs;
     }
   | { readonly kind: "run-moved"; readonly by: RunTrigger; readonly state: RunState }
-  /** A person asked for it, and said why. */
+  /** A person gave this command, with a note. */
   | {
       readonly kind: "command-noted";
       readonly command: "cancel" | "pause" | "resume";
       readonly note: string;
     }
-  /** Another run is told something, by a row that is written with this change. */
+  /** Sends a message to another run, as a row that is written with this change. */
   | { readonly kind: "message-sent"; readonly to: string; readonly message: Message }
   | { readonly kind: "message-applied"; readonly no: number }
   | { readonly kind: "intervened"; readonly intervention: Intervention };

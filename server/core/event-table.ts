@@ -1,15 +1,16 @@
-// What each event does to a run in each of its states: data, for the docs and for the tests. The
-// rules do not read it; a test plays every pair, and asserts what is answered and where it leads.
+// What each event does to a run in each of its states: data for the docs and for the tests. The
+// rules do not read it; a test plays every pair, and asserts the answer and the resulting state.
 //
-// `to` is the state in which the played run is afterwards; *same* means that it stays. What may
-// follow from it by the run's counters is in the state table. What does nothing begins so.
+// `to` is the state of the played run afterwards; *same* means that it does not change. State
+// changes that then follow from the run's counters are in the state table. The text of an event
+// without effect begins with "nothing".
 import type { Answer, EventKind } from "./event.ts";
 import type { RunState, Stage } from "./model.ts";
 
-/** An ESCALATED run stands still in one of its stages, and that decides what it may be told. */
+/** An ESCALATED run is suspended in one of its stages, which decides what it accepts. */
 export type EventState = Exclude<RunState["kind"], "ESCALATED"> | `ESCALATED in ${Stage["kind"]}`;
 
-/** Undoing what was done and leaving it are told apart. */
+/** A cancel that undoes effects and one that leaves them are two events here. */
 export type TableEvent = Exclude<EventKind, "cancel"> | "cancel UNDO" | "cancel LEAVE";
 
 export interface EventRow {
@@ -30,7 +31,7 @@ const ASKING: readonly EventState[] = [
   "ESCALATED in COMPENSATING",
   "ESCALATED in FINISHING",
 ];
-/** Stages of a run whose end is under way. */
+/** States of a run that is ending. */
 const ENDING: readonly EventState[] = ["STOPPING", "COMPENSATING", "FINISHING"];
 const ASKING_AT_THE_END: readonly EventState[] = ASKING.slice(1);
 
@@ -170,7 +171,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ASKING, "done", "same", "nothing: it is not paused"],
     [ENDED, "refused", "same", FINAL],
   ]),
-  // Played with the message to pause.
+  // The test plays it with the message `pause`.
   ...rows("messages", [
     [["RUNNING", "ESCALATED in RUNNING"], "done", "PAUSED", "does as it was told, in order"],
     [["PAUSED"], "done", "same", "nothing: it is as it was told to be"],
@@ -218,7 +219,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ]),
 ]);
 
-/** The name of the state that a run is in, as the table names it. */
+/** The name of a run's state in this table. */
 export function eventStateOf(state: RunState): EventState {
   return state.kind === "ESCALATED" ? `ESCALATED in ${state.from.kind}` : state.kind;
 }

@@ -1,5 +1,5 @@
-// What can happen to a run, and what is answered to whoever said it.
-// An event carries every fact that its rule needs: no rule asks a clock, a database or a die.
+// The events of a run, and the answers to their senders. An event contains every fact that its rule
+// needs: no rule reads a clock, a database or a random source.
 import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { AnswerKind } from "./history.ts";
 import { isFinal, isUndoLeft, type RunState, type Step, type WaitingFor } from "./model.ts";
@@ -9,19 +9,19 @@ import { planStepAt } from "./plan-at.ts";
 import { itemOf, numberOf } from "./step-key.ts";
 import type { TypicalDuration } from "./typical-duration.ts";
 
-/** Facts of the pass, the same for all of its events. */
+/** The time of the pass, and the random number of an event. */
 export interface Occasion {
-  /** The database's time of the pass. */
+  /** The database's time, the same for all events of the pass. */
   readonly now: EpochMs;
-  /** A number from 0 up to 1, drawn for this event: the jitter of a backoff. */
+  /** A random number from 0 up to 1, drawn for this event: the jitter of a backoff. */
   readonly draw: number;
 }
 
-/** What an agent may say. */
+/** The outcomes that an agent may report. */
 export type Reported = Exclude<Outcome, { kind: "undelivered" | "unsent" | "superseded" }>;
 
 export type RunEvent =
-  /** Complete: an agent says how a task ended. */
+  /** Complete: an agent reports how a task ended. */
   | {
       readonly kind: "report";
       readonly step: number;
@@ -33,7 +33,7 @@ export type RunEvent =
       readonly agentId: string;
       readonly session: string;
     }
-  /** CompleteDeferred: somebody who holds the callback token says how the attempt ended. */
+  /** CompleteDeferred: the holder of the callback token reports how the attempt ended. */
   | {
       readonly kind: "callback";
       readonly step: number;
@@ -41,14 +41,14 @@ export type RunEvent =
       /** SHA-256 of the attempt's secret, hex. */
       readonly secretDigest: string;
       /**
-       * The secret of this digest, of a lease or an ended attempt of the step; null: none has it.
-       * Who sends the event leaves it null: it is found once the run is locked.
+       * The secret with this digest, of a lease or an ended attempt of the step; null: there is
+       * none. The sender leaves it null: it is looked up once the run is locked.
        */
       readonly secret: string | null;
       readonly outcome: Extract<Outcome, { kind: "success" | "failure" }>;
       readonly digest: string;
     }
-  /** A session says that the poll which this task was granted to ended without an answer. */
+  /** A session reports that the poll which this task was granted to ended without an answer. */
   | {
       readonly kind: "undelivered";
       readonly step: number;
@@ -56,10 +56,10 @@ export type RunEvent =
       readonly secret: string;
       /** Why the server could not make the task for the agent; left out: it could. */
       readonly problem?: string;
-      /** It never left the server: the answer was full, or the store away. */
+      /** The task never left the server: the answer was full, or the store was unavailable. */
       readonly unsent?: boolean;
     }
-  /** The session that holds this task lists all that it holds, and leaves it out. */
+  /** The session that holds this task listed all tasks that it holds, without this one. */
   | {
       readonly kind: "forgotten";
       readonly step: number;
@@ -68,12 +68,12 @@ export type RunEvent =
     }
   | {
       readonly kind: "signal";
-      /** The caller's own name for it: a repeat is one signal. */
+      /** The caller's own id of the signal: a repeat is one signal. */
       readonly id: string;
       readonly name: string;
       readonly payload: Payload | null;
     }
-  /** An approver's word on an approval step. */
+  /** An approver decides on an approval step. */
   | {
       readonly kind: "decide";
       readonly step: number;
@@ -83,10 +83,10 @@ export type RunEvent =
       readonly approved: boolean;
       readonly comment: string;
       readonly form: Payload | null;
-      /** Who started the run, where that is known. */
+      /** The requester of the run; null: not known. */
       readonly requester: string | null;
     }
-  /** ResolveEscalation. */
+  /** ResolveEscalation: a person answers an escalation. */
   | {
       readonly kind: "answer";
       /** Number of the escalation within the run. */
@@ -97,78 +97,79 @@ export type RunEvent =
       /** retry-changed: the whole input; succeed: the output. */
       readonly payload: Payload | null;
     }
-  /** The moment of an escalation: its next reminder, or its deadline. */
+  /** The timer of an escalation is due: its next reminder, or its deadline. */
   | { readonly kind: "escalation-moment"; readonly n: number }
   | { readonly kind: "cancel"; readonly undo: boolean; readonly note: string }
   | { readonly kind: "pause"; readonly note: string }
   | { readonly kind: "resume"; readonly note: string }
-  /** Other runs have told it something: all that waits is applied. */
+  /** Messages of other runs are pending: all of them are applied. */
   | { readonly kind: "messages" }
-  /** The moment of a lease has come. */
+  /** The timer of a lease is due. */
   | {
       readonly kind: "lease-moment";
       readonly step: number;
       readonly fence: number;
       readonly lastHeartbeatAt: EpochMs | null;
-      /** Since when the owner of the partition has been looking without a gap. */
+      /** Since when the owner of the partition has been scanning without a gap. */
       readonly watchingSince: EpochMs;
-      /** How long attempts of the step take; null, or left out: too little is known. */
+      /** Typical duration of attempts of the step; null, or left out: too little is known. */
       readonly typical?: TypicalDuration | null;
     }
-  /** Nobody took a ready task within `pickup`, or its `total` is over. */
+  /** A ready task was not claimed within `pickup`, or its `total` is over. */
   | {
       readonly kind: "ready-moment";
       readonly step: number;
       readonly fence: number;
-      /** Somebody polled its lane in the last minute, or the lane is held. */
+      /** An agent polled its lane recently, or the lane is paused, or its circuit is open. */
       readonly polled: boolean;
-      /** The store's number of the lane that it waits in; left out: that of its task. */
+      /** The store's number of its lane; left out: the lane of the planned task. */
       readonly lane?: number;
-      /** Agents of this version alone get it; left out: all do. */
+      /** Only agents of this version get it; left out: all agents do. */
       readonly agentVersion?: string;
-      /** A person is being asked about its lane, by another task; left out: none is. */
+      /** An escalation about its lane is open, for another task; left out: none is. */
       readonly asked?: boolean;
     }
-  /** The moment of a backoff, a timer, a signal, an approval or a callback. */
+  /** The timer of a backoff is due, or the end of a wait. */
   | { readonly kind: "due-moment"; readonly step: number; readonly on: "backoff" | WaitingFor }
-  /** The run's own moment: its deadline, or the end of what it lets settle. */
+  /** The timer of the run itself is due: its start, its deadline, or the end of its settling. */
   | { readonly kind: "run-moment" };
 
 export type EventKind = RunEvent["kind"];
 
 export type Answer =
-  /** It is done, or was needless: the state is what was asked for. */
+  /** Done, or not necessary: the state is as requested. */
   | { readonly kind: "done" }
-  /** The same was accepted before. */
+  /** The same event was accepted before. */
   | { readonly kind: "repeated" }
-  /** Another task of the step was handed out since, or step or run are final: kept as evidence. */
+  /** Another task of the step was claimed since, or step or run are final. Stored as evidence. */
   | { readonly kind: "lease-lost"; readonly run: RunState["kind"] }
-  /** The attempt was ended by another report. */
+  /** Another report has ended the attempt. */
   | { readonly kind: "over"; readonly outcome: Outcome["kind"] }
   /** No task of this run ever had this token. */
   | { readonly kind: "no-such-task" }
   /** The run has no escalation of this number, or no step of this kind. */
   | { readonly kind: "no-such-question" }
   | { readonly kind: "refused"; readonly run: RunState["kind"]; readonly why: string }
-  /** No step of the run takes a signal of this name, so it would be kept for nothing. */
+  /** No step of the run takes a signal of this name, so it would never be used. */
   | { readonly kind: "no-such-signal"; readonly name: string; readonly takes: readonly string[] }
-  /** The run keeps as many signals as it may. */
+  /** The run has stored as many signals as it may. */
   | { readonly kind: "full"; readonly limit: number };
 
-/** What of a run's steps a pass must load. */
+/** The steps of a run that a pass must load. */
 export interface StepsToLoad {
-  /** Every step, and each item that is not done for good: it moves, or a person owns it. */
+  /** Every step, and each item that is not final, has an undo left, or still settles. */
   readonly whole: boolean;
-  /** And these places. */
+  /** And the steps and items with these keys. */
   readonly places: readonly number[];
-  /** And of these maps the items that are undone next, at most so many. */
+  /** And of these maps the next `most` items to be undone. */
   readonly undoing: readonly { readonly map: number; readonly most: number }[];
 }
 
 /**
- * The steps named by a success and those that it may open, else all. Only a plain success in a
- * RUNNING run can be evaluated without the rest; everything else may give a verdict. What happens
- * to an item gives none: a pass that loads all does, once its map has counted too many.
+ * Returns the step of a plain success and the steps that it may open, else all steps. Only a plain
+ * success in a RUNNING run can be evaluated without the others; any other event may give the run a
+ * stop reason. An event of an item gives none: once its map has counted too many failures, a later
+ * pass loads all steps and gives it.
  */
 export function stepsToLoad(
   state: RunState["kind"],
@@ -180,7 +181,7 @@ export function stepsToLoad(
   for (const event of events) {
     if (!("step" in event)) continue;
     places.add(event.step);
-    // A map counts its items.
+    // A map counts its items, so it is loaded with them.
     places.add(numberOf(event.step));
     for (const reached of plan.steps[event.step]?.reach ?? []) places.add(reached);
   }
@@ -192,7 +193,9 @@ export function stepsToLoad(
   return { whole, places: [...places], undoing };
 }
 
-/** Whether a pass that wants these has loaded the step. The stores load exactly such. */
+/**
+ * Whether a pass that needs these steps has loaded this one. The stores load exactly such steps.
+ */
 export function isWanted(
   { whole, places, undoing }: StepsToLoad,
   step: Step,
@@ -223,7 +226,7 @@ function isPlain(state: RunState["kind"], plan: Plan, event: RunEvent): boolean 
   );
 }
 
-/** It neither rests nor asks a person, whatever became of the tries before. */
+/** The task becomes ready at once: it neither backs off nor escalates, whatever happened before. */
 function isGivenBackAtOnce({
   problem,
   unsent = false,
@@ -233,8 +236,8 @@ function isGivenBackAtOnce({
 }
 
 /**
- * The order of events within one pass: reports first, then callbacks and signals, then people's
- * commands, then moments.
+ * The order of events within one pass: reports first, then callbacks and signals, then commands of
+ * people, then timers.
  */
 export function inPassOrder<T extends { readonly event: RunEvent }>(items: readonly T[]): T[] {
   return [...items].sort((a, b) => RANKS[a.event.kind] - RANKS[b.event.kind]);

@@ -1,19 +1,19 @@
-// What expressions see of a run: facts that never change once they are there.
+// The facts of a run that expressions can read.
 import type { EpochMs } from "./attempt.ts";
 import type { Forward } from "./model.ts";
 import type { Payload } from "./payload.ts";
 
-/** What expressions see of a step. */
+/** The facts of one step. */
 export interface StepFacts {
   readonly status: Forward["kind"];
   readonly output: Payload | null;
   readonly error: { readonly code: string; readonly message: string } | null;
 }
 
-/** What an expression may see: facts that never change once they are there. */
+/** Everything that an expression may read. A fact never changes once it exists. */
 export interface Facts {
   readonly run: RunFacts;
-  /** By number of the step; one that is absent has not ended. */
+  /** By number of the step. A step that is absent has not ended. */
   readonly steps: ReadonlyMap<number, StepFacts>;
 }
 

@@ -1,9 +1,9 @@
-// What is recorded beside a run and its steps: what the supervisor did, what people were asked and
-// said, and what the outside world has sent.
+// Records beside a run and its steps: interventions of the supervisor, escalations, signals, and
+// decisions of approvers.
 import type { EpochMs } from "./attempt.ts";
 import type { Payload } from "./payload.ts";
 
-/** The watches of the supervisor: the `rule` of an intervention. */
+/** The checks of the supervisor: the `rule` of an intervention. */
 export type Rule =
   | "start"
   | "lease"
@@ -22,20 +22,20 @@ export type Rule =
   | "late-effect"
   | "agent-circuit"
   | "queue-circuit"
-  /** A session lists all that it holds, and leaves out a lease. */
+  /** A session listed all tasks that it holds, without one of its leases. */
   | "forgotten"
-  /** An attempt runs far longer than others of its step have. */
+  /** An attempt runs far longer than the typical duration of its step. */
   | "slow"
   | "integrity"
-  /** The handling of the run fails again and again, and it rests. */
+  /** Handling the run fails again and again, and the supervisor suspends it for a while. */
   | "failing";
 
 export interface Intervention {
-  /** null: about the run. */
+  /** null: it is about the run. */
   readonly step: number | null;
   readonly fence: number;
   readonly rule: Rule;
-  /** Tells apart several of one rule about one fence (repeated pickup alarms). */
+  /** Distinguishes interventions of one rule about one fence (repeated pickup alarms). */
   readonly n: number;
   readonly saw: string;
   readonly did: string;
@@ -46,19 +46,19 @@ export interface Intervention {
 export type EscalationReason =
   | "undo-failed"
   | "poison"
-  /** `effects: once`, and nobody knows whether the attempt took effect. */
+  /** `effects: once`, and it is unknown whether the attempt took effect. */
   | "unknown"
-  /** The verify could not tell, in all its tries. */
+  /** All tries of the verify were inconclusive. */
   | "unverified"
   | "expression"
   /** `on_failure: escalate`, or an `always` step. */
   | "step-failed"
   | "after-pivot"
-  /** Nobody polls for the task, and `on_pickup` says escalate. */
+  /** No agent polls for the task, and `on_pickup` says escalate. */
   | "pickup"
   /** The deadline of a signal or an approval has passed. */
   | "expired"
-  /** A stale attempt reports a success. Nothing waits for the answer. */
+  /** An attempt that is no longer current reports a success. Nothing waits for the answer. */
   | "doubled";
 
 export type AnswerKind =
@@ -70,18 +70,18 @@ export type AnswerKind =
   | "fail"
   | "acknowledge";
 
-/** An escalation as an answer finds it. */
+/** The part of an escalation that the rules need for an answer. */
 export interface OpenEscalation {
   readonly n: number;
   readonly step: number;
   readonly reason: EscalationReason;
-  /** null: it stands open. */
+  /** null: it is open. */
   readonly closedBy: string | null;
-  /** Its next reminder, or its deadline; null: it is closed. */
+  /** Due time of its next reminder, or of its deadline; null: it is closed. */
   readonly wakeAt: EpochMs | null;
-  /** null: it has none. */
+  /** null: no deadline. */
   readonly deadlineAt: EpochMs | null;
-  /** A person looks after it: nobody needs to be reminded. */
+  /** A person has claimed it, so hooks need no reminders. */
   readonly claimed: boolean;
 }
 
@@ -94,7 +94,7 @@ export interface StoredSignal {
   readonly payload: Payload | null;
 }
 
-/** What one approver has said to an approval step. */
+/** The decision of one approver about an approval step. */
 export interface Decision {
   readonly step: number;
   readonly approver: string;

@@ -1,6 +1,6 @@
-// What is true of every run between two passes. Broken means a bug of ours, never an operating
-// error: the property tests assert it after each decision. The view must hold every step of the run
-// that is in a page.
+// The invariants of every run between two passes. A broken one is a bug of the server, never an
+// operating error; the property tests assert all of them after each decision. The view must hold
+// every step of the run that is in a page.
 
 import type { TaskKind } from "./attempt.ts";
 import { asks, currentEffectStatus, untouchedStep } from "./evolve.ts";
@@ -27,16 +27,16 @@ import { currentStrategy, leavesEffect, strategyToUndo } from "./strategy.ts";
 interface Run {
   readonly plan: Plan;
   readonly view: View;
-  /** All steps of the plan, with those that are in no page. */
+  /** All steps of the plan, also those that are in no page. */
   readonly steps: readonly Step[];
-  /** And the items of maps that have begun. */
+  /** All steps, and the items of maps that have begun. */
   readonly all: readonly Step[];
   readonly state: RunState;
-  /** What the run does, or did when it came to stand. */
+  /** The stage of the run; if it is suspended, the stage in which it was suspended. */
   readonly stage: "PENDING" | "RUNNING" | "STOPPING" | "COMPENSATING" | "FINISHING" | "ENDED";
 }
 
-/** Every invariant that the run breaks, in words; none for a run as it should be. */
+/** Every invariant that the run breaks, as text; empty for a valid run. */
 export function brokenInvariants(plan: Plan, view: View): readonly string[] {
   const steps = plan.steps.map(
     (step) => view.steps.get(step.no) ?? untouchedStep(step.no, step.needs.length),
@@ -68,7 +68,7 @@ type Counters = Pick<
   "stepsLeft" | "finallyLeft" | "moving" | "asking" | "undosLeft" | "undone"
 >;
 
-/** What a run counts, by what its steps are; `rows`: those in pages. */
+/** The counters of a run, computed from its steps; `rows`: the steps in pages. */
 function runCounters(plan: Plan, rows: ReadonlyMap<number, Step>): Counters {
   const left = (always: boolean): number =>
     plan.steps.filter(
@@ -97,7 +97,7 @@ function brokenCounters({ plan, view }: Run): string[] {
     .map((name) => `${name} is ${view.run[name]}, the steps say ${counted[name]}`);
 }
 
-/** Steps that are kept of another run have ended before this one begins. */
+/** Reused steps ended in another run, before this one begins. */
 function hasBegun({ steps }: View): boolean {
   return [...steps.values()].some(
     ({ forward, undo }) =>
@@ -111,7 +111,7 @@ const CANCEL_REASONS: readonly Reason[] = [
   "CANCELLED_BY_NEWER",
 ];
 
-/** Every state that is not final has a due moment, or a person who owns it. */
+/** Every state that is not final has a due time, or a person who has to act. */
 function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
   const { moving, asking, stepsLeft, finallyLeft, undosLeft, undone } = view.run;
   const broken: string[] = [];
@@ -178,7 +178,7 @@ function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
   return broken;
 }
 
-/** Which sides of a step may be in which state, by the state of the run. */
+/** Checks the states of both sides of a step against the state of the run. */
 function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): string[] {
   const { state, stage } = run;
   const broken: string[] = [];
@@ -211,7 +211,7 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
       break;
     case "WAITING":
       must(state.kind !== "ESCALATED", "WAITING");
-      // A child ends with its parent, and so before it.
+      // A child ends before its parent does, so a run that stops has cancelled it.
       if (stage === "STOPPING") must(forward.on === "child-end", "its child is not told to stop");
       else must(stage === "RUNNING", `WAITING for ${forward.on}`);
       break;
@@ -237,7 +237,7 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
   return broken;
 }
 
-/** A strategy is undone before the step goes on. */
+/** A strategy is undone before the step continues. */
 function brokenUndoing(undo: Undo, { state, stage }: Run): string[] {
   if (stage === "STOPPING")
     return undo.kind === "LEASED" ? [] : [`UNDOING, and undo is ${undo.kind} in a STOPPING run`];
@@ -254,13 +254,13 @@ function mayHandOut(task: TaskKind, state: RunState): boolean {
 function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run): string[] {
   const unfinished = planned.needs.filter((no) => {
     const kind = steps[no]?.forward.kind;
-    // Behind an always step that a person has left, the others run all the same.
+    // `always` steps run also after an `always` step that a person has left.
     if (planned.always && kind === "CANCELLED") return false;
     return kind !== "SUCCEEDED" && kind !== "SKIPPED" && kind !== "FAILED";
   }).length;
   if (step.forward.kind !== "BLOCKED")
     return unfinished > 0 ? [`${step.forward.kind} with ${unfinished} needs left`] : [];
-  // Once there is a verdict nobody counts needs any more; always steps wait for the end.
+  // Needs are no longer counted once there is a stop reason; `always` steps wait for the end.
   const verdict = state.kind === "PAUSED" && state.verdict !== null;
   if (stage !== "RUNNING" || verdict || planned.always) return [];
   const { waitingFor } = step.forward;
@@ -268,7 +268,7 @@ function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run
   return waitingFor === 0 ? ["BLOCKED, but waits for nothing"] : [];
 }
 
-/** A ready task and a lease are the next hand-out; each moving state has a moment. */
+/** A ready task or a lease has the next fence and attempt; each moving state has a due time. */
 function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): string[] {
   const moving = movingSide(step);
   if (!moving || moving.state.kind === "HELD") return [];
@@ -287,9 +287,9 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
     broken.push(`${state.kind} is attempt ${state.attempt}, ${attempt} is next`);
   if (state.kind === "READY" && state.task === "perform") {
     const totalEnd = (step.firstReadyAt ?? state.readyAt) + planned.timeouts.totalMs;
-    // An open circuit moves the end of its time, and no row says by how much.
+    // An open circuit moves the end of `total`, and no stored value says by how much.
     const until = state.until ?? totalEnd;
-    // One that was given back after that is looked at at once.
+    // A task that was returned after that time is due at once.
     if (state.wakeAt > Math.max(totalEnd, until, state.readyAt))
       broken.push("nobody looks at it when its total is over");
     const deadline = runState.kind === "RUNNING" ? runState.deadline : null;
@@ -299,7 +299,7 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
   return broken;
 }
 
-/** What is undone is every effect, in reverse order, and nothing else. */
+/** The run undoes every effect, in reverse order, and nothing else. */
 function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage }: Run): string[] {
   const { forward, undo, result } = step;
   const broken: string[] = [];
@@ -314,8 +314,8 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   const left = planned.work.kind === "map" ? null : strategyToUndo(step);
   const undoable = isUndoable(planned, step);
   const effects = step.strategies.filter(leavesEffect).length;
-  // What a kept step has left was made under another definition, maybe one without an undo. It was
-  // never ready in this run; once it is undone, nothing tells it from the others any more.
+  // A reused step may have effects of another definition, maybe one without an undo. It was never
+  // READY in this run; once it is undone, it cannot be distinguished from other steps.
   const mayBeKept = step.firstReadyAt === null || undo.kind !== "NONE";
   if (planned.compensate && effects > 1 && !mayBeKept)
     broken.push(`${effects} of its strategies have an effect`);
@@ -325,7 +325,7 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
     stage === "COMPENSATING" ||
     state.kind === "COMPENSATED" ||
     (state.kind === "FINISHING" && state.end.kind === "COMPENSATED");
-  // Undoing comes to the items of a map one after another.
+  // The items of a map are undone one group after another.
   const map = itemOf(step.no) > 0 ? steps[numberOf(step.no)] : undefined;
   const comes = map !== undefined && map.undo.kind !== "DONE";
   if (undoing && undoable && undo.kind === "NONE" && !comes) broken.push("its effect is forgotten");
@@ -340,7 +340,7 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   return broken;
 }
 
-/** A map counts what its items are. */
+/** The counters of a map match its items. */
 function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run: Run): string[] {
   const own = all.filter((item) => numberOf(item.no) === no);
   if (!items) return own.length > 0 ? [`${own.length} items of a map that has not begun`] : [];
@@ -362,7 +362,7 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
   return broken;
 }
 
-/** What a map counts of its items. */
+/** The counters of a map, computed from its items. */
 function itemCounters(own: readonly Step[]): Omit<Items, "total" | "undoFrom"> {
   const count = (of: (item: Step) => boolean): number => own.filter(of).length;
   return {

@@ -1,7 +1,7 @@
-// What a map counts of its items, and what they have come to.
+// The counters of a map, and the outputs of its items.
 import type { PlanWork, Share } from "./plan.ts";
 
-/** How far the items of a map are. Those that have begun are numbered from 1. */
+/** Progress of a map. The items that have begun are numbered from 1. */
 export interface Items {
   readonly total: number;
   readonly begun: number;
@@ -10,25 +10,25 @@ export interface Items {
   readonly succeeded: number;
   readonly failed: number;
   readonly skipped: number;
-  /** Undoing goes down from the last that has begun: those above this one have been looked at. */
+  /** Items are undone from the last begun one downwards; those above this number are handled. */
   readonly undoFrom: number;
-  /** Of those, the ones whose undo moves, and the ones whose undo is not done. */
+  /** Handled items whose undo moves, and those whose undo is not done. */
   readonly undosMoving: number;
   readonly undosLeft: number;
 }
 
-/** By the number of the item; none of one that has none, or that is not JSON. */
+/** By number of the item. Items without an output, or with one that is not JSON, are left out. */
 export type ItemOutputs =
   | { readonly kind: "all"; readonly json: ReadonlyMap<number, string> }
-  /** Together they are larger than a payload may be. */
+  /** Together the outputs are larger than a payload may be. */
   | { readonly kind: "too-large" };
 
 export type MapPlan = Extract<PlanWork, { kind: "map" }>;
 
-/** More items of a map have failed than it tolerates. */
+/** Error code of a map of which more items have failed than it tolerates. */
 export const TOO_MANY_FAILED = "drover.items";
 
-/** It may stop before all have begun: what fails often fails for all. */
+/** A map may stop before all items have begun: frequent failures probably affect all items. */
 export function isFailed({ failed, total }: Items, { tolerate }: MapPlan): boolean {
   const most = tolerate.kind === "count" ? tolerate.count : (total * tolerate.percent) / 100;
   return failed > most;

@@ -1,23 +1,24 @@
-// How much of a queue may be handed out: tasks with agents at a time, and tasks per second by a
-// bucket that fills with time. Whoever asks holds the queue's row, so nobody else counts meanwhile.
-// A namespace is evaluated alike: by its open runs, and by the runs that it begins per second.
+// How many tasks of a queue may be claimed: a maximum of leases at a time, and a rate in tasks per
+// second by a token bucket. The caller holds the lock of the queue's row, so no other transaction
+// counts at the same time. A namespace is limited alike: by its open runs, and by the runs that it
+// begins per second.
 import type { EpochMs } from "./attempt.ts";
 
 export interface QueueLimits {
-  /** Most tasks with agents at a time; null: any number. */
+  /** Most leases at a time; null: no limit. */
   readonly leasesMax: number | null;
-  /** null: as fast as agents take them. */
+  /** null: no rate limit. */
   readonly rate: Rate | null;
 }
 
 export interface Rate {
-  /** Tasks handed out per second; may be a fraction. */
+  /** Tasks claimed per second; may be a fraction. */
   readonly perSecond: number;
-  /** Most at once, after a time without any; at least 1. */
+  /** Most tasks at once after an idle time; at least 1. */
   readonly burst: number;
 }
 
-/** Of a queue with a rate: what it held at a moment. */
+/** Of a queue with a rate limit: its tokens at the time `filledAt`. */
 export interface Bucket {
   readonly tokens: number;
   readonly filledAt: EpochMs;
@@ -25,9 +26,9 @@ export interface Bucket {
 
 export interface QueueUse {
   readonly limits: QueueLimits;
-  /** Tasks with agents. Read only where `leasesMax` asks for it. */
+  /** Leases of the queue. Read only if `leasesMax` is set. */
   readonly leased: number;
-  /** null: it has no rate. */
+  /** null: no rate limit. */
   readonly bucket: Bucket | null;
 }
 
@@ -37,7 +38,7 @@ export function isLimited({ leasesMax, rate }: QueueLimits): boolean {
   return leasesMax !== null || rate !== null;
 }
 
-/** How many tasks may be handed out now; may be infinite. */
+/** How many tasks may be claimed now; may be infinite. */
 export function room({ limits, leased, bucket }: QueueUse, now: EpochMs): number {
   const { leasesMax, rate } = limits;
   const places = leasesMax === null ? Number.POSITIVE_INFINITY : leasesMax - leased;
@@ -45,7 +46,7 @@ export function room({ limits, leased, bucket }: QueueUse, now: EpochMs): number
   return Math.max(0, Math.min(places, Math.floor(tokens)));
 }
 
-/** After so many were handed out. */
+/** The use of the queue after `count` more claims. */
 export function taken(use: QueueUse, count: number, now: EpochMs): QueueUse {
   const { limits, bucket } = use;
   const tokens = limits.rate && bucket ? tokensAt(limits.rate, bucket, now) - count : 0;
@@ -56,7 +57,7 @@ export function taken(use: QueueUse, count: number, now: EpochMs): QueueUse {
   };
 }
 
-/** When time alone makes room; null: there is some now, or the end of a task has to make it. */
+/** When the bucket has its next token; null: there is room now, or a lease has to end first. */
 export function opensAt(use: QueueUse, now: EpochMs): EpochMs | null {
   const { limits, leased, bucket } = use;
   if (room(use, now) > 0 || !limits.rate || !bucket) return null;
@@ -65,7 +66,7 @@ export function opensAt(use: QueueUse, now: EpochMs): EpochMs | null {
   return now + Math.ceil((missing / limits.rate.perSecond) * 1_000);
 }
 
-/** A clock that goes back takes nothing out. */
+/** A clock that goes back removes no tokens. */
 function tokensAt({ perSecond, burst }: Rate, { tokens, filledAt }: Bucket, now: EpochMs): number {
   return Math.min(burst, tokens + (Math.max(0, now - filledAt) / 1_000) * perSecond);
 }

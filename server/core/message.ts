@@ -1,21 +1,21 @@
-// What runs tell each other: a row that is written with the change that causes it, and applied by a
-// pass of the run that it is for (on-message.ts).
+// Messages between runs. A message is a row that is written with the change that causes it, and is
+// applied by a pass of the run that receives it (on-message.ts).
 import type { EpochMs } from "./attempt.ts";
 import type { End } from "./model.ts";
 import type { Payload } from "./payload.ts";
 
-/** What one run tells another. */
+/** A message to a run. */
 export type Message =
   | ParentWord
   | ChildEnded
-  /** It has a slot of its concurrency key. */
+  /** The run got a permit of its concurrency key. */
   | { readonly kind: "slot" }
-  /** There is none, and it does not want to wait. */
+  /** There is no permit, and the run does not wait for one. */
   | { readonly kind: "no-slot" }
-  /** A newer run of its concurrency key takes its place. */
+  /** A newer run of its concurrency key replaces it. */
   | { readonly kind: "make-room" };
 
-/** What a run tells its children: they do as it does, and end with it. */
+/** A message of a run to its children, which follow its commands and end with it. */
 export type ParentWord =
   | { readonly kind: "cancel"; readonly undo: boolean }
   | { readonly kind: "pause" }
@@ -27,26 +27,26 @@ export interface ChildEnded {
   readonly step: number;
   readonly fence: number;
   /**
-   * What became of it. Whoever writes the message leaves it null: it is read once the parent is
-   * locked, since it changes no more.
+   * The result of the child. The sender leaves it null: the server reads it once the parent is
+   * locked, since it does not change any more.
    */
   readonly child: EndedChild | null;
 }
 
 export interface EndedChild {
   readonly runId: string;
-  /** null: it never began, as no workflow has the name or the version. */
+  /** null: the child never began, as no workflow has the name or the version. */
   readonly end: End | null;
   readonly createdAt: EpochMs | null;
-  /** Of a COMPLETED run. */
+  /** Of a COMPLETED child. */
   readonly output: Payload | null;
-  /** What went wrong, for a person; empty: there is nothing more to say. */
+  /** The problem, in words for a person; empty: nothing more to say. */
   readonly why: string;
 }
 
-/** A message that waits for a pass of the run that it is for. */
+/** A pending message to a run. */
 export interface StoredMessage {
-  /** Its place among all messages: those of one source are in the order in which it wrote them. */
+  /** Its number among all messages. Messages of one sender are in the order of writing. */
   readonly no: number;
   /** The run that wrote it. */
   readonly from: string;

@@ -1,14 +1,14 @@
-// What a run and its steps are at a moment: the state that the rules read and change.
+// The state of a run and of its steps, which the rules read and change.
 //
-//   Run      PENDING → RUNNING → STOPPING → COMPENSATING → FINISHING → an end; PAUSED and ESCALATED
-//            beside
-//   Step     a forward state and, beside it, an undo state. At most one of the two is moving, that
-//            is READY (found by its lane), LEASED (found by its session), BACKOFF or WAITING (with
-//            a timer), or HELD (ready, but its run is paused). A map is MAPPING while its items
-//            move: they are steps of their own, and it counts them
+//   Run      PENDING → RUNNING → STOPPING → COMPENSATING → FINISHING → an end; PAUSED and
+//            ESCALATED suspend it
+//   Step     a forward state and an undo state. At most one of the two is moving: READY (found by
+//            its lane), LEASED (found by its session), BACKOFF or WAITING (with a timer), or HELD
+//            (ready, but the run is paused). A map is MAPPING while its items move; they are steps
+//            of their own, and the map counts them
 //
-// The run counts instead of looking: its counters decide its state, so a pass loads only the steps
-// that it touches (docs/ARCHITECTURE.md, "Pure core").
+// The run's counters decide its state, not a scan of its steps, so a pass loads only the steps that
+// it touches (docs/ARCHITECTURE.md, "Pure core").
 import type { AttemptKind, EndedAttempt, EpochMs, TaskKind } from "./attempt.ts";
 import type { Facts } from "./facts.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "./history.ts";
@@ -19,22 +19,16 @@ import type { Strategy } from "./strategy.ts";
 export interface Ready {
   readonly kind: "READY";
   readonly task: TaskKind;
-  /**
-   * The fence that the next hand-out gets. A verify raises none: it has that of the attempt which
-   * it is about.
-   */
+  /** The fence of the next claim. A verify has the fence of the attempt that it is about. */
   readonly fence: number;
-  /** The number of the attempt that the next hand-out is; verifies are numbered by themselves. */
+  /** The number of the attempt that the next claim begins; verifies have numbers of their own. */
   readonly attempt: number;
   readonly readyAt: EpochMs;
-  /**
-   * An attempt may not run past this moment (what is left of `total` and of the run); null: no
-   * bound.
-   */
+  /** Latest end of an attempt (the rest of `total` and of the run); null: no bound. */
   readonly until: EpochMs | null;
-  /** A session that should not get it, so that a lost task goes elsewhere. */
+  /** A session that should not get the task, so that a lost task goes to another session. */
   readonly avoid: { readonly session: string; readonly until: EpochMs } | null;
-  /** How often the pickup moment has passed. */
+  /** Pickup alarms so far. */
   readonly alarms: number;
   readonly wakeAt: EpochMs;
 }
@@ -44,7 +38,7 @@ export type CancelCause = "run" | "timeout" | "stalled";
 export type LeaseCancel =
   | { readonly kind: "none" }
   | { readonly kind: "asked"; readonly cause: CancelCause; readonly at: EpochMs }
-  /** A heartbeat has answered *cancel*: the lease ends at `by` whatever the agent does. */
+  /** A heartbeat was answered *cancel*: the lease ends at `by`, whatever the agent does. */
   | { readonly kind: "heard"; readonly cause: CancelCause; readonly by: EpochMs };
 
 export interface Lease {
@@ -52,20 +46,20 @@ export interface Lease {
   readonly task: TaskKind;
   readonly fence: number;
   readonly attempt: number;
-  /** 16 random bytes of this hand-out, in hex. */
+  /** 16 random bytes of this claim, in hex. */
   readonly secret: string;
   /** The agent session that holds it, 16 bytes in hex. */
   readonly session: string;
   readonly agentId: string;
-  /** The poll of that session which it was granted to. */
+  /** Number of the session's poll to which it was granted. */
   readonly pollSeq: number;
   readonly grantedAt: EpochMs;
   readonly attemptBy: EpochMs;
   readonly heartbeatMs: number;
   readonly cancelMs: number;
-  /** Progress may stand still for so long; null: it is not watched. */
+  /** Longest time without progress; null: progress is not checked. */
   readonly stallMs: number | null;
-  /** When the progress last changed; the grant, while none was reported. */
+  /** When the progress last changed; the time of the grant until the first report. */
   readonly progressAt: EpochMs;
   readonly cancel: LeaseCancel;
   /** When it was found to run far longer than others of its step; null: it was not. */
@@ -73,24 +67,24 @@ export interface Lease {
   readonly wakeAt: EpochMs;
 }
 
-/** Why a task is not handed out before a moment. */
+/** Why a task is not ready before `wakeAt`. */
 export type BackoffCause =
-  /** A policy spaces its tries. */
+  /** The retry policy delays the next try. */
   | "retry"
-  /** The agent asked to be asked again. */
+  /** The agent asked to get the task again later. */
   | "again"
-  /** A lost attempt may still act until then. */
+  /** A lost attempt may still take effect until then. */
   | "settle";
 
 export interface Backoff {
   readonly kind: "BACKOFF";
-  /** What is handed out then. */
+  /** The task that becomes ready then. */
   readonly task: TaskKind;
   readonly cause: BackoffCause;
   readonly wakeAt: EpochMs;
 }
 
-/** What a step waits for that no agent holds. */
+/** What a step without a task waits for. */
 export type WaitingFor =
   | "timer"
   | "signal"
@@ -98,9 +92,9 @@ export type WaitingFor =
   | "callback"
   /** A child run. */
   | "child"
-  /** The end of a child run that was told to stop. */
+  /** The end of a child run that was sent a cancel. */
   | "child-end"
-  /** What a map does next with its items has a pass of its own, which loads what it needs. */
+  /** The map's next action on its items, in a pass of its own that loads what it needs. */
   | "items";
 
 export interface Waiting {
@@ -109,17 +103,17 @@ export interface Waiting {
   readonly wakeAt: EpochMs;
 }
 
-/** Ready while its run is paused: not in its queue; resuming puts it there. */
+/** Ready while its run is paused: not in its queue. Resuming the run puts it there. */
 export interface Held {
   readonly kind: "HELD";
   readonly task: TaskKind;
 }
 
-/** A state in which something will happen by itself, or on resume. */
+/** A state that ends by itself, or when the run is resumed. */
 export type Moving = Ready | Lease | Backoff | Waiting | Held;
 
 export type Forward =
-  /** Of its needs, how many have not ended, have succeeded, and were skipped. */
+  /** Counts of its needs: not ended, succeeded, skipped. */
   | {
       readonly kind: "BLOCKED";
       readonly waitingFor: number;
@@ -128,7 +122,7 @@ export type Forward =
     }
   | Moving
   | { readonly kind: "MAPPING" }
-  /** The strategy that it leaves is undone first, by its undo side; `doubt` says what follows. */
+  /** The strategy that it leaves is undone first, by the undo side; `doubt` says what follows. */
   | { readonly kind: "UNDOING" }
   | { readonly kind: "ESCALATED" }
   | { readonly kind: "SUCCEEDED" }
@@ -144,21 +138,21 @@ export type Undo =
   | { readonly kind: "DONE" }
   | { readonly kind: "FAILED" };
 
-/** What stands in the way of a step now. */
+/** A failure or an unknown outcome that the step has to recover from. */
 export interface Setback {
   readonly code: string;
   readonly message: string;
   readonly permanent: boolean;
-  /** Nobody knows whether the attempt took effect. */
+  /** It is unknown whether the attempt took effect. */
   readonly unknown: boolean;
   readonly retryAfterMs: number | null;
-  /** The session that lost it; null when it was not lost. */
+  /** The session that lost the attempt; null: it was not lost. */
   readonly lostBy: string | null;
 }
 
 /** A setback that recovery continues with once a verify, or an undo, has settled the effect. */
 export interface UnknownOutcome extends Setback {
-  /** Verifies that could not tell. */
+  /** Inconclusive verifies so far. */
   readonly tries: number;
 }
 
@@ -166,37 +160,39 @@ export interface UnknownOutcome extends Setback {
 export interface ResultRef {
   readonly fence: number;
   readonly kind: AttemptKind;
-  /** Tells apart rows of one fence and kind: the number of a verify, else 0. */
+  /** Distinguishes attempts of one fence and kind: the number of a verify, else 0. */
   readonly n: number;
 }
 
 export interface Step {
-  /** Its place: the number of the step, and which item of it (step-key.ts). */
+  /** Its step key: the number of the step, and which item of it (step-key.ts). */
   readonly no: number;
   readonly forward: Forward;
   readonly undo: Undo;
   /** The strategies begun so far; the last one is current. Never empty. */
   readonly strategies: readonly Strategy[];
   /**
-   * Perform and compensate tasks handed out and ended so far; a lease or a ready task has the next.
+   * Perform and compensate tasks claimed and ended so far; a lease or a ready task has the next.
    */
   readonly fence: number;
-  /** Tries that counted, of the current strategy or, once it began, of the undo. */
+  /** Attempts that counted, of the current strategy or, once it began, of the undo. */
   readonly attempt: number;
   /** Attempts lost in a row. */
   readonly lost: number;
-  /** Tries by retry policy, in the plan's order; shorter than the list where none was counted. */
+  /** Tries by retry policy, in the plan's order; shorter than the list if the last are unused. */
   readonly tries: readonly number[];
-  /** A verify or an undo has to settle the effect of the strategy first; null: nothing has to. */
+  /** The unknown outcome that a verify or an undo has to settle first; null: none. */
   readonly doubt: UnknownOutcome | null;
-  /** Verify tasks about this fence that were handed out and ended; they number the next. */
+  /** Verify tasks about this fence claimed and ended so far; they number the next one. */
   readonly verifies: number;
-  /** Moved on by the time that its run was paused or escalated. */
+  /** The first time that it was ready, moved by the time that its run was paused or escalated. */
   readonly firstReadyAt: EpochMs | null;
-  /** Nothing that could meet a lost attempt may start before: its lease's end plus `settle`. */
+  /**
+   * No task that could conflict with a lost attempt starts before: its lease's end plus `settle`.
+   */
   readonly settleUntil: EpochMs | null;
   readonly result: ResultRef | null;
-  /** Of a map that has begun. */
+  /** Set for a map that has begun. */
   readonly items: Items | null;
 }
 
@@ -206,16 +202,16 @@ export type Reason =
   | "STEP_FAILED"
   | "TIMED_OUT"
   | "CANCELLED_BY_USER"
-  /** It ended before it began: nothing of it has run. */
+  /** It ended before it began: none of its steps has run. */
   | "NEVER_STARTED"
   /**
-   * It was to start when there was no slot, and does not wait for one; or it is a child, and its
-   * workflow does not take the input.
+   * There was no permit and the run does not wait for one; or it is a child that is nested too
+   * deep, or whose workflow does not accept the input.
    */
   | "REFUSED"
   | "CANCELLED_BY_NEWER";
 
-/** Why a run stops, and whether what it has done is undone once it has stopped. */
+/** Why a run stops, and whether its effects are undone once it has stopped. */
 export interface StopReason {
   readonly reason: Exclude<Reason, "DONE" | "NEVER_STARTED" | "REFUSED">;
   readonly undo: boolean;
@@ -226,9 +222,9 @@ export interface End {
   readonly reason: Reason;
 }
 
-/** What a run was doing when no step could move without a person. */
+/** The stage in which a run was suspended, when no step could move without a person. */
 export type Stage =
-  /** What the deadline has left: it stands still. `since`: when the run came to stand. */
+  /** `leftMs`: the rest of the suspended deadline. `since`: when the run was suspended. */
   | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: EpochMs }
   | {
       readonly kind: "STOPPING";
@@ -239,16 +235,16 @@ export type Stage =
   | { readonly kind: "FINISHING"; readonly end: End };
 
 export type RunState =
-  /** Accepted, and nothing of it has begun; its deadline counts from its start. */
+  /** Accepted, and no step has begun. Its deadline counts from its start. */
   | {
       readonly kind: "PENDING";
       readonly on: "start" | "slot";
-      /** When it starts; or when it ends, if it has no slot until then. */
+      /** When it starts; or, without a permit until then, when it ends. */
       readonly until: EpochMs;
     }
-  /** No deadline: it has passed after the pivot, and from there on only forward. */
+  /** No deadline: it has passed after the pivot, and the run only goes forward. */
   | { readonly kind: "RUNNING"; readonly deadline: EpochMs | null }
-  /** By a person. A step that fails for good meanwhile gives its verdict when it is resumed. */
+  /** By a person. A step that fails for good meanwhile sets `verdict`, which applies on resume. */
   | {
       readonly kind: "PAUSED";
       readonly leftMs: number | null;
@@ -261,20 +257,20 @@ export type RunState =
       readonly settleUntil: EpochMs | null;
     }
   | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
-  /** How it ends is certain; its `always` steps run. */
+  /** Its end is certain; its `always` steps run. */
   | { readonly kind: "FINISHING"; readonly end: End }
   | { readonly kind: "ESCALATED"; readonly from: Stage }
   | End;
 
-/** Whose child a run is. */
+/** The parent of a child run. */
 export interface Parent {
   readonly runId: string;
-  /** The step that began it, and under which fence. */
+  /** The step that began it, and the fence. */
   readonly step: number;
   readonly fence: number;
-  /** Parents above it: 1 for the child of a run that is no child. */
+  /** Number of runs above it: 1 for the child of a run without a parent. */
   readonly depth: number;
-  /** What its parent's deadline leaves it; null: that has none. */
+  /** The deadline of its parent; null: the parent has none. */
   readonly until: EpochMs | null;
 }
 
@@ -282,7 +278,7 @@ export interface Run {
   readonly state: RunState;
   /** Grows by one with each pass that changes the run. */
   readonly version: number;
-  /** Steps, without the `always` ones and without items, whose forward state is not final. */
+  /** Steps whose forward state is not final, without `always` steps and without items. */
   readonly stepsLeft: number;
   /** `always` steps whose forward state is not final. */
   readonly finallyLeft: number;
@@ -290,50 +286,48 @@ export interface Run {
   readonly moving: number;
   /** Steps that wait for a person: forward ESCALATED, or an undo that FAILED. */
   readonly asking: number;
-  /** Steps whose effects are to be undone and are not yet. */
+  /** Steps whose effects are to be undone and are not undone yet. */
   readonly undosLeft: number;
-  /** A map counts by its items. */
+  /** Steps that are undone. A map is counted by its items. */
   readonly undone: number;
-  /** Failures that the run continued after. */
+  /** Failures after which the run continued. */
   readonly warnings: number;
-  /** A pivot has succeeded: from here on only forward. */
+  /** A pivot has succeeded: the run only goes forward. */
   readonly pivoted: boolean;
-  /** It begins only with a slot of its concurrency key, and gives it back when it ends. */
+  /** It needs a permit of its concurrency key to begin, and returns it at its end. */
   readonly keyed: boolean;
-  /** null: no step of another run has begun it. */
+  /** null: the run is no child. */
   readonly parent: Parent | null;
   /** Escalations opened so far; the next one is numbered one more. */
   readonly escalations: number;
 }
 
-/**
- * The part of a run that a pass has loaded. Steps in no page are BLOCKED with all their needs.
- */
+/** The loaded part of a run. Steps in no page are BLOCKED with all their needs. */
 export interface View {
   readonly run: Run;
   readonly steps: ReadonlyMap<number, Step>;
   /** Ended attempts that reports of this pass may be about. */
   readonly attempts: readonly EndedAttempt[];
-  /** For the expressions of the steps that this pass may open; null: they have none. */
+  /** For the expressions of the steps that this pass may open; null: there are none. */
   readonly facts: Facts | null;
-  /** The run's signals, where a step may take one. */
+  /** The run's signals, if a step may take one. */
   readonly signals: readonly StoredSignal[];
-  /** What approvers have said, where one speaks. */
+  /** The decisions of approvers, if the pass handles one. */
   readonly decisions: readonly Decision[];
-  /** The escalations that are being answered. */
+  /** The escalations that the pass is about. */
   readonly escalations: readonly OpenEscalation[];
-  /** What other runs have told it, where the pass is to apply that. */
+  /** Pending messages of other runs, if the pass applies them. */
   readonly messages: readonly StoredMessage[];
   /**
-   * By number of the step: how long circuits of its lanes have been open since it was first ready,
-   * in milliseconds. Its `total` stands still meanwhile.
+   * By number of the step: for how many milliseconds circuits of its lanes have been open since it
+   * was first ready. Its `total` is suspended for that time.
    */
   readonly suspendedMs: ReadonlyMap<number, number>;
-  /** By number of a map that the pass ends, the outputs of its items; absent: none has one. */
+  /** By number of a map that the pass ends: the outputs of its items; absent: none has one. */
   readonly outputs: ReadonlyMap<number, ItemOutputs>;
 }
 
-/** What a pass has loaded of a run, before it has loaded anything. */
+/** A view that contains only the run. */
 export function emptyView(run: Run): View {
   return {
     run,
@@ -378,7 +372,7 @@ export function isEndKind(kind: RunState["kind"]): kind is EndKind {
   );
 }
 
-/** What the run does, or did when it came to stand. */
+/** The stage of the run; if it is suspended, the stage in which it was suspended. */
 export function stageOf(state: RunState): Stage["kind"] {
   if (state.kind === "ESCALATED") return state.from.kind;
   return state.kind === "STOPPING" || state.kind === "COMPENSATING" || state.kind === "FINISHING"
@@ -386,19 +380,19 @@ export function stageOf(state: RunState): Stage["kind"] {
     : "RUNNING";
 }
 
-/** The undo counts as left until it is DONE; a FAILED one waits for a person. */
+/** An undo is left until it is DONE; a FAILED one waits for a person. */
 export function isUndoLeft(undo: Undo): boolean {
   return undo.kind !== "NONE" && undo.kind !== "DONE";
 }
 
-/** The side of a step that is moving, if one is. */
+/** The moving side of a step; null: none moves. */
 export function movingSide(step: Step): { side: "forward" | "undo"; state: Moving } | null {
   if (isMoving(step.forward)) return { side: "forward", state: step.forward };
   if (isMoving(step.undo)) return { side: "undo", state: step.undo };
   return null;
 }
 
-/** The fence of the current attempt: the last perform or compensate task that was handed out. */
+/** The fence of the current attempt: of the last perform or compensate task that was claimed. */
 export function currentFence(step: Step): number {
   const moving = movingSide(step);
   return moving?.state.kind === "LEASED" ? moving.state.fence : step.fence;

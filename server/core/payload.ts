@@ -1,4 +1,4 @@
-// A payload is carried, not understood: JSON text, or bytes with their content type.
+// Payloads: JSON text, or bytes with their content type. The rules do not interpret them.
 
 export type Payload =
   | { readonly kind: "json"; readonly json: string }

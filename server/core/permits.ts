@@ -1,48 +1,48 @@
-// Concurrency keys: how many runs of one key may be under way at the same time. What is decided
-// here is about the slots of one key, which stand still meanwhile (its lock is held).
+// Concurrency keys: how many runs of one key may be open at the same time. The functions decide
+// about the permits of one key, whose lock the caller holds, so they do not change meanwhile.
 import type { EpochMs } from "./attempt.ts";
 
 export type ConcurrencyPolicy =
-  /** Waits for a slot: by priority, then by age. */
+  /** Waits for a permit: by priority, then by age. */
   | "queue"
-  /** Is refused while there is none. */
+  /** Is refused while there is no permit. */
   | "refuse"
-  /** Waits, unless another waits already: then it is refused. */
+  /** Waits, unless another run waits already: then it is refused. */
   | "queue-one"
-  /** Has the oldest run of the key cancelled, and waits for its slot. */
+  /** Cancels the oldest run of the key, and waits for its permit. */
   | "cancel-oldest";
 
 export interface Concurrency {
   readonly key: string;
-  /** So many runs of the key may be under way when this one begins. */
+  /** Most runs of the key that may hold a permit once this one does. */
   readonly limit: number;
   readonly policy: ConcurrencyPolicy;
 }
 
-/** A run that holds a slot of its key, or waits for one. */
+/** A run that holds a permit of its key, or waits for one. */
 export interface Permit {
   readonly runId: string;
   readonly limit: number;
-  /** 1 first, 9 last. */
+  /** 1 is first, 9 is last. */
   readonly priority: number;
-  /** When it asked for it. */
+  /** When the run asked for it. */
   readonly since: EpochMs;
   readonly holds: boolean;
-  /** A newer run has had it cancelled. */
+  /** A newer run has cancelled it. */
   readonly leaving: boolean;
 }
 
-/** Of one key: all that hold one, and the first that wait. */
+/** Of one key: all runs that hold a permit, and the first that wait. */
 export type Permits = readonly Permit[];
 
 export interface Joined {
   readonly slots: Permits;
   readonly answer: "holds" | "waits" | "refused";
-  /** The run that has to go for this one; null: none. */
+  /** The run that is cancelled for this one; null: none. */
   readonly cancelled: string | null;
 }
 
-/** A run asks for a slot. It gets one if there is one, and nobody waits before it. */
+/** A run asks for a permit. It gets one if one is free, and no other run waits before it. */
 export function join(
   slots: Permits,
   asks: Pick<Permit, "runId" | "limit" | "priority" | "since">,
@@ -60,7 +60,10 @@ export function join(
   return { slots: [...others, slot], answer: "waits", cancelled: oldest?.runId ?? null };
 }
 
-/** The run has ended, whether it held a slot or waited: who waits first gets what is free now. */
+/**
+ * The run has ended, whether it held a permit or waited. The first waiting runs get the permits
+ * that are free now.
+ */
 export function leave(
   slots: Permits,
   runId: string,
@@ -69,7 +72,7 @@ export function leave(
   let holders = left.filter(({ holds }) => holds).length;
   const granted: string[] = [];
   for (const slot of left.filter(({ holds }) => !holds).sort(inTurn)) {
-    // Nobody overtakes, not even one whose own limit is higher.
+    // No run overtakes another, not even one whose own limit is higher.
     if (holders >= slot.limit) break;
     holders++;
     granted.push(slot.runId);
@@ -80,7 +83,7 @@ export function leave(
   return { slots: after, granted };
 }
 
-/** Those that hold one are older than those that wait. */
+/** Runs that hold a permit count as older than those that wait. */
 function byAge(a: Permit, b: Permit): number {
   return Number(b.holds) - Number(a.holds) || a.since - b.since || byId(a, b);
 }

@@ -1,9 +1,9 @@
-// What a plan says of a place: of a step, or of an item of a map.
+// Finds the plan of a step, or of an item of a map, by its step key.
 import type { TaskKind } from "./attempt.ts";
 import type { Plan, PlanStep, PlanTask, PlanWork } from "./plan.ts";
 import { itemOf, numberOf } from "./step-key.ts";
 
-/** What the plan says of a step, or of an item of a map, which is called by its index. */
+/** The plan of a step, or of an item of a map. The id of an item contains its index. */
 export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
   const step = plan.steps[numberOf(place)];
   const item = itemOf(place);
@@ -12,7 +12,7 @@ export function planStepAt(plan: Plan, place: number): PlanStep | undefined {
   return { ...step.work.item, no: place, id: `${step.id}[${item - 1}]` };
 }
 
-/** The task of a step, of the `planned` strategy; what a map itself performs is its gate. */
+/** The task of a step, of the `planned` strategy. The task of a map itself is its gate. */
 export function plannedTask(
   { id, work, verify, compensate }: PlanStep,
   task: TaskKind,
@@ -29,7 +29,7 @@ function performed(work: PlanWork, planned: number): PlanTask | null {
   return work.kind === "task" ? (work.strategies[planned] ?? null) : null;
 }
 
-/** What a person calls a step or an item; null: the run as a whole. */
+/** The id of a step or an item, for a person; null: the run as a whole. */
 export function nameAt(plan: Plan, place: number | null): string {
   return place === null ? "" : (planStepAt(plan, place)?.id ?? "");
 }

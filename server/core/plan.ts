@@ -1,6 +1,7 @@
-// The plan that the rules work with: a definition with every default filled in, steps numbered,
-// needs and successors as numbers. It is derived and never stored, so a run keeps what it started
-// with. Defaults are part of the contract and never change (docs/ARCHITECTURE.md).
+// The plan that the rules use: a definition with every default filled in, steps numbered, needs and
+// successors as numbers. It is derived from the stored definition and never stored. Defaults are
+// part of the contract and never change, so a run keeps what it started with
+// (docs/ARCHITECTURE.md).
 import type {
   ApprovalExpiry,
   CompensateDefinition,
@@ -31,17 +32,17 @@ const DAY = 24 * HOUR;
 
 export const RUN_TIMEOUT_MS = 7 * DAY;
 export const DEFAULT_QUEUE = "default";
-/** The least silence that ends a lease: agents send heartbeats at a third of it. */
+/** Shortest silence that ends a lease: agents send heartbeats at a third of it. */
 export const HEARTBEAT_MS_MIN = 2 * SECOND;
-/** Losses in a row of one strategy that make a step poison. */
+/** Losses in a row of one strategy after which the task counts as poison. */
 export const LOSSES_IN_A_ROW_MAX = 3;
-/** So often in a row a task may be handed out and not arrive; then a person is asked. */
+/** How often in a row a task may be claimed and not arrive; then a person is asked. */
 export const UNDELIVERED_IN_A_ROW_MAX = 10;
-/** And so often it is ready again at once: polls are lost now and then. */
+/** How often of these it is ready again at once: polls are lost now and then. */
 export const UNDELIVERED_AT_ONCE_MAX = 2;
-/** How long a retried lost task is kept for another agent than the one that lost it. */
+/** How long a lost task that is retried avoids the session that lost it. */
 export const AVOID_SESSION_MS = 2 * SECOND;
-/** A lane counts as polled for so long after a poll, unless a server says otherwise. */
+/** How long a lane counts as polled after a poll, unless the server sets another time. */
 export const POLLED_MS = MINUTE;
 
 export const RETRY_DEFAULT: RetryPolicy = Object.freeze({
@@ -71,20 +72,20 @@ export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
   cancelMs: 10 * SECOND,
 });
 
-/** Signals and approvals are waited for so long unless the step says otherwise. */
+/** Default time for which a step waits for a signal or an approval. */
 export const WAIT_FOR_PEOPLE_MS = 7 * DAY;
 
-/** Items of a map under way at the same time, unless it says otherwise. */
+/** Default number of items of a map that are open at the same time. */
 export const MAP_CONCURRENCY = 100;
-/** No pass begins or undoes more items than that. */
+/** No pass begins or undoes more items than this. */
 export const MAP_CONCURRENCY_MAX = 1_000;
 
-/** From one reminder of an escalation to the next. */
+/** Default time between two reminders of an escalation. */
 const REMIND_MS = HOUR;
 
 const SETTLE_MS_MIN = 5 * SECOND;
 
-/** What a lane and a lease need to know about a task. */
+/** The properties of a task that its lane and its lease need. */
 export interface PlanTask {
   readonly task: string;
   readonly queue: string;
@@ -92,25 +93,25 @@ export interface PlanTask {
   readonly timeouts: Timeouts;
 }
 
-/** One way to try a step: as defined, or a fallback. */
+/** A way to try a step: as defined, or a fallback. */
 export interface PlanStrategy extends PlanTask {
   /** Merged over the step's input; null: the input stays. */
   readonly input: Payload | null;
 }
 
-/** So many of a map's items. */
+/** A share of a map's items. */
 export type Share =
   | { readonly kind: "count"; readonly count: number }
   | { readonly kind: "percent"; readonly percent: number };
 
-/** What decides whether the next wave of a map may begin. */
+/** The task that decides whether the next wave of a map may begin. */
 export interface PlanGate extends PlanTask {
   /** null: the counts of the map so far. */
   readonly input: Payload | null;
 }
 
 export type PlanWork =
-  /** The first strategy is the step as defined, each other a fallback, in order. */
+  /** The first strategy is the step as defined, the others are its fallbacks, in order. */
   | { readonly kind: "task"; readonly strategies: readonly PlanStrategy[] }
   | { readonly kind: "wait"; readonly forMs: number | null; readonly until: string | null }
   | {
@@ -132,26 +133,26 @@ export type PlanWork =
       readonly kind: "map";
       readonly over: string;
       readonly concurrency: number;
-      /** So many may fail. */
+      /** How many items may fail. */
       readonly tolerate: Share;
-      /** null: all in one. */
+      /** null: all items in one wave. */
       readonly waves: { readonly size: Share; readonly pauseMs: number } | null;
       readonly gate: PlanGate | null;
-      /** What each item is. It needs nothing, and nothing needs it: its map counts it. */
+      /** The plan of each item. It has no needs and no successors: its map counts it. */
       readonly item: PlanStep;
     }
-  /** As a task's: the first strategy as defined, each other a fallback. */
+  /** As for a task: the first strategy as defined, the others are fallbacks. */
   | { readonly kind: "run"; readonly strategies: readonly PlanChild[] };
 
-/** A child run, and which of its failures are tried again. */
+/** A child run, and its retry policies. */
 export interface PlanChild {
   readonly workflow: string;
-  /** 0: the default one when it begins. */
+  /** 0: the default version when it begins. */
   readonly version: number;
   readonly retry: readonly RetryPolicy[];
 }
 
-/** How long an escalation of a step is asked, and what follows when nobody has answered. */
+/** Reminders of a step's escalations, and the answer that follows after their deadline. */
 export interface PlanEscalation {
   readonly remindMs: number;
   readonly deadline: { readonly afterMs: number; readonly answer: DeadlineAnswer } | null;
@@ -163,8 +164,8 @@ export interface PlanStep {
   readonly needs: readonly number[];
   readonly successors: readonly number[];
   /**
-   * Steps that the end of this one may reach at once: its successors, and theirs where one may be
-   * skipped or have its signal already.
+   * Steps that the end of this one may open at once: its successors, and theirs if a successor may
+   * be skipped or have its signal already.
    */
   readonly reach: readonly number[];
   readonly work: PlanWork;
@@ -189,13 +190,13 @@ export interface Plan {
   readonly timeoutMs: number;
   readonly inputSchema: Payload | null;
   readonly steps: readonly PlanStep[];
-  /** Numbers of those that are maps. */
+  /** Numbers of the steps that are maps. */
   readonly maps: readonly number[];
-  /** A step that waits for a signal exists: early signals have to be looked for. */
+  /** A step waits for a signal, so early signals have to be loaded. */
   readonly hasSignals: boolean;
 }
 
-/** The plan of a definition that `definitionProblems` found nothing wrong with. */
+/** The plan of a definition for which `definitionProblems` found no problem. */
 export function planOf(definition: Definition): Plan {
   const numbers = new Map(definition.steps.map((step, no) => [step.id, no]));
   const needs = definition.steps.map((step) =>
@@ -256,9 +257,9 @@ function planStepOf(
 }
 
 /**
- * `task`: the step as if it were a task. The step itself is its gate, where it has one; what it
- * says of a task it says of each item. A failed item asks a person where the step says so; else
- * only too many of them fail the step.
+ * `task`: the step as if it were a task. Its task settings apply to each item; the step itself is
+ * its gate, if it has one. A failed item escalates if the step says so; else only too many failed
+ * items fail the step.
  */
 function planMap(step: StepRules & MapWork, task: PlanStep): PlanStep {
   const escalates = task.onFailure === "escalate";
@@ -333,7 +334,7 @@ function workOf(step: StepDefinition): PlanWork {
   }
 }
 
-/** Nothing is tried again unless a policy names the code: a child has tried all that it could. */
+/** A child is tried again only if a policy names the code: it has tried everything itself. */
 function childrenOf(step: RunWork & Pick<StepDefinition, "retry" | "fallback">) {
   const retry = (step.retry ?? []).map((policy) => ({ ...RETRY_DEFAULT, ...policy }));
   const first: PlanChild = { workflow: step.workflow, version: step.version ?? 0, retry };
@@ -359,7 +360,7 @@ function strategiesOf(
   return [first, ...others];
 }
 
-/** Verify and undo go to the queue of their step unless they name another. */
+/** Verify and undo use the queue of their step unless they name another. */
 function queueOf(step: StepDefinition): { readonly queue?: string } {
   const queue = "queue" in step ? step.queue : undefined;
   return queue === undefined ? {} : { queue };
@@ -388,7 +389,7 @@ function timeoutsOf(said: Partial<Timeouts> = {}): Timeouts {
   return { ...timeouts, settleMs, totalMs: totalOf(said) };
 }
 
-/** Unless a step says otherwise, one try may take all of the times that the step gives it. */
+/** The default of `total` allows one try to take all of the times that the step gives it. */
 export function totalOf(said: Partial<Timeouts>): number {
   const attemptMs = said.attemptMs ?? TIMEOUTS_DEFAULT.attemptMs;
   const oneTryMs = (said.pickupMs ?? 0) + attemptMs + (said.callbackMs ?? 0);

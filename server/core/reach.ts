@@ -1,5 +1,6 @@
-// Which steps the end of another may reach at once: its successors, and theirs where one may be
-// skipped or have its signal already. A pass loads these, so no other rule decides what may pass.
+// Which steps the end of another may open at once: its successors, and theirs if a successor may be
+// skipped or have its signal already. A pass loads these steps, so no other code may decide which
+// steps can end at once.
 import type { Definition } from "./definition.ts";
 
 /** By number of the step. */
@@ -8,7 +9,7 @@ export function reachOf(
   needs: readonly (readonly number[])[],
   successors: readonly (readonly number[])[],
 ): readonly (readonly number[])[] {
-  // A signal may have come early.
+  // A signal may have come early, so a step that waits for one may end at once.
   const known = new Map<number, boolean>();
   const mayPassAtOnce = (no: number): boolean => {
     const before = known.get(no);
@@ -19,7 +20,7 @@ export function reachOf(
       step?.when !== undefined ||
       (step?.runIf ?? "ended") !== "ended" ||
       step?.kind === "signal" ||
-      // Its other needs may have been skipped before: by a rule, or by a person's word.
+      // Its other needs may have been skipped before, by a rule or by a person's answer.
       of.some(mayPassAtOnce);
     known.set(no, may);
     return may;

@@ -1,14 +1,14 @@
-// The table of states, and of every way from one to another: data, for the docs and for the tests.
-// The rules do not read it; the property tests assert that every transition that the rules make is
-// in it, and that each of its rows is taken.
+// The table of states, and of every transition between them: data, for the docs and for the tests.
+// The rules do not read it; the property tests assert that every transition of the rules is in it,
+// and that each of its rows is taken.
 //
 //   Run       begins RUNNING, or PENDING if it is to start later or is a child; its end is final. A
 //             child that is refused has ended when it begins
-//   Forward   begins BLOCKED, or where it is kept of another run SUCCEEDED or SKIPPED; SUCCEEDED,
-//             FAILED, SKIPPED and CANCELLED are final. Steps in no page are BLOCKED
+//   Forward   begins BLOCKED, or SUCCEEDED or SKIPPED if it is reused; SUCCEEDED, FAILED, SKIPPED
+//             and CANCELLED are final. Steps in no page are BLOCKED
 //   Undo      begins NONE; DONE is final. Undoing begins when the forward side can move no more
 //
-// A row from a state to itself changes what belongs to the state, as its next moment.
+// A row from a state to itself changes a property of the state, such as its next due time.
 import type { Effect, RunTrigger } from "./effect.ts";
 import type { Forward, RunState, Undo } from "./model.ts";
 
@@ -19,7 +19,7 @@ export interface Edge<State extends string, Trigger extends string> {
   readonly why: string;
 }
 
-/** An effect of a decision, or what happens to a task outside of one. */
+/** An effect of a decision, or an action on a task outside of a decision. */
 export type StepTrigger = Effect["kind"] | "claim" | "heartbeat";
 
 export type RunEdge = Edge<RunState["kind"], RunTrigger>;
@@ -245,7 +245,7 @@ export const UNDO_EDGES: readonly UndoEdge[] = edges<Undo["kind"], StepTrigger>(
   ["FAILED", "undo-failed", "FAILED", "a late report: it failed for good; a person is asked anew"],
 ]);
 
-/** The row of a table for a transition, or undefined where there is no such way. */
+/** The row of a table for a transition; undefined: there is no such transition. */
 export function findEdge<State extends string, Trigger extends string>(
   table: readonly Edge<State, Trigger>[],
   { from, on, to }: Pick<Edge<State, Trigger>, "from" | "on" | "to">,

@@ -1,6 +1,5 @@
-// What is wrong with one step by itself: fields that do not go together, or that mean nothing for
-// its kind. What would be dropped in silence is refused: a `verify` that nobody asks is a double
-// charge.
+// Checks a single step: fields that exclude each other, or that have no meaning for its kind. A
+// field that would be ignored is refused: a `verify` that is never called may mean a double charge.
 
 import { CHILD_CODES } from "./child.ts";
 import type { Definition, RunWork, StepDefinition, StepRules } from "./definition.ts";
@@ -9,7 +8,7 @@ import { nearestWord } from "./nearest-word.ts";
 import type { Payload } from "./payload.ts";
 import { timeProblems } from "./times-check.ts";
 
-/** Codes that the engine itself makes, without `drover.`. */
+/** Error codes that the server itself makes, without `drover.`. */
 export const ENGINE_CODES: readonly string[] = Object.freeze([
   "lost",
   "timeout",
@@ -36,7 +35,7 @@ const EXPRESSION = "${";
 /** RFC 3339, which has no local time. */
 const MOMENT = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
-/** Fields, as the contract names them, that a step without an agent has no use for. */
+/** Fields, by their names in the API, that have no meaning for a step without an agent. */
 const TASK_FIELDS = [
   ["input", (step) => step.input],
   ["retry", (step) => step.retry],
@@ -54,7 +53,7 @@ const INSTEAD: Readonly<Record<"wait" | "signal" | "approval" | "run", string>> 
   approval: "say how long with `within`, and what then with `on_expiry`",
 });
 
-/** `at`: the path of the step in its definition, as `steps[2]`. */
+/** `at`: the path of the step in its definition, such as `steps[2]`. */
 export function stepProblems(
   step: StepDefinition,
   at: string,
@@ -123,7 +122,7 @@ function kindProblems(step: StepDefinition): DefinitionProblem[] {
   }
 }
 
-/** Of a child run only `total` is a time of the step: all others are its own. */
+/** Of the times of a step, a child run has only `total`: all others belong to its own steps. */
 function runProblems(step: StepRules & RunWork): DefinitionProblem[] {
   const { totalMs: _, ...others } = step.timeouts ?? {};
   const problems: DefinitionProblem[] = strayFields(step, "run");
@@ -143,7 +142,7 @@ function runProblems(step: StepRules & RunWork): DefinitionProblem[] {
   return problems;
 }
 
-/** What a step without an agent has no use for; a child run has an input, and is tried again. */
+/** The fields above that a child run has: it has an input, and is tried again. */
 const CHILD_FIELDS: readonly string[] = ["input", "retry", "timeouts", "fallback"];
 
 function strayFields(step: StepRules, kind: keyof typeof INSTEAD): DefinitionProblem[] {
@@ -184,7 +183,7 @@ function joinProblem({ runIf, needs }: StepRules): DefinitionProblem[] {
   return [{ path: "run_if", message }];
 }
 
-/** Agents perform it, once or for each item. */
+/** Whether agents perform it, once or for each item. */
 function hasTask({ kind }: StepDefinition): boolean {
   return kind === undefined || kind === "task" || kind === "map";
 }
@@ -210,7 +209,7 @@ function effectsProblems(step: StepDefinition): DefinitionProblem[] {
   return [];
 }
 
-/** Only items of a map have queues that are computed: each may have its own. */
+/** Only items of a map may have computed queues, so that each can have its own. */
 function queueProblems(step: StepDefinition): DefinitionProblem[] {
   if (step.kind === "map") return [];
   const named = [
@@ -316,7 +315,7 @@ function schemaProblem(schema: Payload | undefined, path: string): DefinitionPro
   return message === null ? [] : [{ path, message: `has a schema that ${message}` }];
 }
 
-/** Why a payload can be no JSON Schema, whatever it says; null: it may be one. */
+/** Why a payload cannot be a JSON Schema, whatever its content; null: it may be one. */
 export function notSchema(schema: Payload | undefined): string | null {
   if (schema === undefined) return null;
   if (schema.kind !== "json")

@@ -1,10 +1,10 @@
-// Where a step stands in its run: its number in the plan, and for an item of a map also the item's.
-// Both are one number, so whatever is kept by step is kept by item just the same.
+// The key of a step in its run: its number in the plan, and for an item of a map also the number of
+// the item. Both are one number, so that data by step is also data by item.
 
-/** More than a definition has steps (500 at most). `step_view` says the same. */
+/** More than the steps of a definition (500 at most). The view `step_view` has the same number. */
 const NUMBERS = 512;
 
-/** The items of a map that one definition may ask for. */
+/** Most items of a map. */
 export const ITEMS_MAX = 10_000;
 
 /** `item`: from 1; 0 is the step itself. */
@@ -17,7 +17,7 @@ export function numberOf(place: number): number {
   return place % NUMBERS;
 }
 
-/** Which item of a map it is, from 1; 0: none, the step itself. */
+/** The number of an item of a map, from 1; 0: the step itself. */
 export function itemOf(place: number): number {
   return Math.floor(place / NUMBERS);
 }

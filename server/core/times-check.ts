@@ -1,13 +1,13 @@
-// Times that a definition gives and that would be cut off in silence: a part of a step's time that
-// is longer than its total, a wait that is longer than its run, and whatever a default would end.
-// That the timeout of a workflow bounds the tasks of its steps is no contradiction: they mostly end
-// earlier, and it is written beside them.
+// Checks the times of a definition for those that another time would silently cut off: a part of a
+// step's time that is longer than its total, a wait that is longer than its run, and a time that is
+// longer than a default. The timeout of a workflow may be shorter than the times of its tasks:
+// tasks mostly end earlier, and the author has written the timeout beside them.
 import type { Definition, StepDefinition, Timeouts } from "./definition.ts";
 import { durationText } from "./duration-text.ts";
 import { RUN_TIMEOUT_MS, totalOf } from "./plan.ts";
 
 interface Problem {
-  /** Below the step. */
+  /** Path of the field within the step. */
   readonly path: string;
   readonly message: string;
 }
@@ -16,7 +16,7 @@ interface Problem {
 interface Given {
   readonly path: string;
   readonly ms: number;
-  /** What the step says by it: "waits 10d". */
+  /** The time in words: "waits 10d". */
   readonly words: string;
 }
 
@@ -33,7 +33,7 @@ export function timeProblems(step: StepDefinition, definition: Definition): read
   return [...overTotal(step), ...overRun(step, definition)];
 }
 
-/** A total that is not given grows with its parts (plan.ts), but not with waits between tries. */
+/** A default total grows with its parts (plan.ts), but not with the backoffs between tries. */
 function overTotal({ timeouts = {}, retry = [] }: StepDefinition): readonly Problem[] {
   const total = totalOf(timeouts);
   const isDefault = timeouts.totalMs === undefined;
@@ -65,7 +65,7 @@ function partsOf(timeouts: Partial<Timeouts>): readonly Given[] {
   });
 }
 
-/** What runs last has no deadline, nor has what comes after a pivot. */
+/** `always` steps have no deadline, nor have the steps after a pivot. */
 function overRun(step: StepDefinition, { timeoutMs, steps }: Definition): readonly Problem[] {
   if (step.always || steps.some(({ pivot }) => pivot)) return [];
   const run = timeoutMs ?? RUN_TIMEOUT_MS;
@@ -91,7 +91,7 @@ function waitOf(step: StepDefinition): readonly Given[] {
   }
 }
 
-/** Over a total that is given, it is told of that alone. */
+/** If the total is given, only the total is compared. */
 function workOf({ timeouts = {} }: StepDefinition): readonly Given[] {
   return timeouts.totalMs === undefined
     ? partsOf(timeouts)

@@ -1,5 +1,5 @@
-// A trigger as its author wrote it: what it waits for, and what it does then. Its texts are
-// templates; what they come to is a `Triggered`, which is checked here whatever rendered it.
+// A trigger as its author wrote it: its source, its condition and its action. The texts of the
+// action are templates. The rendered texts are checked by the rules of this file.
 import type { EndKind } from "./model.ts";
 import type { Payload } from "./payload.ts";
 
@@ -9,7 +9,7 @@ export type TriggerAuth =
       /** In lower case. */
       readonly header: string;
       readonly prefix: string;
-      /** The header of the time that is signed; null: the body alone is. */
+      /** The header of the time that is signed; null: the body alone is signed. */
       readonly timestampHeader: string | null;
       readonly toleranceMs: number;
     }
@@ -17,7 +17,7 @@ export type TriggerAuth =
 
 export type TriggerSource =
   | { readonly kind: "http"; readonly auth: TriggerAuth }
-  /** No states: each. */
+  /** Without `states`: every end. */
   | { readonly kind: "run-end"; readonly workflow: string; readonly states: readonly EndKind[] };
 
 /** Texts and the JSON of payloads are templates. */
@@ -27,14 +27,14 @@ export type TriggerAction =
       readonly workflow: string;
       readonly version: number;
       readonly input: Payload | null;
-      /** "": each call begins a run. */
+      /** "": no key, so each call begins a run. */
       readonly key: string;
       readonly labels: Readonly<Record<string, string>>;
       readonly priority: number;
     }
   | {
       readonly kind: "signal";
-      /** One of the two is "". */
+      /** Exactly one of the two is not "". */
       readonly runKey: string;
       readonly runId: string;
       readonly name: string;
@@ -52,23 +52,23 @@ export interface TriggerDefinition {
 }
 
 /**
- * How many triggers may stand behind each other, each set off by the end of a run that the one
- * before has begun: what begins itself without an end stops there.
+ * Most triggers in a row, each caused by the end of a run that the previous one has begun. An
+ * endless chain stops there.
  */
 export const TRIGGER_DEPTH_MAX = 16;
 
-/** For so long at least a repeat is told by its key. */
+/** A repeated call is recognized by its key for at least this time. */
 export const REPEAT_KNOWN_MS = 24 * 3_600_000;
 
 export const SIGNATURE_TOLERANCE_MS = 300_000;
 
 export interface TriggerProblem {
-  /** Of the field, as `schedule.key`. */
+  /** Path of the field, such as `schedule.key`. */
   readonly path: string;
   readonly message: string;
 }
 
-/** What a field of an action comes to: the name of a workflow, a key of a person's own, ... */
+/** The kind of value that a field of an action must have: a workflow's name, a caller's key, ... */
 export type TextRule = "name" | "key" | "label" | "id" | "token";
 
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
@@ -76,7 +76,7 @@ const KEY = /^[^\p{Cc}]{1,256}$/u;
 const LABEL = /^[^\p{Cc}]{0,256}$/u;
 const UUID = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
 
-/** What is wrong with a text that is rendered, or that needs no rendering; null: nothing. */
+/** The problem with a text that is rendered, or that needs no rendering; null: none. */
 export function textProblem(text: string, rule: TextRule): string | null {
   switch (rule) {
     case "name":
@@ -97,7 +97,7 @@ function is(text: string, wanted: string): string {
   return `is ${JSON.stringify(shown)}, and has to be ${wanted}`;
 }
 
-/** What is wrong with a definition beyond single fields and its expressions; null: nothing. */
+/** The problem with a definition beyond single fields and expressions; null: none. */
 export function triggerProblem({ source, action }: TriggerDefinition): TriggerProblem | null {
   if (source.kind === "run-end" && action.kind !== "schedule")
     return {
@@ -117,7 +117,7 @@ export function triggerProblem({ source, action }: TriggerDefinition): TriggerPr
   return null;
 }
 
-/** The key of the run that the end of another one sets off: so it is one, whoever applies it. */
+/** The key of the run that the end of another run begins, so that a repeat begins no second run. */
 export function keyOfEnd(trigger: string, runId: string): string {
   return `trigger:${trigger}:${runId}`;
 }
