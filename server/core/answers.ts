@@ -1,4 +1,4 @@
-// Which answers a person may give to an escalation.
+// The answers that a person may give to an escalation.
 import type { AnswerKind, EscalationReason } from "./history.ts";
 import { isEnded, type RunState, type Step, stageOf } from "./model.ts";
 import type { PlanStep } from "./plan.ts";
@@ -11,7 +11,7 @@ const FORWARD: readonly AnswerKind[] = Object.freeze([
   "compensate",
   "fail",
 ]);
-/** A step that only waits has no input to change, and nothing that trying again would change. */
+/** A step that only waits has no input to change and nothing to try again. */
 const DECIDED: readonly AnswerKind[] = Object.freeze(["succeed", "skip", "compensate", "fail"]);
 const SETTLING: readonly AnswerKind[] = Object.freeze(["succeed", "fail"]);
 const UNDO: readonly AnswerKind[] = Object.freeze(["retry", "succeed", "fail"]);
@@ -25,16 +25,16 @@ const FINISHING: readonly AnswerKind[] = Object.freeze([
 const SKIPPING: readonly AnswerKind[] = Object.freeze(["succeed", "skip"]);
 const NOTED: readonly AnswerKind[] = Object.freeze(["acknowledge"]);
 
-/** What a step does, as far as answers depend on it. */
+/** The way in which a step is performed, as far as the allowed answers depend on it. */
 export type AskedWork =
   /** An agent performs it. */
   | "task"
-  /** A child run does: it is begun anew with the input that it had. */
+  /** A child run performs it. A retry begins a new child with the same input. */
   | "run"
-  /** Nobody does. */
+  /** Neither: the step only waits. */
   | "none";
 
-/** Of a map its gate is performed, once it has been handed out. */
+/** A map counts as a task once its gate has been claimed. */
 export function askedWork(
   planned: PlanStep | undefined,
   step: Pick<Step, "fence"> | undefined,
@@ -50,7 +50,7 @@ export function askedWork(
   }
 }
 
-/** Of a strategy that is undone before the step goes on: the run has not stopped. */
+/** Answers for the undo of a strategy that the step leaves while its run continues. */
 const UNDO_OF_STRATEGY: readonly AnswerKind[] = Object.freeze([
   "retry",
   "succeed",
@@ -58,7 +58,7 @@ const UNDO_OF_STRATEGY: readonly AnswerKind[] = Object.freeze([
   "fail",
 ]);
 
-/** A run as an answer finds it. */
+/** The facts of a run on which the allowed answers depend. */
 export interface AskedOf {
   readonly state: RunState;
   readonly pivoted: boolean;
@@ -66,8 +66,8 @@ export interface AskedOf {
 }
 
 /**
- * The answers that an open escalation takes as its run stands, in the order in which they are
- * shown; of an ended run, none but one.
+ * The answers that an open escalation accepts in the present state of its run, in the order in
+ * which they are shown. An ended run accepts only the acknowledgement of a doubled effect.
  */
 export function answersNow(
   reason: EscalationReason,
@@ -77,9 +77,9 @@ export function answersNow(
   if (isEnded(state)) return [];
   const stage = stageOf(state);
   if (reason === "undo-failed" && stage === "RUNNING") return pivoted ? UNDO : UNDO_OF_STRATEGY;
-  // To leave an effect ends the run, and other undos of it may still move.
+  // `fail` leaves the effect and ends the run, so it is allowed only once no other undo moves.
   if (reason === "undo-failed") return state.kind === "ESCALATED" ? UNDO : UNDO_WHILE_OTHERS_MOVE;
-  // Only whether the effect took place is still open.
+  // The run stops: the only open question is whether the effect took place.
   if (stage === "STOPPING" || stage === "COMPENSATING") return SETTLING;
   if (stage === "FINISHING") return ofWork(work, FINISHING, SKIPPING);
   const all = ofWork(work, FORWARD, DECIDED);

@@ -1,41 +1,41 @@
-// Child runs, and what a run tells them: they pause, go on and stop with it. A child begins where a
-// task would be made ready (pass.ts); how it ended is told in on-child.ts.
+// Child runs, and the messages of a run to its children: they pause, resume and stop with it. A
+// child begins where another step would make its task READY (pass.ts). on-child.ts handles its end.
 //
 //   child       the child runs, or waits to begin
-//   child-end   it was told to stop, by a verdict or since `total` is over, and has not ended. It
-//               may end well all the same
+//   child-end   the child was sent a cancel, because the parent stops or `total` is over, and has
+//               not ended yet. It may still succeed
 import type { EpochMs } from "./attempt.ts";
 import type { ParentWord } from "./message.ts";
 import { isEnded, type Step, type WaitingFor } from "./model.ts";
 import { emit, type Pass, touchedSteps } from "./pass.ts";
 
-/** So deep may child runs be nested: what runs itself without an end fails there. */
+/** Child runs may be nested so deep. A workflow that runs itself without an end fails there. */
 export const CHILD_DEPTH_MAX = 16;
 
-/** Characters of a child's output, which is one payload. */
+/** Most characters of a child's output, which is stored as one payload. */
 export const CHILD_OUTPUT_MAX = 262_144;
 
-/** Codes of a child's failures that a retry policy may name. */
+/** Error codes of failed children that a retry policy may name. */
 export const CHILD_CODES: readonly string[] = Object.freeze([
   "drover.child-failed",
   "drover.child-cancelled",
 ]);
 
-/** A child that was told to stop is told again after so long. */
+/** A child that has not ended this long after a cancel is sent the cancel again. */
 const CHILD_LOOK_MS = 3_600_000;
 
 export function isChildWait(on: WaitingFor): on is "child" | "child-end" {
   return on === "child" || on === "child-end";
 }
 
-/** Tells all that run; those that were told to stop do so, whatever else they hear. */
+/** Sends a message to all running children. A cancelled child gets no other message. */
 export function messageChildren(pass: Pass, message: ParentWord): void {
   for (const step of touchedSteps(pass))
     if (step.forward.kind === "WAITING" && step.forward.on === "child")
       messageChild(pass, step, message);
 }
 
-/** The one place where a cancel passes to a child; the step waits for its end, and then settles. */
+/** The only place that cancels a child. The step waits for the end of the child, then settles. */
 export function endChild(pass: Pass, step: Step, undo: boolean): void {
   messageChild(pass, step, { kind: "cancel", undo });
   const at = pass.occasion.now;
@@ -50,7 +50,7 @@ function lookAt(now: EpochMs): EpochMs {
   return now + CHILD_LOOK_MS;
 }
 
-/** A child that ends tells its parent, by a message of the same change. */
+/** A child that has ended sends its parent a message, in the same pass. */
 export function messageParent(pass: Pass): void {
   const { state, parent } = pass.view.run;
   if (!isEnded(state) || parent === null) return;

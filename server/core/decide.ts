@@ -1,5 +1,5 @@
-// The rules' front door: (plan, view, events) → effects, answers and the view that they make.
-// Pure: the same arguments give the same decision, on any machine and at any time.
+// The entry point of the rules: (plan, view, events) → effects, answers and the new view. Pure: the
+// same arguments give the same decision, on any machine and at any time.
 
 import type { EpochMs } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
@@ -30,7 +30,7 @@ import type { Plan } from "./plan.ts";
 import { type ReusedStep, reuseSteps } from "./reuse.ts";
 import { onUndelivered } from "./undelivered.ts";
 
-/** A plan, and what answers the questions that only its expressions and schemas can. */
+/** A plan with the evaluator of its expressions and schemas. */
 export interface Rules {
   readonly plan: Plan;
   readonly evaluator: Evaluator;
@@ -47,7 +47,7 @@ export interface Decision<Item extends PassItem> {
   readonly answers: ReadonlyMap<Item, Answer>;
 }
 
-/** One pass over a run: all of its events, reports first. */
+/** One pass over a run: handles all of its events, reports first. */
 export function decide<Item extends PassItem>(
   rules: Rules,
   view: View,
@@ -69,23 +69,23 @@ export function decide<Item extends PassItem>(
   return { view: withVersion(current, effects), effects, answers };
 }
 
-/** What a run waits for before it begins, and what it begins with; what is absent it does not. */
+/** How a run begins. A field that is left out does not apply. */
 export interface Begins {
   readonly startAt?: EpochMs | null;
-  /** It has a concurrency key; `waits`: and no slot of it yet. */
+  /** The run has a concurrency key. `waits`: it holds no permit of the key yet. */
   readonly keyed?: boolean;
   readonly waits?: boolean;
-  /** It is a child, and begins with its own first pass: its parent's begins nothing more. */
+  /** The run is a child. Its own first pass begins it, so that its parent's pass begins no more. */
   readonly parent?: Parent | null;
-  /** A child whose workflow does not take its input. */
+  /** The run is a child whose workflow does not accept its input. */
   readonly refused?: boolean;
-  /** Steps that ended in the run that it does again. */
+  /** Steps that are reused from the run that this one repeats. */
   readonly kept?: readonly ReusedStep[];
 }
 
 /**
- * The first pass of a run: its roots begin, or what comes after the steps that it keeps, unless it
- * has to wait. `facts`: the run's own, where it has expressions.
+ * The first pass of a run: opens the roots, or the steps after the reused ones, unless the run has
+ * to wait. `facts`: those of the run itself, if it has expressions.
  */
 export function start(
   rules: Rules,
@@ -168,7 +168,7 @@ function apply(pass: Pass, event: RunEvent): Answer {
   }
 }
 
-/** Effects that no watcher of the run can see: they make no new version. */
+/** Effects that a client watching the run cannot see: they make no new version. */
 const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
   "wake-moved",
   "suspected",

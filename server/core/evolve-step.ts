@@ -1,4 +1,4 @@
-// What an effect means for the step that it is about.
+// How each effect changes the step that it is about.
 
 import type { Counted, TaskKind } from "./attempt.ts";
 import type { Effect, NeedEnd, Side } from "./effect.ts";
@@ -32,7 +32,7 @@ export type StepEffect = Exclude<
   }
 >;
 
-/** Questions that leave the forward side of the step as it is. */
+/** Escalations that leave the forward side of the step unchanged. */
 const BESIDE_FORWARD: ReadonlySet<EscalationReason> = new Set(["doubled", "undo-failed"]);
 
 type Blocked = Extract<Step["forward"], { kind: "BLOCKED" }>;
@@ -111,7 +111,7 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
 
 type StrategyEffect = Extract<StepEffect, { kind: `strategy-${string}` }>;
 
-/** What becomes of the ways in which the step is tried. */
+/** Changes of the step's list of strategies. */
 function evolveStrategies(step: Step, effect: StrategyEffect): Step {
   switch (effect.kind) {
     case "strategy-begun":
@@ -162,7 +162,7 @@ function isOfMap(effect: StepEffect): effect is MapEffect {
   return OF_MAPS.has(effect.kind);
 }
 
-/** What becomes of a map, and of what it counts. */
+/** Changes of a map, and of its counters. */
 function evolveMap(step: Step, effect: MapEffect): Step {
   switch (effect.kind) {
     case "map-begun":
@@ -207,7 +207,7 @@ function changeItems(step: Step, change: (items: Items) => Items): Step {
   return { ...step, items: step.items && change(step.items) };
 }
 
-/** A map counts its items: what one did, by its state before and after. */
+/** Updates the counters of a map by the state of one item before and after a change. */
 export function countItem(map: Step, before: Step, after: Step): Step {
   const difference = (of: (step: Step) => boolean): number =>
     Number(of(after)) - Number(of(before));
@@ -235,14 +235,14 @@ function beginChild(step: Step, effect: Extract<Effect, { kind: "child-began" }>
   return { ...step, forward, fence, firstReadyAt: step.firstReadyAt ?? at };
 }
 
-/** The lease is gone; until the next effect of the pass says what follows, the step stands open. */
+/** The lease has ended. The next effect of the same pass replaces the LEASED state. */
 function endTask(step: Step, effect: Extract<Effect, { kind: "task-ended" }>): Step {
   if (effect.attempt.kind === "verify") {
     const tries = (step.doubt?.tries ?? 0) + Number(effect.counted !== null);
     const doubt = step.doubt && { ...step.doubt, tries };
     return { ...step, doubt, verifies: step.verifies + 1 };
   }
-  // What was given back says nothing about the task: it does not break a row of losses.
+  // A returned task says nothing about the work: it does not break a row of losses.
   const { kind } = effect.attempt.outcome;
   const says = effect.counted !== null || kind === "again" || kind === "deferred";
   const lost = effect.lost ? step.lost + 1 : says ? 0 : step.lost;
@@ -264,7 +264,7 @@ type MovingEffect = Extract<
   }
 >;
 
-/** What becomes of the side that moves. */
+/** Changes of the moving side. */
 function evolveMoving(step: Step, effect: MovingEffect): Step {
   switch (effect.kind) {
     case "made-ready": {
@@ -312,10 +312,10 @@ function evolveMoving(step: Step, effect: MovingEffect): Step {
   }
 }
 
-/** Takes back what `charge` did. */
+/** Reverts `charge`. */
 function discharge(step: Step, counted: Counted): Step {
   if (!counted) return step;
-  // An undo that was left, and is planned again, counts from 0.
+  // An undo that was abandoned and is planned again counts from 0.
   const less = (count: number) => Math.max(0, count - 1);
   const tries = step.tries.map((count, index) => (index === counted.policy ? less(count) : count));
   return { ...step, attempt: less(step.attempt), tries };
@@ -340,7 +340,7 @@ function mark(step: Step, strategy: number, as: EffectStatus): Step {
   };
 }
 
-/** One that was tried is not as if it had not begun: its key has been with the remote service. */
+/** A strategy that was tried never returns to NONE: the remote service knows its key. */
 function markAfter(before: EffectStatus, as: EffectStatus): EffectStatus {
   return as === "NONE" && before !== "NONE" ? "CLEARED" : as;
 }

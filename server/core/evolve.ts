@@ -1,5 +1,5 @@
-// What each effect means for the state. Nothing else changes a run, in memory or in SQL.
-// The run's counters follow from the step before and after, so no effect can forget them.
+// How each effect changes the state of a run. Nothing else changes a run, in memory or in SQL. The
+// run's counters are computed from the step before and after, so no effect can omit them.
 
 import type { EpochMs } from "./attempt.ts";
 import type { Effect } from "./effect.ts";
@@ -17,7 +17,7 @@ import {
 import { itemOf, numberOf } from "./step-key.ts";
 import { currentStrategy, type EffectStatus } from "./strategy.ts";
 
-/** What the plan says of a step that its state does not. */
+/** Properties of a planned step that its state does not contain. */
 export interface Shape {
   readonly needs: number;
   readonly always: boolean;
@@ -25,7 +25,7 @@ export interface Shape {
   readonly isMap: boolean;
 }
 
-/** A step as it is while no page says otherwise. */
+/** The state of a step that is in no page. */
 export function untouchedStep(no: number, needs: number): Step {
   return {
     no,
@@ -46,8 +46,8 @@ export function untouchedStep(no: number, needs: number): Step {
 }
 
 /**
- * The view after an effect. `steps`: those of the view, of a caller who alone holds them, and wants
- * them changed where they are; left out: the view that was given stays as it is.
+ * The view after an effect. `steps`: the map of the view's steps, which is changed in place; the
+ * caller must be its only holder. Left out: the given view stays unchanged.
  */
 export function evolve(
   view: View,
@@ -123,7 +123,7 @@ function reminded(
   return escalations.map((one) => (one.n === n ? { ...one, wakeAt } : one));
 }
 
-/** Another report of the same pass finds the attempt as one of a later pass would. */
+/** Adds the attempt, so that another report of the same pass finds it as a later pass would. */
 function remember(
   view: View,
   effect: Extract<Effect, { kind: "task-ended" | "attempt-settled" }>,
@@ -152,12 +152,12 @@ function remember(
   return { ...view, attempts: [...others, ended] };
 }
 
-/** The mark of the current strategy. */
+/** The effect status of the current strategy. */
 export function currentEffectStatus(step: Step): EffectStatus {
   return step.strategies[currentStrategy(step)]?.mark ?? "NONE";
 }
 
-/** Changes `steps`, which are those of the view. */
+/** Changes `steps`, which are those of the view, in place. */
 function changeStep(
   view: View,
   no: number,
@@ -217,15 +217,15 @@ function close(
 }
 
 export interface LeaseTimes {
-  /** By then a heartbeat must have named a lease that is to be cancelled. */
+  /** By then a heartbeat must have named a lease whose cancel was requested. */
   readonly unnamedAt: EpochMs;
   readonly stalledAt: EpochMs;
   readonly slowAt: EpochMs;
 }
 
 /**
- * When somebody must look at a lease: at the earliest of its times. The silence of its session is
- * not among them: sessions are watched, and a heartbeat moves no lease.
+ * The due time of a lease's timer: the earliest of its times. Silence is not among them: the
+ * supervisor finds it by session, so a heartbeat writes no lease.
  */
 export function leaseWakeAt(
   { cancel, attemptBy }: Pick<Lease, "cancel" | "attemptBy">,
@@ -235,11 +235,11 @@ export function leaseWakeAt(
   return cancel.kind === "asked" ? unnamedAt : Math.min(attemptBy, stalledAt, slowAt);
 }
 
-/** The moment of the run itself, if its state has one. */
+/** The due time of the run's own timer; null: its state has none. */
 export function runWakeAt(run: Run): EpochMs | null {
   if (run.state.kind === "PENDING") return run.state.until;
   if (run.state.kind === "RUNNING") return run.state.deadline;
-  // While a lease is out, its end moves the run on.
+  // While a step moves or waits for a person, the next change of that step moves the run.
   if (run.state.kind === "STOPPING" && run.moving === 0 && run.asking === 0)
     return run.state.settleUntil;
   return null;

@@ -1,4 +1,5 @@
-// Rung 3 of recovery: the step has failed for good, and its `on_failure` says what follows.
+// Level 3 of the recovery policy: the step has failed for good, and its `on_failure` says what
+// follows.
 import type { Setback, Step, StopReason } from "./model.ts";
 import { continueAfter } from "./open.ts";
 import { addFacts, emit, escalate, type Pass, planStep } from "./pass.ts";
@@ -6,7 +7,7 @@ import { stop } from "./saga.ts";
 import { itemOf } from "./step-key.ts";
 
 export const TOTAL_OVER = "drover.total";
-/** A person said so. */
+/** Error code of a failure that a person declared. */
 export const ANSWERED = "drover.answered";
 
 export const PERMANENT = Object.freeze({
@@ -16,7 +17,7 @@ export const PERMANENT = Object.freeze({
   lostBy: null,
 });
 
-/** A failure that no agent reported, as an attempt. */
+/** Stores a failure that no agent reported, as an attempt. */
 export function recordFailure(pass: Pass, step: Step, code: string, message: string): void {
   const { now } = pass.occasion;
   emit(pass, {
@@ -45,7 +46,10 @@ export function recordFailure(pass: Pass, step: Step, code: string, message: str
   });
 }
 
-/** Rung 3: what the step's `on_failure` says; undecided, what can be undone is. */
+/**
+ * Level 3: applies the step's `on_failure`. The default compensates the run; an `always` step
+ * escalates.
+ */
 export function fail(
   pass: Pass,
   no: number,
@@ -57,7 +61,7 @@ export function fail(
   if (says === "escalate") {
     escalate(pass, no, "step-failed", `"${id}" failed for good: ${code}: ${message}`, code);
   } else if (itemOf(no) > 0) {
-    // Its map says what follows from that (map.ts).
+    // The map of an item decides what follows (map.ts).
     emit(pass, { kind: "failed", step: no, code });
   } else if (says === "compensate" && pivoted) {
     const past = `"${id}" failed after the pivot, and nothing is undone from there on`;
@@ -72,7 +76,7 @@ export function fail(
   }
 }
 
-/** A paused run keeps its first verdict until it is resumed. */
+/** Stops the run. A paused run keeps its first stop reason until it is resumed. */
 export function stopRun(pass: Pass, verdict: StopReason): void {
   const { state } = pass.view.run;
   if (state.kind !== "PAUSED") stop(pass, verdict);

@@ -1,16 +1,16 @@
-// A step leaves the strategy by which it was tried: for the next one, or because it has failed. A
-// strategy is left only once its effect is settled, or a run would complete with two effects of one
-// step [G19]. What may be there decides what is done first:
+// A step leaves its current strategy, for the next one or because it has failed. It does so only
+// once the effect of the strategy is settled; otherwise a run could complete with two effects of
+// one step (G19). The possible effect decides the first action:
 //
-//   verify      whether the attempt took effect is unknown, and the step has a verify (verify.ts)
-//   undo        the run continues without this strategy, and the step has a `compensate`: a task of
-//               it takes the effect away, with the key and the input of the strategy
-//   ask         a step that must run once only, or that has an effect which nothing takes away: a
-//               person decides
+//   verify      the outcome of the attempt is unknown, and the step has a verify (verify.ts)
+//   undo        the run continues without this strategy, and the step has a `compensate`: a task
+//               removes the effect, with the key and the input of the strategy
+//   ask         the step must run once only, or it has an effect that cannot be undone: a person
+//               decides
 //   nothing     there is no effect; or the step is idempotent and has no `compensate`, so that
 //               nothing could be undone; or the run stops and undoes all effects at its end
 //
-// While it undoes a strategy the step is UNDOING and keeps the setback that it goes on from.
+// While a strategy is undone the step is UNDOING, and stores the setback from which it continues.
 
 import { currentEffectStatus } from "./evolve.ts";
 import { fail, PERMANENT, recordFailure, TOTAL_OVER } from "./fail-step.ts";
@@ -37,7 +37,7 @@ export function totalOver(pass: Pass, step: Step): void {
   leave(pass, step.no, { ...PERMANENT, code: TOTAL_OVER, message });
 }
 
-/** Leaves the strategy, once its effect is settled: for the next one, or the step has failed. */
+/** Leaves the strategy once its effect is settled: begins the next one, or the step has failed. */
 export function leave(pass: Pass, no: number, setback: Setback): void {
   const step = stepOf(pass, no);
   const planned = setback.code === TOTAL_OVER ? null : nextPlanned(pass, step);
@@ -61,14 +61,14 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
   }
 }
 
-/** Begins another strategy of the step: with retries, a key and an effect of its own. */
+/** Begins another strategy of the step, with its own retries, key and effect. */
 export function beginNext(pass: Pass, no: number, planned: number): void {
   const place = nextStrategyPlace(stepOf(pass, no));
   emit(pass, { kind: "strategy-begun", step: no, place, planned, input: null });
   beginStrategy(pass, no, planned);
 }
 
-/** What has to be done about the effect of the strategy before the step leaves it. */
+/** The action on the effect of the strategy before the step leaves it. */
 function firstTo(pass: Pass, step: Step, hasNext: boolean): "verify" | "undo" | "ask" | "nothing" {
   const plan = planStep(pass, step.no);
   const mark = currentEffectStatus(step);
@@ -86,7 +86,7 @@ function isPassedOver(pass: Pass, no: number): boolean {
   return onFailure === "continue" || (itemOf(no) > 0 && onFailure !== "escalate");
 }
 
-/** Whether the strategy, once it is left, is undone by a task of its own and not by its run. */
+/** Whether a strategy that is left is undone by a task of the step, and not by its run. */
 export function isUndoneFirst(pass: Pass, no: number): boolean {
   const { compensate } = planStep(pass, no);
   const hasNext = nextPlanned(pass, stepOf(pass, no)) !== null;
@@ -104,31 +104,31 @@ function ask(pass: Pass, no: number, setback: Setback): void {
   escalate(pass, no, "step-failed", `${made}: ${code}: ${message}; ${next}`, code);
 }
 
-/** Takes away what the strategy has left. After that, what `setback` leads to. */
+/** Undoes the effect of the strategy. After that, `setback` decides what follows. */
 export function undoStrategy(pass: Pass, no: number, setback: Setback): void {
   emit(pass, { kind: "strategy-undoing", step: no, doubt: { ...setback, tries: 0 } });
   afterSettling(pass, no, "compensate");
 }
 
-/** The strategy that the step leaves is undone: what was to follow follows. */
+/** The strategy that the step leaves is undone: the step or the run continues. */
 export function strategyUndone(pass: Pass, no: number): void {
   noteUndone(pass, no);
   if (pass.view.run.state.kind === "STOPPING") leaveUndoToRun(pass, no);
   else afterUndo(pass, no);
 }
 
-/** Nothing of the strategy that the step leaves is there any more. */
+/** The strategy that the step leaves has no effect any more: the step continues. */
 export function afterUndo(pass: Pass, no: number): void {
   const { doubt } = stepOf(pass, no);
   if (!doubt) throw new Error(`step ${no} undoes a strategy, and no setback says what follows`);
   emit(pass, { kind: "strategy-undo-ended", step: no });
   const step = stepOf(pass, no);
-  // A person has begun the next one, with another input.
+  // A person has begun the next strategy, with another input.
   if (isFresh(step)) beginStrategy(pass, no, plannedOf(step));
   else leave(pass, no, doubt);
 }
 
-/** The strategy of the plan after the one that the step is tried in; null: it was the last. */
+/** The strategy of the plan after the current one; null: the current one is the last. */
 export function nextPlanned(pass: Pass, step: Step): number | null {
   const { work } = planStep(pass, step.no);
   if (work.kind !== "task" && work.kind !== "run") return null;

@@ -1,9 +1,9 @@
-// A map: one task for each item of a list. Its items are steps of their own, at places beside it;
-// the map counts them, and what it does next follows from its counters alone, as with a run.
+// A map: one task for each item of a list. Its items are steps of their own (step-key.ts). The map
+// counts them, and its counters alone decide its next action, as with a run.
 //
 //   MAPPING   items move. As many begin as its concurrency and its wave allow
-//   WAITING   on the pause between two waves; or on "items": a pass of its own ends the map, or
-//             undoes the next of its items, since that pass has to load more than the others
+//   WAITING   for the pause between two waves; or on "items": a pass of its own ends the map, or
+//             undoes its next items, since that pass has to load more than others
 //   READY     and so on: its gate, a task like any other, which lets the next wave begin
 
 import { fail, recordFailure } from "./fail-step.ts";
@@ -22,9 +22,9 @@ import { settleRun, startUndos } from "./saga.ts";
 import { stepKeyOf } from "./step-key.ts";
 import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
 
-/** Moves the run and its maps as far as their counters say; called at the end of each event. */
+/** Moves the run and its maps as far as their counters say. Called at the end of each event. */
 export function settle(pass: Pass): void {
-  // A map first: while it goes on, its run does not stand still.
+  // Maps first: a run must not be suspended while one of its maps continues.
   do settleMaps(pass);
   while (settleRun(pass));
 }
@@ -40,7 +40,7 @@ function settleMaps(pass: Pass): void {
   }
 }
 
-/** The gate has let it pass, or there is none. */
+/** Begins the next wave: its gate has allowed it, or there is no gate. */
 export function beginWave(pass: Pass, no: number): void {
   emit(pass, { kind: "wave-begun", step: no });
   const { work } = planStep(pass, no);
@@ -48,14 +48,16 @@ export function beginWave(pass: Pass, no: number): void {
   beginItems(pass, no, Math.min(work.concurrency, waveOf(pass, no, work)));
 }
 
-/** What the pause between two waves ends with. */
+/** The pause between two waves is over: asks the gate, or begins the wave. */
 export function pauseOver(pass: Pass, no: number): void {
   const { work } = planStep(pass, no);
   if (work.kind === "map" && work.gate) askGate(pass, no);
   else beginWave(pass, no);
 }
 
-/** As defined: another input that a person gave to the last one was for that one alone. */
+/**
+ * The gate runs as defined: an input that a person gave to the last gate was for that one alone.
+ */
 function askGate(pass: Pass, no: number): void {
   const step = stepOf(pass, no);
   if (step.strategies.at(-1)?.changed) {
@@ -65,7 +67,7 @@ function askGate(pass: Pass, no: number): void {
   beginStrategy(pass, no, 0);
 }
 
-/** Of a map that nobody goes on with: it stands at a gate, and not at its own end. */
+/** Whether a map that does not continue by itself waits at a gate, and not at its own end. */
 export function isAtGate(pass: Pass, no: number): boolean {
   const { work } = planStep(pass, no);
   if (work.kind !== "map" || !work.gate || !startsForward(pass.view.run.state)) return false;
@@ -73,7 +75,7 @@ export function isAtGate(pass: Pass, no: number): boolean {
   return items !== null && items.begun < items.total && !isFailed(items, work);
 }
 
-/** The pass that ends a map, or undoes its next items: all that it needs is loaded. */
+/** The pass that ends a map, or undoes its next items. Everything that it needs is loaded. */
 export function itemsDue(pass: Pass, no: number): void {
   const { work } = planStep(pass, no);
   if (work.kind !== "map") return;
@@ -81,7 +83,7 @@ export function itemsDue(pass: Pass, no: number): void {
   else endMap(pass, no, work);
 }
 
-/** Nothing of it moves: the next wave, the end, or more of the same wave. */
+/** Begins more items of the wave. If no item is open then: the next wave, or the end of the map. */
 function goOn(pass: Pass, no: number, work: MapPlan): void {
   const before = itemsOf(pass, no);
   if (!isFailed(before, work)) {
@@ -128,7 +130,7 @@ function endMap(pass: Pass, no: number, work: MapPlan): void {
   succeed(pass, no, recordAnswer(pass, no, 0, "map", output), output);
 }
 
-/** The counts, and the outputs in the order of the list while they fit into a payload. */
+/** The counts, and the outputs in the order of the list if they fit into a payload. */
 function gathered(
   { total, succeeded, failed, skipped }: Items,
   outputs: ItemOutputs | undefined,
@@ -139,7 +141,7 @@ function gathered(
   return { kind: "json", json: `${counts.slice(0, -1)},"items":[${list.join(",")}]}` };
 }
 
-/** From the last that has begun to the first, as many at a time as its concurrency. */
+/** Undoes from the last begun item to the first, `concurrency` items at a time. */
 function undoItems(pass: Pass, no: number, work: MapPlan): void {
   const { undoFrom: from, undosLeft } = itemsOf(pass, no);
   if (from === 0 && undosLeft === 0) {
@@ -157,7 +159,7 @@ function undoItems(pass: Pass, no: number, work: MapPlan): void {
   }
 }
 
-/** One that could not be undone waits for a person, and keeps no other from being undone. */
+/** An undo that failed waits for a person, and does not keep other items from being undone. */
 function goOnUndoing(pass: Pass, no: number): void {
   const { undosMoving, undosLeft, undoFrom } = itemsOf(pass, no);
   if (undosMoving > 0 || (undoFrom === 0 && undosLeft > 0)) return;
@@ -171,7 +173,7 @@ function itemsOf(pass: Pass, no: number): Items {
   return items;
 }
 
-/** How many items a wave has; all, without waves. */
+/** The number of items of a wave; all items without waves. */
 function waveOf(pass: Pass, no: number, { waves }: MapPlan): number {
   const { total } = itemsOf(pass, no);
   if (!waves) return Math.max(1, total);

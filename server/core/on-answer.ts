@@ -1,5 +1,5 @@
-// A person answers an escalation (ResolveEscalation): who, what and why is recorded, and the run
-// goes on from there.
+// Handles a person's answer to an escalation (ResolveEscalation): records the answer, its author
+// and the reason, and continues the run.
 import { answersNow, askedWork } from "./answers.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { ANSWERED, PERMANENT, recordFailure, stopRun } from "./fail-step.ts";
@@ -54,8 +54,9 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
 }
 
 /**
- * Nobody has answered: reminded; past the deadline the definition says the answer, as if a person
- * had given it. One that is not allowed as things stand is tried again with each reminder.
+ * The timer of an open escalation is due: a reminder, or after the deadline the answer of the
+ * definition, as if a person had given it. An answer that the state of the run does not allow is
+ * tried again with each reminder.
  */
 export function onEscalationTimer(
   pass: Pass,
@@ -116,14 +117,14 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
 function beginAgain(pass: Pass, no: number): void {
   const step = stepOf(pass, no);
   if (step.fence === 0 && step.strategies.length === 1) {
-    // It never ran: what kept it from it, as a `when` that failed, is asked anew.
+    // It never ran: what prevented it, such as a `when` that failed, is evaluated again.
     open(pass, no);
     return;
   }
   const strategy = step.strategies[currentStrategy(step)];
   if (strategy?.mark === "UNDONE") {
-    // The remote service knows its key as done and undone: the next try has another one, and the
-    // input as planned.
+    // The remote service knows the key as done and undone: the next try has another key, and the
+    // planned input.
     beginNext(pass, no, strategy.planned);
   } else if (strategy?.changed) afterSettling(pass, no, "perform");
   else beginStrategy(pass, no, strategy?.planned ?? 0);
@@ -133,7 +134,7 @@ function answeredBy({ by, why }: Answered): string {
   return why === "" ? `${by} decided so` : `${by} decided so: ${why}`;
 }
 
-/** The person says that it failed: undone, or left as it is. */
+/** The person declares that the step failed: its effects are undone, or left as they are. */
 function declareFailed(pass: Pass, no: number, event: Answered): void {
   const { answer } = event;
   const message = answeredBy(event);
@@ -142,7 +143,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   const ofMap = itemOf(no) > 0 && answer === "fail";
   recordFailure(pass, stepOf(pass, no), code, message);
   if (state.kind === "STOPPING") {
-    // Asked whether the effect took place, the person says that it did not.
+    // The escalation asked whether the effect took place. The person answers that it did not.
     emit(pass, { kind: "doubted", step: no, doubt: null });
     setEffectStatus(pass, no, "NONE");
     emit(pass, { kind: "failed", step: no, code });

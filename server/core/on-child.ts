@@ -1,12 +1,14 @@
-// A child run has ended, or is late. Its end is that of an attempt of the step:
+// Handles the end of a child run, and a child that is late. The end of the child is the end of an
+// attempt of the step:
 //
 //   COMPLETED            success, with the child's output
 //   FAILED, COMPENSATED  drover.child-failed: tried again only if a policy names the code
 //   cancelled            drover.child-cancelled: the same
 //   it never began       drover.child-refused, or drover.depth: for good
 //
-// What a FAILED or CANCELLED child has left is its own affair: it has undone what it could. A child
-// that is told to stop since `total` is over gives drover.total, unless it ends well after all.
+// The parent does not undo what a FAILED or CANCELLED child has left: the child has undone what it
+// could. A child that is cancelled because `total` is over gives drover.total, unless it succeeds
+// after all.
 import type { EpochMs, Outcome } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
 import { SCHEMA_BROKEN } from "./evaluator.ts";
@@ -31,7 +33,7 @@ import { recover } from "./recovery.ts";
 import { policyFor } from "./retry.ts";
 import { stopped } from "./saga.ts";
 
-/** Telling it twice is harmless: the step waits for this child no more. */
+/** Applying the message twice is harmless: the step then waits for this child no more. */
 export function childEnded(pass: Pass, { step: no, fence, child }: ChildEnded): void {
   const step = stepOf(pass, no);
   const { forward } = step;
@@ -142,12 +144,12 @@ function workflowOf(pass: Pass, step: Step): string {
   return `the workflow "${child?.workflow ?? ""}"${version}`;
 }
 
-/** By its parent or by a person, whether it had anything to undo or not. */
+/** Cancelled by its parent or by a person, whether it had effects to undo or not. */
 function wasCancelled({ end }: EndedChild): boolean {
   return end?.reason === "CANCELLED_BY_USER" || end?.reason === "NEVER_STARTED";
 }
 
-/** `total` is over; or the child was told to stop and has not ended, and is told again. */
+/** `total` is over; or the child was sent a cancel and has not ended, and is sent it again. */
 export function childLate(pass: Pass, step: Step, on: "child" | "child-end", dueAt: EpochMs): void {
   const { no, fence } = step;
   const { state } = pass.view.run;

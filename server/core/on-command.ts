@@ -1,4 +1,4 @@
-// What a person asks of a run.
+// Handles the commands of a person to a run: cancel, pause, resume.
 import { messageChildren } from "./child.ts";
 import type { Answer, RunEvent } from "./event.ts";
 import { isEnded, movingSide, type RunState } from "./model.ts";
@@ -8,8 +8,8 @@ import { finishAsIs, goOn, leftOf, resumeStopped, stop } from "./saga.ts";
 const DONE: Answer = { kind: "done" };
 
 /**
- * Cancel, undoing what was done or leaving it. Repeating it changes nothing. A run that has not
- * begun ends at once.
+ * Cancels the run, and undoes its effects or leaves them. Repeating it changes nothing. A run that
+ * has not begun ends at once.
  */
 export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }>): Answer {
   const { state, pivoted } = pass.view.run;
@@ -48,7 +48,7 @@ export function onCancel(pass: Pass, event: Extract<RunEvent, { kind: "cancel" }
   return DONE;
 }
 
-/** A cancel with undoing came before: what it asked for has begun, and waits for a person. */
+/** Whether an earlier cancel has begun to undo the effects, which now waits for a person. */
 function isBeingUndone(state: RunState): boolean {
   if (state.kind !== "ESCALATED" || state.from.kind === "RUNNING") return false;
   const { from } = state;
@@ -57,8 +57,9 @@ function isBeingUndone(state: RunState): boolean {
 }
 
 /**
- * Nothing new is handed out; leased work may finish. The deadline and each `total` stand still; the
- * outside world does not: reports, callbacks and signals count, and what they make ready is held.
+ * Pauses the run: no task of it is claimed any more; leased tasks may finish. The deadline and each
+ * `total` are suspended. Reports, callbacks and signals still count; tasks that they make ready are
+ * held.
  */
 export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>): Answer {
   const { state } = pass.view.run;

@@ -1,5 +1,6 @@
-// The moment of what no agent holds has come: a backoff, a timer, a signal, an approval, a child or
-// a callback that did not come; or the run's own: its start, or its deadline.
+// Handles due timers of steps that no agent holds: a backoff, a timer, a signal, an approval, a
+// child or a callback that did not come. Handles the timer of the run itself: its start, or its
+// deadline.
 
 import type { EpochMs } from "./attempt.ts";
 import { isChildWait } from "./child.ts";
@@ -31,13 +32,14 @@ import { policyFor } from "./retry.ts";
 import { stop } from "./saga.ts";
 
 const DONE: Answer = { kind: "done" };
-/** The largest number that its column holds. */
+/** The largest number that its database column holds. */
 const INTERVENTION_N_MAX = 2_147_483_647;
 
 export function onDueTime(pass: Pass, event: Extract<RunEvent, { kind: "due-moment" }>): Answer {
   const step = stepOf(pass, event.step);
   const due = dueOf(step);
-  // What moves now may be something else than the supervisor saw, and the pass has loaded for.
+  // The step may wait for something else by now, and the pass has loaded only what `event.on`
+  // needs.
   const on = due?.kind === "WAITING" ? due.on : "backoff";
   if (!due || on !== event.on || pass.occasion.now < due.wakeAt) return DONE;
   if (due.kind === "BACKOFF") backoffOver(pass, step, due);
@@ -66,7 +68,7 @@ function backoffOver(pass: Pass, step: Step, { task, cause, wakeAt }: Backoff): 
   makeReady(pass, step.no, task);
 }
 
-/** A late failure can send one fence into backoff twice: the moment tells them apart. */
+/** A late failure can put one fence into backoff twice: the due time distinguishes the two. */
 function interveneDue(
   pass: Pass,
   step: Step,
@@ -77,7 +79,7 @@ function interveneDue(
   intervene(pass, about.rule, { step, fence: step.fence, n, dueAt, ...about });
 }
 
-/** What comes, or does not, at a moment; children end when they do. */
+/** Waits that end at a due time. A wait for a child ends with the child. */
 type Timed = Exclude<WaitingFor, "child" | "child-end">;
 
 function waitingOver(pass: Pass, step: Step, on: Timed, wakeAt: EpochMs): void {
@@ -136,7 +138,7 @@ function expire(pass: Pass, step: Step, saw: string): void {
   }
 }
 
-/** The outcome that was to come later did not: nobody knows. */
+/** The deferred outcome did not come, so the outcome is unknown. */
 function callbackOver(pass: Pass, step: Step): void {
   const { no, fence } = step;
   const plan = planStep(pass, no);
@@ -157,7 +159,7 @@ function callbackOver(pass: Pass, step: Step): void {
   if (setback) recover(pass, no, "perform", setback);
 }
 
-/** The run's own moment: its start, its deadline, or the end of what had to settle. */
+/** The timer of the run itself: its start, its deadline, or the end of its settling. */
 export function onRunTimer(pass: Pass): Answer {
   const { state, pivoted } = pass.view.run;
   const { now } = pass.occasion;
@@ -206,7 +208,7 @@ function startComes(pass: Pass, dueAt: EpochMs): void {
   emit(pass, { kind: "run-moved", by: "start", state: { kind: "PENDING", on: "slot", until } });
 }
 
-/** Its time began when it could have: waiting for a slot counts. */
+/** Its time counts from when it could have begun, so waiting for a permit counts. */
 function slotTooLate(pass: Pass, dueAt: EpochMs): void {
   const saw = `no slot of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
   const did = "ended it before it began";
@@ -215,7 +217,7 @@ function slotTooLate(pass: Pass, dueAt: EpochMs): void {
   emit(pass, { kind: "run-moved", by: "deadline", state });
 }
 
-/** What is ready was bound by the deadline, and is not any more. */
+/** The deadline no longer bounds the tasks that are ready. */
 function goPastDeadline(pass: Pass): void {
   emit(pass, { kind: "run-moved", by: "deadline", state: { kind: "RUNNING", deadline: null } });
   for (const { no, forward } of touchedSteps(pass))

@@ -1,5 +1,5 @@
-// What other runs have told this one. Nobody waits for an answer, so what cannot be done any more
-// is let be: a run that has ended takes its messages and stays as it is.
+// Applies the messages of other runs. No sender waits for an answer, so a message that the run
+// cannot follow any more has no effect: a run that has ended takes its messages and stays as it is.
 
 import type { RunTrigger } from "./effect.ts";
 import type { Answer } from "./event.ts";
@@ -14,8 +14,8 @@ import { emit, type Pass } from "./pass.ts";
 import { resumeStopped, stop } from "./saga.ts";
 
 /**
- * Applies them in their order. Each goes with the pass, so telling a run twice is harmless. A child
- * begins with the first pass that looks for some.
+ * Applies the messages in their order. The pass removes each message that it applies, so a repeated
+ * event is harmless. A child run begins in its first pass that applies messages.
  */
 export function onMessages(pass: Pass): Answer {
   for (const { no, from, message } of pass.view.messages) {
@@ -40,7 +40,7 @@ function apply(pass: Pass, message: Message, note: string): void {
       onCancel(pass, { kind: "cancel", undo: message.undo, note });
       return;
     case "pause":
-      // A child that its parent pauses must not begin behind its back.
+      // A PENDING child would refuse the pause and begin later in spite of it, so it begins first.
       beginAsChild(pass);
       onPause(pass, { kind: "pause", note });
       return;
@@ -48,7 +48,7 @@ function apply(pass: Pass, message: Message, note: string): void {
       onResume(pass, { kind: "resume", note });
       return;
     case "child-ended":
-      // A child has no more time than its parent, whose own deadline comes first.
+      // A child has no more time than its parent, so the parent's own deadline comes first.
       if (pass.view.run.state.kind === "RUNNING") onRunTimer(pass);
       childEnded(pass, message);
       return;
@@ -68,7 +68,10 @@ function waitsForSlot(pass: Pass): boolean {
   return state.kind === "PENDING" && state.on === "slot";
 }
 
-/** Once its pivot has succeeded, or its end is under way, the newer run has to wait for it. */
+/**
+ * Cancels the run for a newer run of its key. The newer run has to wait if this one has passed its
+ * pivot or is ending.
+ */
 function makeRoom(pass: Pass): void {
   const { state, pivoted } = pass.view.run;
   if (isEnded(state) || pivoted || stageOf(state) !== "RUNNING") return;

@@ -1,7 +1,7 @@
-// An agent, or whoever holds its callback token, reports how a task ended. The end of a lease
-// revokes nothing by itself: a report counts while its attempt is current, that is until another
-// perform or compensate task of the step is handed out. After that it changes nothing and is kept
-// as evidence.
+// Handles reports of how a task ended, by its agent or by the holder of its callback token. The end
+// of a lease revokes nothing by itself: a report counts while its attempt is current, that is until
+// another perform or compensate task of the step is claimed. After that a report changes nothing
+// and is stored as evidence.
 
 import type { AttemptKind, EndedAttempt, Outcome } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
@@ -25,13 +25,13 @@ import { currentStrategy, isFresh, isUnsettled, strategyToUndo } from "./strateg
 type Report = Extract<RunEvent, { kind: "report" }>;
 type Callback = Extract<RunEvent, { kind: "callback" }>;
 
-/** What is said of an ended attempt, and by whom. */
+/** A report about an ended attempt, and its sender. */
 interface Said {
   readonly outcome: Outcome;
   readonly digest: string;
   readonly agentId: string;
   readonly session: string;
-  /** By the callback token. */
+  /** Reported with the callback token. */
   readonly called: boolean;
 }
 
@@ -53,7 +53,7 @@ export function onReport(pass: Pass, report: Report): Answer {
     : { kind: "no-such-task" };
 }
 
-/** CompleteDeferred: valid whether or not the agent has deferred, also before it has answered. */
+/** CompleteDeferred: valid whether or not the agent has deferred, also before it has reported. */
 export function onCallback(pass: Pass, callback: Callback): Answer {
   const { secret, fence, outcome, digest } = callback;
   if (secret === null || !planStepAt(pass.plan, callback.step)) return { kind: "no-such-task" };
@@ -87,7 +87,7 @@ function findEnded(
 function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answer {
   if (ended.digest === said.digest) return { kind: "repeated" };
   const settled = ended.outcome === "success" || ended.outcome === "failure";
-  // The callback came before the agent's own answer.
+  // The callback came before the agent's own report.
   if (!said.called && settled && said.outcome.kind === "deferred") return { kind: "repeated" };
   const open =
     ended.outcome === "unknown" ||
@@ -114,19 +114,19 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answe
   return { kind: "done" };
 }
 
-/** The effect that the last undo was about is undone, and nothing was done about the next one. */
+/** The effect of the last undo is undone, and nothing was done about the next effect. */
 function isUndone({ strategies, attempt, lost }: Step): boolean {
   return attempt === 0 && lost === 0 && strategies.some(({ mark }) => mark === "UNDONE");
 }
 
-/** The gate that it was about let its wave begin, and nobody has tried the next one yet. */
+/** The gate of the attempt has let its wave begin, and the next gate was not tried yet. */
 function isPassed({ items, attempt, lost, strategies }: Step): boolean {
   return (
     items !== null && attempt === 0 && lost === 0 && !isUnsettled(strategies.at(-1)?.mark ?? "NONE")
   );
 }
 
-/** A report of the current attempt closes what was begun because of the silence. */
+/** A report of the current attempt settles it, and closes what was begun because of the silence. */
 function settle(
   pass: Pass,
   step: Step,
@@ -153,7 +153,7 @@ function settle(
     kind: "attempt-settled",
     attempt: endedAttempt(pass, ended, { ...said, outcome }, task),
     was: ended.counted,
-    // The undo of a strategy that was left to the run is counted no more.
+    // The undo of a strategy that was left to the run does not count any more.
     counted:
       task === "compensate" && step.undo.kind === "NONE"
         ? null
@@ -166,8 +166,8 @@ function settle(
 }
 
 /**
- * A strategy that was left, or is being left, did fail. What follows goes on, unless that says
- * otherwise about its effect: then its undo begins, or is needless.
+ * A strategy that was left, or is being left, did fail. The step continues as before, unless the
+ * report changes what is known of the effect: then its undo begins, or is needless.
  */
 function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): void {
   const { no } = step;
@@ -187,7 +187,7 @@ function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): 
   }
 }
 
-/** What the step asked a person is not open any more, and its run moves again. */
+/** Closes the open escalation of the step, and resumes its run. */
 function reopen(pass: Pass, { no, forward, undo }: Step): void {
   resumeStopped(pass);
   if (forward.kind === "ESCALATED" || undo.kind === "FAILED")
@@ -211,7 +211,10 @@ function supersede(pass: Pass, step: Step, lease: Lease): void {
   });
 }
 
-/** An effect that nobody counted on: the supervisor tells, and a person is asked about a double. */
+/**
+ * A success of an attempt that no longer counts: an intervention records it, and a person is asked
+ * about a double effect.
+ */
 function lateSuccess(
   pass: Pass,
   step: Step,

@@ -1,6 +1,6 @@
-// The outside world speaks to a run: a signal by name, or an approver's word on a step.
-// A signal that comes early is kept, and taken by the first step that waits for its name. One that
-// no step of the run takes is refused: a mistyped name would be kept for ever while its run waits.
+// Handles signals by name, and the decisions of approvers. A signal that comes early is stored, and
+// is taken by the first step that waits for its name. A signal that no step of the run takes is
+// refused: one with a mistyped name would be stored for ever while its run waits.
 import type { Answer, RunEvent } from "./event.ts";
 import { fail, recordFailure } from "./fail-step.ts";
 import { isEnded } from "./model.ts";
@@ -9,7 +9,7 @@ import { emit, type Pass, planStep, stepOf, touchedSteps } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import type { Plan, PlanWork } from "./plan.ts";
 
-/** A run keeps so many signals at most. */
+/** Most signals that a run stores. */
 export const SIGNALS_MAX = 1_000;
 
 const DONE: Answer = { kind: "done" };
@@ -39,7 +39,7 @@ export function onSignal(pass: Pass, event: Extract<RunEvent, { kind: "signal" }
   return DONE;
 }
 
-/** The signals that steps of the plan take, each once. They are written in it: none is computed. */
+/** The names of the signals that steps of the plan take, each once. No name is computed. */
 export function signalNames({ steps }: Plan): readonly string[] {
   return [...new Set(steps.flatMap(({ work }) => (work.kind === "signal" ? [work.name] : [])))];
 }
@@ -105,7 +105,7 @@ function whyNot(
   return `this approval ${which}: ${problem}`;
 }
 
-/** Ends the approval; its output says who approved, and the form of the last one. */
+/** Ends the approval. Its output has the approvers, and the form of the last one. */
 export function approve(
   pass: Pass,
   no: number,

@@ -1,4 +1,4 @@
-// What the end of a task means: a report of its agent, or what the supervisor found in its place.
+// Handles the end of a task, as reported by its agent or as found by the supervisor.
 
 import type { Attempt, Outcome } from "./attempt.ts";
 import { isDoneWithoutOutput, SCHEMA_BROKEN } from "./evaluator.ts";
@@ -29,20 +29,20 @@ import { verifyEnded } from "./verify.ts";
 export interface Teller {
   readonly agentId: string;
   readonly session: string;
-  /** Of the outcome as it was sent; null when the supervisor says so. */
+  /** Of the reported outcome; null: the supervisor ended the task. */
   readonly digest: string | null;
 }
 
-/** Why a task is not handed out again before a person has answered. */
+/** Why a task is not made ready again before a person has answered. */
 export interface Hopeless {
   readonly reason: EscalationReason;
   readonly code: string;
   readonly message: string;
 }
 
-/** Of a task that was handed out and never arrived. */
+/** Of a task that was claimed and never arrived. */
 export interface Undelivery {
-  /** Until it is ready again. */
+  /** Milliseconds until it is ready again. */
   readonly restMs: number;
   readonly hopeless: Hopeless | null;
 }
@@ -92,8 +92,8 @@ function rest(pass: Pass, no: number, task: Lease["task"], restMs: number): void
 }
 
 /**
- * A task that no agent can receive: handed out again it would fail again. An undo fails as any
- * other, and a verify cannot tell; in the place of a perform task a person is asked.
+ * A task that no agent can receive would fail again after the next claim. For a perform task a
+ * person is asked; an undo fails as any other, and a verify is inconclusive.
  */
 function endedHopeless(
   pass: Pass,
@@ -115,14 +115,14 @@ function endedHopeless(
   taskEnded(pass, no, task, { ...ended, outcome, setback });
 }
 
-/** What follows from the end of a task, whoever told it and when. */
+/** Decides what follows from the end of a task, whether an agent or the supervisor ended it. */
 export function taskEnded(pass: Pass, no: number, task: Lease["task"], ended: TaskEnd): void {
   if (task === "perform") forwardEnded(pass, no, ended);
   else if (task === "verify") verifyEnded(pass, no, ended);
   else undoEnded(pass, no, ended);
 }
 
-/** A success whose output breaks the step's schema is a failure that no retry mends. */
+/** A success whose output violates the step's schema becomes a permanent failure. */
 export function evaluated(pass: Pass, no: number, outcome: Outcome): Outcome {
   if (outcome.kind !== "success") return outcome;
   const problem = pass.evaluator.outputProblem(no, outcome.output);
@@ -137,7 +137,10 @@ function failureOf({ code, message }: Pick<Setback, "code" | "message">): Outcom
   };
 }
 
-/** The output of a perform or verify task is the step's; only a perform task can be deferred. */
+/**
+ * The output of a perform or verify task must match the step's schema; only a perform task can be
+ * deferred.
+ */
 function judgedOf(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome {
   const { task } = lease;
   if (said.kind === "cancelled") return stoppedAs(lease, said);
@@ -146,9 +149,8 @@ function judgedOf(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome 
 }
 
 /**
- * What an attempt that its agent stopped is taken as: unknown, by the reason why it was told to
- * stop. It stands as cancelled where that was its run's, or where nothing is there. A verify that
- * stops has found nothing out.
+ * The outcome of an attempt that its agent stopped: unknown, by the cause of the cancel. It stays
+ * cancelled if its run stops, or if there is no effect. A verify that stops has found nothing out.
  */
 function stoppedAs(lease: Lease, said: Extract<Outcome, { kind: "cancelled" }>): Outcome {
   const why = whyStopped(lease);
@@ -168,7 +170,7 @@ const STOPPED = Object.freeze({
   unasked: { code: "drover.unknown", message: "stopped, though nobody asked" },
 });
 
-/** Only a perform task has a callback token to hand on. */
+/** Only a perform task has a callback token. */
 function undeferred(outcome: Outcome): Outcome {
   return outcome.kind === "deferred"
     ? { kind: "unknown", code: "drover.unknown", message: "only a perform task can be deferred" }
@@ -180,7 +182,7 @@ function countsOf(lease: Lease, outcome: Outcome, setback: Setback | null): bool
   return lease.task === "verify" && outcome.kind === "again";
 }
 
-/** `lease` is null where it had ended before. */
+/** The setback of an outcome; null: there is none. `lease` is null if it had ended before. */
 export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null {
   if (outcome.kind === "failure")
     return {
@@ -196,7 +198,7 @@ export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null
     const { code, message } = outcome;
     return { code, message, permanent: false, unknown: true, retryAfterMs: null, lostBy };
   }
-  // CommitSummary to stop by its run, it is no setback.
+  // A cancel because the run stops is no setback.
   const why = outcome.kind === "cancelled" && lease ? whyStopped(lease) : null;
   return why && { ...why, permanent: false, unknown: false, retryAfterMs: null, lostBy: null };
 }
@@ -206,7 +208,7 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const step = stepOf(pass, no);
   markOutcome(pass, no, currentStrategy(step), ended);
   if (outcome.kind === "success") {
-    // What a map itself performs is its gate.
+    // The task of a map itself is its gate.
     if (planStep(pass, no).work.kind === "map") gatePassed(pass, no, outcome);
     else succeed(pass, no, { fence: ended.fence, kind: "perform", n: 0 }, outcome.output);
   } else if (pass.view.run.state.kind === "STOPPING") {
@@ -225,7 +227,7 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   }
 }
 
-/** Marks what a strategy may have left, after an outcome of one of its attempts. */
+/** Sets the effect status of a strategy after the outcome of one of its attempts. */
 export function markOutcome(
   pass: Pass,
   no: number,
@@ -242,7 +244,10 @@ function gatePassed(pass: Pass, no: number, outcome: Outcome): void {
   else beginWave(pass, no);
 }
 
-/** Not yet: no slot is held meanwhile and no attempt is counted; `total` bounds it. */
+/**
+ * The agent asks to get the task later: it holds no lease meanwhile, and no attempt is counted.
+ * `total` is the limit.
+ */
 function askAgain(pass: Pass, no: number, afterMs: number): void {
   const step = stepOf(pass, no);
   const wakeAt = pass.occasion.now + afterMs;
@@ -250,7 +255,7 @@ function askAgain(pass: Pass, no: number, afterMs: number): void {
   else emit(pass, { kind: "backed-off", step: no, task: "perform", cause: "again", wakeAt });
 }
 
-/** A released task goes to another agent: the one that gave it back is draining. */
+/** A released task goes to another session: the one that released it is draining. */
 function released(ended: TaskEnd): string | null {
   return ended.outcome.kind === "released" ? ended.session : null;
 }
@@ -259,7 +264,7 @@ function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
   const { forward, undo } = stepOf(pass, no);
   if (undo.kind === "NONE") {
-    // The undo of a strategy that was left to the run, told late.
+    // A late report of the undo of a strategy that was left to the run.
     if (outcome.kind === "success") noteUndone(pass, no);
   } else if (forward.kind === "UNDOING" && pass.view.run.state.kind === "STOPPING") {
     if (outcome.kind === "success") strategyUndone(pass, no);
@@ -274,20 +279,21 @@ function undoEnded(pass: Pass, no: number, ended: TaskEnd): void {
   else makeReady(pass, no, "compensate", released(ended));
 }
 
-/** What the strategy may have left at the remote service, after this outcome. */
+/** The effect status of the strategy after this outcome. */
 function markAfter(
   { outcome, settles }: Pick<TaskEnd, "outcome" | "settles">,
   found: EffectStatus,
   attempted: boolean,
 ): EffectStatus {
-  // What an attempt left open stays so once another one has ended; its own report closes it.
+  // An effect that an attempt left open stays open after another one has ended, until its own
+  // report settles it.
   const before = found === "UNSETTLED" && !settles ? "LINGERING" : found;
   switch (outcome.kind) {
     case "success":
       return "MADE";
     case "failure": {
       if (outcome.noEffect) return "NONE";
-      // The agent had done it; only what it says of it is no good.
+      // The work was done; only its output is unusable.
       if (isDoneWithoutOutput(outcome.code)) return "MADE";
       const left = before === "UNSETTLED" || before === "CLEARED" ? "NONE" : before;
       return attempted && left === "NONE" ? "ATTEMPTED" : left;
@@ -301,7 +307,7 @@ function markAfter(
     case "again":
       return "LINGERING";
     case "released":
-      // Not begun, but its key has been in the agent's hands: another input gets another one.
+      // Not begun, but the agent has seen its key: another input gets another key.
       return found === "NONE" ? "CLEARED" : found;
     case "undelivered":
     case "unsent":

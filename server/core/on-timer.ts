@@ -1,6 +1,6 @@
-// The time of a lease or of a ready task has come: what did *not* happen, and what follows. Each
-// rule looks again before it acts: the task may have moved since the supervisor saw it, and a timer
-// may come too early, never too late.
+// Handles the timers of leases and of ready tasks: what did *not* happen, and what follows. Each
+// rule checks the state again before it acts, since the task may have moved after the supervisor
+// saw it. A timer may be due too early, never too late.
 
 import type { EpochMs } from "./attempt.ts";
 import type { Answer, RunEvent } from "./event.ts";
@@ -28,11 +28,14 @@ import { nextSlowCheck, type TypicalDuration } from "./typical-duration.ts";
 const DONE: Answer = { kind: "done" };
 
 /**
- * The moment of a lease: cancel grace over, silent, past its time, or its progress stands still;
- * or it runs far longer than others of its step, which is only said; else it moves to its next
- * moment. Silence counts from the last heartbeat of the session, and only while somebody could have
- * heard one. An agent that sends heartbeats and yet does not hear of a cancel no longer names this
- * task: by its own clock its lease has ended, and other heartbeats must not keep it for ever.
+ * The timer of a lease is due. The lease ends if the grace of a cancel is over, or if the session
+ * is silent. The agent is asked to stop if the attempt is over its time, or if its progress is
+ * stalled. An attempt that runs far longer than others of its step is marked as suspect. Else the
+ * timer moves to its next due time.
+ *
+ * Silence counts from the last heartbeat of the session, and only while a supervisor has been
+ * scanning. An agent that sends heartbeats without the name of a cancelled task has lost that lease
+ * by its own clock, and its other heartbeats must not keep the lease for ever.
  */
 export function onLeaseTimer(
   pass: Pass,
@@ -71,7 +74,7 @@ export function onLeaseTimer(
   return DONE;
 }
 
-/** Marks the attempt as suspect, once, with what makes it so. It goes on. */
+/** Marks the attempt as suspect, once, with the evidence. The attempt continues. */
 function slow(
   pass: Pass,
   step: Step,
@@ -86,7 +89,7 @@ function slow(
   intervene(pass, "slow", {
     step,
     fence: lease.fence,
-    // Where it was learned only after the wake-up was set, nobody owed a look before that.
+    // If the typical duration was learned after the timer was set, no check was due before it.
     dueAt: Math.max(moments.slowAt, Math.min(lease.wakeAt, now)),
     saw: `attempt ${lease.attempt} by ${lease.agentId} runs for ${inWords(now - lease.grantedAt)}: ${evidence}`,
     did: "marked it as suspect; it goes on",
@@ -96,8 +99,8 @@ function slow(
 }
 
 /**
- * The agent holds the lease no longer, and said nothing of how its work has ended. It is not given
- * back: the task had arrived.
+ * The agent no longer holds the lease, and did not report the outcome. The task is not returned as
+ * undelivered, because it had arrived.
  */
 export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgotten" }>): Answer {
   const step = stepOf(pass, event.step);
@@ -115,7 +118,10 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
 
 interface LeaseMoments extends LeaseTimes {
   readonly heardAt: EpochMs;
-  /** No heartbeat of the session, or none that names the task after it should stop. */
+  /**
+   * When silence ends the lease: no heartbeat of the session, or none that names the cancelled
+   * task.
+   */
   readonly silentAt: EpochMs;
   readonly quietAt: EpochMs;
 }
@@ -171,7 +177,7 @@ function tellToStop(
   emit(pass, { kind: "cancel-asked", step: step.no, cause: why.cause, at: now });
 }
 
-/** Tells apart interventions of one rule about one fence: verifies share theirs. */
+/** Distinguishes interventions of one rule about one fence: verifies share a fence. */
 function numberOf(lease: Lease, n: number): number {
   return lease.task === "verify" ? 2 * lease.attempt + n : n;
 }
@@ -204,7 +210,7 @@ function graceOver(pass: Pass, step: Step, lease: Lease, by: EpochMs): void {
   });
 }
 
-/** What the task was told to stop for; null: its run stops, or nobody told it. */
+/** The error code for the cause of the cancel; null: its run stops, or it was not cancelled. */
 function stopCode({ cancel }: Lease): "drover.timeout" | "drover.stalled" | null {
   if (cancel.kind === "none" || cancel.cause === "run") return null;
   return cancel.cause === "timeout" ? "drover.timeout" : "drover.stalled";
@@ -235,7 +241,7 @@ function endAsUnknown(
   });
 }
 
-/** Nobody took a ready task in time. */
+/** A ready task was not claimed in time. */
 export function onReadyTimer(
   pass: Pass,
   event: Extract<RunEvent, { kind: "ready-moment" }>,
@@ -245,7 +251,7 @@ export function onReadyTimer(
   const ready = movingSide(step)?.state;
   if (ready?.kind !== "READY" || ready.fence !== event.fence || now < ready.wakeAt) return DONE;
   if (ready.task === "perform" && now >= totalEndsAt(pass, step)) {
-    // A task that was given back after its total was over became due when it was ready again.
+    // A task that was returned after its total was over is due since it became ready again.
     const dueAt = Math.max(totalEndsAt(pass, step), ready.readyAt);
     totalOver(pass, step);
     intervene(pass, "total", {
@@ -265,10 +271,10 @@ export function onReadyTimer(
   return DONE;
 }
 
-/** How often a task behind an open circuit is looked at, at most: the end of its time moves on. */
+/** Shortest time between checks of a task behind an open circuit, whose time limit moves on. */
 const BEHIND_CIRCUIT_MS = 1_000;
 
-/** Where a circuit was open meanwhile, the end of its time has moved. */
+/** The next due time and the time limit, which an open circuit has moved. */
 function readyAgain(pass: Pass, step: Step, ready: Ready): Pick<Ready, "wakeAt" | "until"> {
   const wakeAt = readyWakeAt(pass, step, ready.task);
   if (ready.task !== "perform" || !pass.view.suspendedMs.has(step.no))
@@ -278,7 +284,9 @@ function readyAgain(pass: Pass, step: Step, ready: Ready): Pick<Ready, "wakeAt" 
   return { wakeAt: Math.min(Math.max(wakeAt, soon), until), until };
 }
 
-/** Nobody polls its lane: alarmed, and what `on_pickup` says; one question is enough for a lane. */
+/**
+ * No agent polls its lane: an alarm, or what `on_pickup` says. One escalation is enough for a lane.
+ */
 function notPickedUp(
   pass: Pass,
   step: Step,

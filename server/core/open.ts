@@ -1,10 +1,10 @@
-// A step whose needs have all ended: it is skipped, or it begins. What follows from its end begins
-// here too, so one success can open, skip and open again, all in one pass.
+// Opens a step whose needs have all ended: it is skipped, or it begins. The steps that it leads to
+// are opened here too, so one success can open, skip and open again in one pass.
 //
 //   skipped    every need was skipped, `run_if` asks for more, or `when` is false
-//   begins     a task is made ready, a child run begins; a timer, a signal or an approval is waited
-//              for; the items of a map begin when it is settled (map.ts)
-//   ESCALATED  an expression failed: nobody's transient fault
+//   begins     a task becomes ready, or a child run begins; a timer, a signal or an approval is
+//              waited for; the items of a map begin when the map is settled (map.ts)
+//   ESCALATED  an expression failed, which no retry can change
 
 import type { NeedEnd } from "./effect.ts";
 import type { StepFacts } from "./facts.ts";
@@ -15,8 +15,8 @@ import type { PlanStep } from "./plan.ts";
 import { afterSettling } from "./unknown-outcome.ts";
 
 /**
- * A run that was PENDING begins; its time counts from now, and not from when it was to. A child may
- * not run longer than its parent.
+ * Begins a run that was PENDING. Its time counts from now, and not from its planned start. A child
+ * may not run longer than its parent.
  */
 export function begin(pass: Pass): void {
   const { parent } = pass.view.run;
@@ -26,7 +26,7 @@ export function begin(pass: Pass): void {
   openRoots(pass);
 }
 
-/** The steps that wait for no other begin, or for kept ones alone; but not those that run last. */
+/** Opens the steps without needs, or whose needs are all reused, except `always` steps. */
 export function openRoots(pass: Pass): void {
   for (const { no, always } of pass.plan.steps) {
     const { forward } = stepOf(pass, no);
@@ -34,7 +34,7 @@ export function openRoots(pass: Pass): void {
   }
 }
 
-/** The step has succeeded; what waited for it may begin, unless the run stops. */
+/** The step has succeeded: opens the steps that waited for it, unless the run stops. */
 export function succeed(
   pass: Pass,
   no: number,
@@ -50,13 +50,13 @@ export function skip(pass: Pass, no: number): void {
   passOn(pass, no, "skipped", { status: "SKIPPED", output: null, error: null });
 }
 
-/** The step has failed, and the run goes on with a warning. */
+/** The step has failed, and the run continues with a warning. */
 export function continueAfter(pass: Pass, no: number, error: StepFacts["error"]): void {
   emit(pass, { kind: "warned", step: no });
   passOn(pass, no, "failed", { status: "FAILED", output: null, error });
 }
 
-/** A person leaves the step without an answer; always steps behind it run whatever happened. */
+/** A person leaves the step without an answer. `always` steps behind it run all the same. */
 export function leaveAsIs(pass: Pass, no: number): void {
   emit(pass, { kind: "cancelled", step: no });
   passOn(pass, no, "failed", { status: "CANCELLED", output: null, error: null });
@@ -72,13 +72,16 @@ function passOn(pass: Pass, no: number, how: NeedEnd, facts: StepFacts): void {
   }
 }
 
-/** A paused run that has its verdict starts nothing more, as it will not once it is resumed. */
+/**
+ * Whether the run begins forward steps. A paused run with a stop reason does not, as it will not
+ * once it is resumed.
+ */
 export function startsForward(state: RunState): boolean {
   if (state.kind === "PAUSED") return state.verdict === null;
   return state.kind === "RUNNING" || state.kind === "FINISHING";
 }
 
-/** All needs of the step have ended, or it has none. */
+/** Opens a step of which all needs have ended, or which has none. */
 export function open(pass: Pass, no: number): void {
   const plan = planStep(pass, no);
   if (missesNeeds(pass, plan)) {
@@ -152,7 +155,7 @@ function beginStep(pass: Pass, plan: PlanStep): void {
   }
 }
 
-/** Makes the task of a strategy ready, once its input is known to be one. */
+/** Makes the task of a strategy ready, unless its input or its queue cannot be evaluated. */
 export function beginStrategy(pass: Pass, no: number, planned: number): void {
   if (pass.view.facts) {
     const input = pass.evaluator.input(no, planned, pass.view.facts);
@@ -170,7 +173,7 @@ export function beginStrategy(pass: Pass, no: number, planned: number): void {
   afterSettling(pass, no, "perform");
 }
 
-/** The oldest signal of the name that nobody took ends the step that waits for it. */
+/** The oldest signal of the name that no step took ends the step that waits for it. */
 export function takeSignal(pass: Pass, no: number, name: string): void {
   const signal = pass.view.signals.find((one) => !one.taken && one.name === name);
   if (!signal) return;
@@ -179,12 +182,14 @@ export function takeSignal(pass: Pass, no: number, name: string): void {
   succeed(pass, no, result, signal.payload);
 }
 
-/** Nobody's transient fault: it fails again however often it is tried. */
+/** A failed expression is never transient: it fails again with every try. */
 function expressionFailed(pass: Pass, no: number, message: string): void {
   escalate(pass, no, "expression", message, "drover.expression");
 }
 
-/** Keeps an output that no agent reported: of a signal, an approval, or a person's answer. */
+/**
+ * Stores an output that no agent reported: of a signal, an approval, a map, or a person's answer.
+ */
 export function recordAnswer(
   pass: Pass,
   no: number,

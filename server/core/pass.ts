@@ -1,5 +1,5 @@
-// A pass: one run, one plan, the facts of the occasion, and what the rules have decided so far.
-// Handlers emit effects; each is evolved at once, so the next rule sees the state that it made.
+// A pass: one run, its plan, the time of the pass, and the effects decided so far. Handlers emit
+// effects; each is applied at once, so the next rule sees the state that it made.
 
 import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { RetryPolicy } from "./definition.ts";
@@ -27,24 +27,25 @@ export interface Pass {
   readonly occasion: Occasion;
   view: View;
   /**
-   * The steps of the view, which only this pass and those before it hold: they change where they
-   * are. A copy for each effect makes a thousand reports on one run a million steps.
+   * The steps of the view, changed in place: only this pass and earlier ones of the same decision
+   * hold the map. A copy for each effect would make a million steps of a thousand reports on one
+   * run.
    */
   readonly steps: Map<number, Step>;
   readonly effects: Effect[];
 }
 
-/** A task of a step, and how it ended. */
+/** A task that has ended. */
 export interface TaskEnd {
   readonly fence: number;
-  /** Tells verifies of one fence apart; 0 for others. */
+  /** Distinguishes verifies of one fence; 0 for other tasks. */
   readonly n: number;
   /** The session that held the task. */
   readonly session: string;
   readonly outcome: Outcome;
-  /** What stands in the way now; null where nothing failed. */
+  /** What the step has to recover from; null: nothing failed. */
   readonly setback: Setback | null;
-  /** It is told of an attempt that had ended open. */
+  /** The report settles an attempt whose outcome was open. */
   readonly settles: boolean;
 }
 
@@ -56,8 +57,8 @@ export function emit(pass: Pass, said: Effect): void {
 }
 
 /**
- * A moment that is set in the past comes now. The supervisor does not look again where it has found
- * everything: a time of the past would wait for its look at all, once a minute.
+ * Moves a due time in the past to now. A scan of the supervisor begins where the one before has
+ * left nothing, so only the full scan, once a minute, would find an earlier time.
  */
 function notBefore(now: EpochMs, effect: Effect): Effect {
   if (effect.kind === "made-ready" && effect.ready.wakeAt < now)
@@ -69,19 +70,19 @@ export function shapeOf({ needs, always, pivot, work }: PlanStep): Shape {
   return { needs: needs.length, always, pivot, isMap: work.kind === "map" };
 }
 
-/** What the plan says of a step, or of the item of a map. */
+/** The plan of a step, or of the item of a map. */
 export function planStep({ plan }: Pick<Pass, "plan">, place: number): PlanStep {
   const step = planStepAt(plan, place);
   if (!step) throw new Error(`the plan of ${plan.workflow} has no step ${place}`);
   return step;
 }
 
-/** What an agent performs, verifies or undoes: of the strategy that the step is tried in. */
+/** The planned task to perform, verify or undo, of the step's current strategy. */
 export function planTaskOf(plan: PlanStep, step: Step, task: TaskKind): PlanTask {
   return plannedTask(plan, task, plannedOf(step));
 }
 
-/** Which failures of a task, or of a child run, are tried again. */
+/** The retry policies of a task, or of a child run. */
 export function retryOf(plan: PlanStep, step: Step, task: TaskKind): readonly RetryPolicy[] {
   if (plan.work.kind === "run" && task === "perform")
     return plan.work.strategies[plannedOf(step)]?.retry ?? [];
@@ -92,12 +93,12 @@ export function stepOf(pass: Pass, no: number): Step {
   return pass.view.steps.get(no) ?? untouchedStep(no, planStep(pass, no).needs.length);
 }
 
-/** Steps that are in pages, in the plan's order. The others are BLOCKED and have done nothing. */
+/** Steps that are in pages, in the plan's order. Others are BLOCKED and have done nothing. */
 export function touchedSteps(pass: Pass): readonly Step[] {
   return [...pass.view.steps.values()].sort((a, b) => a.no - b.no);
 }
 
-/** Puts a task of the step into its queue, for the next attempt at once; held while paused. */
+/** Makes a task of the step READY for its next attempt; held while the run is paused. */
 export function makeReady(
   pass: Pass,
   no: number,
@@ -126,8 +127,8 @@ export function makeReady(
     until,
     avoid: avoidSession === null ? null : { session: avoidSession, until: now + AVOID_SESSION_MS },
     alarms: 0,
-    // A circuit has moved the end of its time by what no row says: it is looked at by the last
-    // moment that one does say.
+    // An open circuit has moved the end of `total`, and no stored value says by how much: the timer
+    // is due at the last limit that is stored.
     wakeAt:
       until !== null && pass.view.suspendedMs.has(no)
         ? Math.min(wakeAt, Math.max(until, now))
@@ -136,7 +137,7 @@ export function makeReady(
   emit(pass, { kind: "made-ready", step: no, ready });
 }
 
-/** What a task is to an agent: no queue, and the hand-out is the run itself. */
+/** Begins a child run, which takes the place of a task: without a queue and without a claim. */
 function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): void {
   const { now } = pass.occasion;
   const { no } = step;
@@ -154,12 +155,12 @@ function beginChild(pass: Pass, step: Step, strategies: readonly PlanChild[]): v
     input: input.value,
     at: now,
     wakeAt: totalEndsAt(pass, step),
-    // Once its pivot has succeeded a run goes on past its deadline.
+    // Once its pivot has succeeded, a run continues past its deadline.
     until: state.kind === "RUNNING" && !pivoted ? state.deadline : null,
   });
 }
 
-/** When a ready task is looked at: after `pickup`, and no later than the end of `total`. */
+/** The due time of a ready task: after `pickup`, and no later than the end of `total`. */
 export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): EpochMs {
   const plan = planStep(pass, step.no);
   const pickupAt = pass.occasion.now + planTaskOf(plan, step, task).timeouts.pickupMs;
@@ -167,8 +168,8 @@ export function readyWakeAt(pass: Pass, step: Step, task: TaskKind): EpochMs {
 }
 
 /**
- * The end of `total`, counted from the first READY of the step; it stands still in a pause of the
- * run, and while a circuit is open.
+ * The end of `total`, counted from the first READY of the step. It is suspended while the run is
+ * paused, and while a circuit is open.
  */
 export function totalEndsAt(pass: Pass, step: Step): EpochMs {
   const { now } = pass.occasion;
@@ -187,7 +188,7 @@ export function attemptsEndAt(pass: Pass, step: Step): EpochMs {
     : total;
 }
 
-/** Marks what a strategy, by default the current one, may have left, unless it is marked so. */
+/** Sets the effect status of a strategy, by default of the current one, if that is another. */
 export function setEffectStatus(
   pass: Pass,
   no: number,
@@ -199,7 +200,7 @@ export function setEffectStatus(
     emit(pass, { kind: "effect-marked", step: no, strategy, mark });
 }
 
-/** Asks a person. What moves of the step stops, unless nothing has to wait for the answer. */
+/** Asks a person. The step stops moving, unless nothing has to wait for the answer. */
 export function escalate(
   pass: Pass,
   no: number,
@@ -210,29 +211,29 @@ export function escalate(
   const n = pass.view.run.escalations + 1;
   const { now } = pass.occasion;
   const { remindMs, deadline } = planStep(pass, no).escalation;
-  // Nothing waits for an answer to what may be doubled.
+  // Nothing waits for an answer about a doubled effect, so there is no deadline.
   const deadlineAt = deadline && reason !== "doubled" ? now + deadline.afterMs : null;
   const wakeAt = Math.min(now + remindMs, deadlineAt ?? Number.POSITIVE_INFINITY);
   const asked = { n, reason, code, message, wakeAt, deadlineAt };
   emit(pass, { kind: "escalated", step: no, ...asked });
 }
 
-/** What expressions see now; the facts of steps that ended in this pass are among them. */
+/** The facts for expressions, with those of steps that ended in this pass. */
 export function factsOf(pass: Pass): Facts {
   if (!pass.view.facts) throw new Error(`no facts were loaded for ${pass.plan.workflow}`);
   return pass.view.facts;
 }
 
-/** Keeps what expressions of this pass may ask about a step that has just ended. */
+/** Adds the facts of a step that has just ended, for expressions of this pass. */
 export function addFacts(pass: Pass, no: number, facts: StepFacts): void {
   const before = pass.view.facts;
-  // Of items expressions see what their map makes of them.
+  // Expressions do not see items, but the output of their map.
   if (!before || itemOf(no) > 0) return;
   const steps = new Map(before.steps).set(no, facts);
   pass.view = { ...pass.view, facts: { ...before, steps } };
 }
 
-/** What the rules made of a step, in words for an intervention. */
+/** The state of a step after the rules, in words for an intervention. */
 export function inShort(pass: Pass, no: number): string {
   const step = stepOf(pass, no);
   const moving = movingSide(step)?.state;

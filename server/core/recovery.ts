@@ -1,9 +1,9 @@
-// The recovery ladder: what follows when a task of a step did not succeed.
-//   1. retry by the first policy that answers the code; a lost task at once, elsewhere
-//   2. fall back: the next strategy of the plan, with fresh retries and an effect of its own
+// The recovery policy: what follows when a task of a step did not succeed.
+//   1. retry by the first policy that applies to the code; a lost task at once, with another agent
+//   2. fall back: the next strategy of the plan, with new retries and an effect of its own
 //   3. the step has failed: `on_failure`. An undo that has failed asks a person
-// A step that must not be repeated blindly is verified before each rung (verify.ts). A strategy is
-// left only once its effect is settled (leave-strategy.ts).
+// A step that must not be repeated blindly is verified before each of these levels (verify.ts). A
+// strategy is left only once its effect is settled (leave-strategy.ts).
 import type { RetryPolicy } from "./definition.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import { leave, totalOver } from "./leave-strategy.ts";

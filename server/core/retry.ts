@@ -1,7 +1,8 @@
-// Rung 1 of the ladder: which policy answers a failure, and how long it backs off.
+// Level 1 of the recovery policy: which retry policy applies to a failure, and how long it backs
+// off.
 import type { RetryPolicy } from "./definition.ts";
 
-/** Index of the first policy that answers this code, or null: then there is no retry. */
+/** Index of the first policy that applies to this code; null: there is no retry. */
 export function policyFor(policies: readonly RetryPolicy[], code: string): number | null {
   const index = policies.findIndex((policy) => policy.on.length === 0 || policy.on.includes(code));
   return index === -1 ? null : index;
@@ -9,7 +10,7 @@ export function policyFor(policies: readonly RetryPolicy[], code: string): numbe
 
 /**
  * Milliseconds until the next try after `tries` counted ones: exponential up to `maxMs`, spread by
- * the drawn share of `jitter`; never before the remote service asked to be called again.
+ * `jitter` with the random number `draw`; never before the remote service asked to be called again.
  */
 export function backoffMs(
   policy: RetryPolicy,

@@ -1,11 +1,11 @@
-// What a new run keeps of one that has ended, when it is retried or re-run. Final is final: the old
-// run stays as it is, and the new one begins with steps that have ended already.
+// Which steps of an ended run a new one reuses, when the run is retried or run again. The old run
+// is final and does not change; the new run begins with steps that have ended already.
 //
-//   kept      ended well and was not undone, and so did all that it needs
-//   anew      everything else: what failed, what never ran, what comes after one that runs anew
+//   reused    ended well and was not undone, and so did all of its needs
+//   again     everything else: failed, never ran, or comes after a step that runs again
 //
-// The effect of a kept step stays that of the run which made it: what undoes it gets the key and
-// the input under which it was made.
+// The effect of a reused step belongs to the run that made it: its undo gets the key and the input
+// with which the effect was made.
 import { currentEffectStatus } from "./evolve.ts";
 import type { Step } from "./model.ts";
 import { addFacts, emit, type Pass, stepOf } from "./pass.ts";
@@ -13,7 +13,7 @@ import type { Payload } from "./payload.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import type { EffectStatus, Strategy } from "./strategy.ts";
 
-/** From where a run is done again; `failed`: from whatever did not succeed. */
+/** From where a run is repeated; `failed`: from every step that did not succeed. */
 export type From =
   | { readonly kind: "start" }
   | { readonly kind: "failed" }
@@ -26,7 +26,7 @@ export interface ReusedStep {
   readonly fence: number;
   readonly output: Payload | null;
   /**
-   * By the place of a strategy: the input under which it made an effect. One that is absent has
+   * By index of a strategy: the input with which it made an effect. A strategy that is absent has
    * none to undo.
    */
   readonly inputs: ReadonlyMap<number, Payload | null>;
@@ -34,13 +34,13 @@ export interface ReusedStep {
   readonly of: string;
 }
 
-/** A run as it ended. */
+/** A run that has ended. */
 export interface EndedSteps {
   readonly plan: Plan;
   readonly steps: ReadonlyMap<number, Step>;
 }
 
-/** Of each step that the new plan keeps, its number in the old one. Steps are the same by id. */
+/** For each step that the new plan reuses, its number in the old plan. Steps are matched by id. */
 export function stepsToReuse(
   ended: EndedSteps,
   plan: Plan,
@@ -77,7 +77,7 @@ function mayKeep(step: PlanStep, old: PlanStep, ended: Step | undefined, from: F
   return ended.forward.kind === "SUCCEEDED" && !OPEN_MARKS.includes(currentEffectStatus(ended));
 }
 
-/** The first pass of a run: what it keeps has ended before anything begins. */
+/** Part of the first pass of a run: the reused steps have ended before any step begins. */
 export function reuseSteps(pass: Pass, kept: readonly ReusedStep[]): void {
   for (const one of kept) keep(pass, one);
   for (const { no, as } of kept)

@@ -1,14 +1,15 @@
-// From a verdict to an end: stop what moves, settle what is in doubt, undo every effect in reverse
-// order, run what always runs.
+// From a stop reason to the end of a run: stop what moves, settle unknown outcomes, undo every
+// effect in reverse order, run the `always` steps.
 //
-//   STOPPING       nothing new forward; each lease and each child run is told to cancel; a success
-//                  that still comes counts; an effect in doubt is verified, if it would be undone
-//   COMPENSATING   an effect is undone once nothing that came after it is left to undo
-//   FINISHING      how the run ends is certain; its `always` steps run
-//   ESCALATED      something of this waits for a person, and nothing else moves
+//   STOPPING       begins nothing forward; cancels each lease and each child run; a success that
+//                  still comes counts; an unknown outcome is verified, if it would be undone
+//   COMPENSATING   undoes an effect once no later effect is left to undo
+//   FINISHING      the end of the run is certain; its `always` steps run
+//   ESCALATED      one of these waits for a person, and nothing else moves
 //
-// Whether there is anything to undo is decided when all has stopped and not when the step failed: a
-// branch that succeeds while it is being cancelled would otherwise be left behind.
+// Whether there is an effect to undo is decided when everything has stopped, and not when the step
+// failed. Otherwise the effect of a branch that succeeds while it is cancelled would be left
+// behind.
 
 import type { EpochMs, Outcome } from "./attempt.ts";
 import { endChild, isChildWait } from "./child.ts";
@@ -37,7 +38,7 @@ const TRIGGERS: Readonly<Record<StopReason["reason"], RunTrigger>> = Object.free
   CANCELLED_BY_NEWER: "cancel",
 });
 
-/** Gives the verdict. The pass must have loaded every step of the run. */
+/** Stops the run by a stop reason. The pass must have loaded every step of the run. */
 export function stop(pass: Pass, verdict: StopReason): void {
   const settles = touchedSteps(pass).map(({ settleUntil }) => settleUntil ?? 0);
   const settleUntil = Math.max(0, ...settles);
@@ -77,14 +78,15 @@ function stopStep(pass: Pass, step: Step, verdict: StopReason): void {
       else stopped(pass, step, null);
       return;
     case "UNDOING":
-      // A task that is out ends by itself: what it undoes need not be undone again.
+      // A claimed undo ends by itself; an effect that it undoes need not be undone again.
       if (step.undo.kind === "LEASED") return;
       if (step.undo.kind === "FAILED")
         emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
       leaveUndoToRun(pass, no);
       return;
     case "ESCALATED":
-      // Undoing has to know: the question stands, unless an undo takes away what may be there.
+      // Compensation has to know whether the effect exists: the escalation stays open, unless an
+      // undo removes a possible effect.
       if (verdict.undo && isInDoubt(pass, step) && !planStep(pass, no).compensate) return;
       emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
       emit(pass, { kind: "cancelled", step: no });
@@ -94,7 +96,7 @@ function stopStep(pass: Pass, step: Step, verdict: StopReason): void {
   }
 }
 
-/** The step no longer undoes a strategy by itself: what is left, the run undoes at its end. */
+/** The step no longer undoes a strategy by itself: the run undoes what is left at its end. */
 export function leaveUndoToRun(pass: Pass, no: number): void {
   emit(pass, { kind: "strategy-undo-ended", step: no });
   emit(pass, { kind: "cancelled", step: no });
@@ -104,7 +106,9 @@ function isInDoubt(pass: Pass, step: Step): boolean {
   return isUnsettled(currentEffectStatus(step)) && planStep(pass, step.no).effects !== "idempotent";
 }
 
-/** The forward side of a step stands still in a run that stops; null: no task of it was out. */
+/**
+ * The forward side of a step has stopped in a run that stops; null: none of its tasks was claimed.
+ */
 export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   const { state } = pass.view.run;
   const undo = state.kind === "STOPPING" && state.verdict.undo;
@@ -127,7 +131,7 @@ export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   }
 }
 
-/** Moves the run one state on, if its counters say so (map.ts: after those of its maps). */
+/** Moves the run to its next state, if its counters say so (map.ts: after those of its maps). */
 export function settleRun(pass: Pass): boolean {
   const next = nextRunState(pass.view.run, pass.occasion.now);
   if (!next) return false;
@@ -137,7 +141,7 @@ export function settleRun(pass: Pass): boolean {
   return true;
 }
 
-/** The state that the counters ask for, or null where the run already is in it. */
+/** The state that the counters ask for; null: the run is in it already. */
 export function nextRunState(run: Run, now: EpochMs): RunState | null {
   const { state } = run;
   switch (state.kind) {
@@ -165,12 +169,12 @@ export function nextRunState(run: Run, now: EpochMs): RunState | null {
   }
 }
 
-/** What a deadline has left, so that it can stand still; null: there is none. */
+/** The rest of a deadline, so that it can be suspended; null: there is none. */
 export function leftOf(deadline: EpochMs | null, now: EpochMs): number | null {
   return deadline === null ? null : Math.max(0, deadline - now);
 }
 
-/** An escalated run goes on where it stood: what stood still moves on by the time between. */
+/** Resumes an escalated run in the stage in which it was suspended; its times move on. */
 export function resumeStopped(pass: Pass): void {
   const { state } = pass.view.run;
   if (state.kind !== "ESCALATED") return;
@@ -178,7 +182,10 @@ export function resumeStopped(pass: Pass): void {
   else emit(pass, { kind: "run-moved", by: "thaw", state: state.from });
 }
 
-/** Runs again after it stood still: its deadline, and `total` of each open step, move on. */
+/**
+ * Runs again after a suspension: moves its deadline, and the `total` of each open step, by the time
+ * between.
+ */
 export function goOn(
   pass: Pass,
   by: "thaw" | "resume",
@@ -199,18 +206,21 @@ function endOf(run: Run, { reason }: StopReason): End {
   return { kind: cancelled ? "CANCELLED" : "FAILED", reason };
 }
 
-/** The end, once its `always` steps have run. */
+/** FINISHING if `always` steps have to run first, else the end. */
 export function finishing(run: Run, end: End): RunState {
   return run.finallyLeft > 0 ? { kind: "FINISHING", end } : end;
 }
 
-/** Begins the `always` steps that wait for no other. */
+/** Begins the `always` steps that have no needs. */
 export function finish(pass: Pass): void {
   for (const { no, always, needs } of pass.plan.steps)
     if (always && needs.length === 0 && !pass.view.steps.has(no)) open(pass, no);
 }
 
-/** Ends a run whose end waits for a person as things are: every open question is closed. */
+/**
+ * Ends a run whose end waits for a person, with its effects as they are. Every open escalation is
+ * closed.
+ */
 export function finishAsIs(pass: Pass, by: string, kind: "CANCELLED" | "FAILED"): void {
   const { state } = pass.view.run;
   for (const step of touchedSteps(pass)) {
@@ -228,7 +238,7 @@ export function finishAsIs(pass: Pass, by: string, kind: "CANCELLED" | "FAILED")
 
 function planUndos(pass: Pass): void {
   for (const step of touchedSteps(pass)) {
-    // The map of an item looks after it, in its turn.
+    // The map of an item undoes it, in its turn.
     if (
       itemOf(step.no) === 0 &&
       step.undo.kind === "NONE" &&
@@ -239,16 +249,19 @@ function planUndos(pass: Pass): void {
   startUndos(pass);
 }
 
-/** Whether it has left an effect that it can undo; a map, whether an item of it may have. */
+/**
+ * Whether the step has left an effect that it can undo; of a map, whether one of its items may
+ * have.
+ */
 export function isUndoable({ work, compensate }: PlanStep, step: Step): boolean {
   if (work.kind === "map") return work.item.compensate !== null && (step.items?.begun ?? 0) > 0;
   return compensate !== null && strategyToUndo(step) !== null;
 }
 
 /**
- * The effect of the step is taken away: the undos that waited for it follow. A step leaves no
- * strategy before its effect is settled, so there is one at most; but one that is kept of a run
- * under a definition that had no undo may have left more, and they are undone one after another.
+ * The effect of the step is undone: the undos that waited for it follow. A step leaves no strategy
+ * before its effect is settled, so it has one effect at most. A reused step of a definition without
+ * an undo may have more effects, and they are undone one after another.
  */
 export function effectUndone(pass: Pass, no: number): void {
   noteUndone(pass, no);
@@ -260,13 +273,13 @@ export function effectUndone(pass: Pass, no: number): void {
   startUndos(pass);
 }
 
-/** Marks the effect of the strategy that is to be undone next as undone. */
+/** Sets the status of the effect that is to be undone next to UNDONE. */
 export function noteUndone(pass: Pass, no: number): void {
   const strategy = strategyToUndo(stepOf(pass, no));
   if (strategy !== null) emit(pass, { kind: "effect-undone", step: no, strategy });
 }
 
-/** Makes ready each pending undo that nothing downstream is left to be undone before. */
+/** Makes each pending undo ready whose downstream effects are all undone. */
 export function startUndos(pass: Pass): void {
   const left = new Set(
     touchedSteps(pass).flatMap((step) => (isUndoLeft(step.undo) ? [step.no] : [])),

@@ -1,6 +1,6 @@
-// A task that was handed out and never arrived is given back. A poll that is lost now and then says
-// nothing about the task; the same task lost again and again may be one that no agent can receive,
-// for its size: it rests, each time for longer, and at last a person is asked.
+// Handles a claimed task that never arrived: it is returned. A poll that is lost now and then says
+// nothing about the task. A task that is lost again and again may be too large for any agent: it
+// backs off, each time for longer, and at last a person is asked.
 
 import type { Answer, RunEvent } from "./event.ts";
 import { type Lease, movingSide, type Step } from "./model.ts";
@@ -13,10 +13,7 @@ const REST_MS_MAX = 60_000;
 
 type Undelivered = Extract<RunEvent, { kind: "undelivered" }>;
 
-/**
- * The task was never delivered: the poll that it was granted to ended without an answer, or was
- * answered without it.
- */
+/** The task was never delivered: its poll ended without an answer, or was answered without it. */
 export function onUndelivered(pass: Pass, event: Undelivered): Answer {
   const step = stepOf(pass, event.step);
   const lease = movingSide(step)?.state;
@@ -65,7 +62,7 @@ function undeliveryOf(pass: Pass, step: Step, lease: Lease, event: Undelivered):
   return { restMs, hopeless: null };
 }
 
-/** How often in a row it was sent and did not arrive, as far as the pass has loaded. */
+/** How often in a row it was sent and did not arrive, as far as the pass has loaded attempts. */
 function undeliveredBefore({ view }: Pass, { no }: Step, { task, fence, attempt }: Lease): number {
   const ended = view.attempts.filter((one) => one.step === no && one.kind === task);
   const isLost = (back: number): boolean =>

@@ -1,17 +1,17 @@
-// The outcome is unknown. Retrying blindly may charge a card twice, failing blindly may leave a
-// booking behind. What each step states of its `effects` decides:
+// Unknown outcomes. A blind retry may charge a card twice, a blind failure may leave a booking
+// behind. The `effects` of the step decide:
 //
-//   idempotent   an unknown is retried under the same key (recovery.ts)
-//   verifiable   a verify task finds out first, once no lost attempt can act any more (verify.ts)
-//   once         never run again: a person decides
+//   idempotent   the task is retried under the same key (recovery.ts)
+//   verifiable   a verify task finds out first, once no lost attempt can act (verify.ts)
+//   once         the task is never run again: a person decides
 //
-// While the doubt lasts the step keeps the setback that led to it: if nothing took effect, the
-// ladder goes on from there.
+// Until the outcome is settled, the step stores the setback that led to it. If there was no effect,
+// the recovery policy continues from that setback.
 import type { TaskKind } from "./attempt.ts";
 import type { Setback } from "./model.ts";
 import { emit, escalate, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 
-/** Nobody knows what the attempt did, and the step must not be repeated blindly. */
+/** The outcome of the attempt is unknown, and the step must not be repeated blindly. */
 export function onUnknownOutcome(pass: Pass, no: number, setback: Setback): void {
   const { verify, id, compensate } = planStep(pass, no);
   if (verify) {
@@ -26,8 +26,8 @@ export function onUnknownOutcome(pass: Pass, no: number, setback: Setback): void
 }
 
 /**
- * Ready, but an undo, and any task of a step that is not idempotent, not before a lost attempt can
- * act no more.
+ * Makes the task ready. An undo, and any task of a step that is not idempotent, waits until a lost
+ * attempt can act no more.
  */
 export function afterSettling(pass: Pass, no: number, task: TaskKind): void {
   const { settleUntil } = stepOf(pass, no);

@@ -1,5 +1,5 @@
-// A verify task has ended: the effect happened, it did not, or the task cannot tell. The doubt that
-// it was about is settled, asked about again, or given to a person (unknown-outcome.ts).
+// Handles the end of a verify task: the effect happened, it did not, or the task is inconclusive.
+// The unknown outcome is settled, verified again, or given to a person (unknown-outcome.ts).
 
 import type { Outcome } from "./attempt.ts";
 import { isDoneWithoutOutput } from "./evaluator.ts";
@@ -22,7 +22,6 @@ import {
 import { nextTry, recover } from "./recovery.ts";
 import { backoffMs, policyFor } from "./retry.ts";
 
-/** A verify has ended: it happened, it did not, or it cannot tell. */
 export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome } = ended;
   const { doubt } = stepOf(pass, no);
@@ -80,7 +79,7 @@ function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
     return;
   }
   if (pass.view.run.state.kind === "STOPPING" && compensate) {
-    // What may be there is taken away: an undo of nothing does no harm.
+    // A possible effect is undone: an undo of nothing does no harm.
     emit(pass, { kind: "cancelled", step: no });
     return;
   }
@@ -89,7 +88,7 @@ function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
   escalate(pass, no, "unverified", message, code);
 }
 
-/** No further try of the strategy would follow, had the attempt not taken effect. */
+/** Whether no further try of the strategy would follow if the attempt had no effect. */
 function isLeaving(pass: Pass, step: Step, doubt: UnknownOutcome): boolean {
   return pass.view.run.state.kind !== "STOPPING" && nextTry(pass, step, "perform", doubt) === null;
 }
