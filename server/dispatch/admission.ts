@@ -1,7 +1,7 @@
-// Who may take what for now: cordoned agents nothing, and of lanes and agents whose circuits are
-// open nothing but the one task that tries. All of it is known in memory and learned anew once a
-// second, so a claim pays nothing for it; that only one task tries is made sure by the database
-// (Tx.takeProbes).
+// Admission: which waiters may claim from which lanes at the moment. A cordoned agent gets no task.
+// A lane, or an agent in a lane, whose circuit is open gets no task either, except one probe. The
+// state is kept in memory and refreshed once a second, so it costs a claim nothing. The database
+// ensures that only one task is the probe (Tx.takeProbes).
 import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
 import { type Flow, flowOf, type Outage, outageMs } from "../core/circuit.ts";
@@ -9,29 +9,37 @@ import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
 import type { DueLane, Taker } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";
 
-/** A waiter, with the lanes out of which it may take. */
+/** A waiter, with the lanes that it may claim from. */
 export interface AdmittedWaiter extends Taker {
   readonly waiter: Waiter;
 }
 
 export interface Admission {
-  /** Returns the lanes of which more may be taken than was known before. */
+  /**
+   * Replaces what is known. Returns the lanes that have to be scanned: those whose circuits let
+   * tasks through again, and those that have no probe yet.
+   */
   learn(look: CircuitSnapshot): ReadonlySet<number>;
-  /** null: it may take nothing. */
+  /** null: the waiter may claim nothing. */
   admit(waiter: Waiter): AdmittedWaiter | null;
-  /** The circuits that let the agent have one task of the lane, which tries for them. */
+  /** The circuits that would count a task of this lane, handed to this agent, as their probe. */
   probedBy(lane: number, agentId: string): readonly Circuit[];
-  /** A task tries, or is just about to: nobody else needs to ask. */
+  /**
+   * The database was asked for these probes: until the next `learn`, no claim asks for them again.
+   */
   probed(circuits: readonly Circuit[]): void;
-  /** How long nothing of the lane went through since then, in milliseconds. */
+  /**
+   * How long outages of the lane have lasted since then, in milliseconds. An outage begins when a
+   * circuit opens and ends when it closes.
+   */
   suspendedMs(lane: number, since: EpochMs): number;
-  /** Whether anything of any lane ever stood still, as far as it matters. */
+  /** false: no outage of any lane is known that could still matter. */
   hasSuspended(): boolean;
 }
 
 interface Known {
   readonly look: CircuitSnapshot;
-  /** Monotonic time of the look. */
+  /** Monotonic time at which the snapshot arrived. */
   readonly atMs: number;
   readonly circuits: ReadonlyMap<string, Circuit>;
   readonly outages: ReadonlyMap<number, readonly Outage[]>;
@@ -83,7 +91,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
       const freed = stood.filter(
         ({ lane, agentId }, at) => flows[at] === "nothing" && flow(of, lane, agentId) !== "nothing",
       );
-      // One that could try and did not: its lane had nothing, or nobody who might.
+      // A probe was possible and did not happen: the lane had no ready task, or no suitable waiter.
       const trying = look.circuits.filter(({ lane, agentId }) => flow(of, lane, agentId) === "one");
       return new Set([...freed, ...trying].map(({ lane }) => lane));
     },

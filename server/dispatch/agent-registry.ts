@@ -1,39 +1,45 @@
-// Which agents call this server: kept in memory, and told to the store with each poll tick, at most
-// once in 20 s for each session, and at once where the store takes the session for silent. Nothing
-// of it is waited for, and what a server that is killed had not told yet is lost.
+// The agent registry: which agents call this server. It is kept in memory and sent to the store by
+// the poll tick: each session at most once in 20 s, and at once where the store counts the session
+// as silent. No call waits for it. What a server has not sent when it is killed is lost.
 //
-// A session is told as silent whose connection has closed while its poll was parked, and which has
-// not called since: the process may have been killed. The leases of a session tell the same when
-// they are lost (scheduler/commit-summary.ts).
+// A session is sent as gone when its connection has closed while its poll was parked, and it has
+// not called since: the process may have been killed. A lost lease leads to the same
+// (scheduler/commit-summary.ts).
 import type { Clock } from "../clock.ts";
 import type { AgentPoll, AgentSeen, SilentSession } from "../store/operators.ts";
 import type { AgentIdentity } from "./dispatcher.ts";
 
 const LOGGED_EVERY_MS = 20_000;
-/** Rows of one statement: with one each second, those of eighty thousand agents. */
+/** Most rows of one statement. At one statement a second they cover eighty thousand agents. */
 const SENT_MAX = 4_000;
-/** Sessions that are remembered: more than a server takes calls. */
+/** Most sessions that are remembered: more than the calls that a server admits. */
 const KNOWN_MAX = 50_000;
-/** An agent that lost its connection has a new one by then, and polls again. */
+/** An agent that has lost its connection has a new one by then, and polls again. */
 const GONE_AFTER_MS = 1_000;
 
 export interface AgentRegistry {
-  /** The agent has called; `poll`, if it has asked for tasks. */
+  /** The agent has called. `poll`: what it asks for, if the call is a poll. */
   called(agent: AgentIdentity, namespaceId: number, poll: AgentPoll | null): void;
   /**
-   * The same for a poll that stays parked until what is returned is called. `isGone`: its
-   * connection was closed, or the call cancelled.
+   * The same for a poll, which stays parked until the returned function is called. `isGone`: the
+   * connection was closed, or the call was cancelled.
    */
   parked(agent: AgentIdentity, namespaceId: number, poll: AgentPoll): (isGone: boolean) => void;
-  /** A success that it reported was taken. */
+  /** A success that the agent reported was accepted. */
   succeeded(agent: AgentIdentity): void;
-  /** The database is another one: who calls is new to it. */
+  /** The database has another incarnation: each session that calls is new to it. */
   forget(): void;
-  /** Hands on what is new, and forgets who has gone; what could not be handed on comes again. */
+  /**
+   * Sends what is new, and forgets sessions that have ended. What could not be sent is sent with
+   * the next call.
+   */
   send(hand: (seen: readonly AgentSeen[]) => Promise<void>): Promise<void>;
-  /** The store takes these sessions for silent: those that have called are told of next. */
+  /** The store counts these sessions as silent. Those that have called since are sent next. */
   silent(sessions: readonly string[]): void;
-  /** Hands on whose connection has gone, once; what could not be handed on comes again. */
+  /**
+   * Sends the sessions whose connection has closed, each once. What could not be sent is sent with
+   * the next call.
+   */
   sendGone(hand: (gone: readonly SilentSession[]) => Promise<void>): Promise<void>;
 }
 
@@ -45,11 +51,14 @@ interface Entry {
   calledAtMs: number;
   /** As `calledAtMs`, or the end of its last parked poll. */
   seenAtMs: number;
-  /** It was seen since it was last told of. */
+  /** It was seen since it was last sent. */
   isFresh: boolean;
-  /** It has called since it was last told of. */
+  /** It has called since it was last sent. */
   hasCalled: boolean;
-  /** When its connection closed under its last parked poll; null: it has called since. */
+  /**
+   * When its connection closed during its last parked poll; null: it did not, this was sent, or the
+   * session has called since.
+   */
   goneAtMs: number | null;
   succeededAtMs: number | null;
   toldAtMs: number | null;
@@ -89,7 +98,7 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
     return entry.parked > 0 || entry.isFresh;
   }
 
-  /** All that it said has been told, and it says nothing more. */
+  /** Everything about the session was sent, and it was not seen again. */
   function isOver({ parked, isFresh, toldAtMs }: Entry, now: number): boolean {
     if (parked > 0 || isFresh || toldAtMs === null) return false;
     return now - toldAtMs >= LOGGED_EVERY_MS;
@@ -120,7 +129,7 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
       for (const [session, entry] of known) if (isOver(entry, now)) known.delete(session);
       const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, SENT_MAX);
       if (news.length === 0) return;
-      // What it does meanwhile is news again.
+      // Reset before the send: what the agent does during the send is new again.
       const seen = news.map((entry) => seenOf(entry, now));
       for (const entry of news) entry.isFresh = entry.hasCalled = false;
       try {

@@ -1,11 +1,12 @@
-// One claim's look: ready rows are locked for agents that wait, queues with limits before that, and
-// it is said who gets which.
+// The queries of one claim: they lock the queues with limits, then ready rows for the waiters, and
+// decide which waiter gets which row.
 //
-// Lanes without limits cost one statement. A queue with limits is locked, counted and asked by
-// three more, so of two claims that want its last place the second counts what the first has taken.
-// The rows of all queues that a transaction needs are locked in one statement, which locks them in
-// one order: two transactions that lock one queue and then another deadlock. So agents that are
-// known only after the first look are asked for (`later`) before any queue is locked.
+// Lanes without limits cost one statement. A queue with limits takes three more: to lock the queue,
+// to count its leases, and to lock ready rows. So of two claims that want the last free capacity of
+// a queue, the second counts what the first has taken. One statement locks all queues that a
+// transaction needs, in one order: two transactions that locked one queue after the other would
+// deadlock. Therefore waiters that are known only after the first query are requested (`later`)
+// before any queue is locked.
 import { opensAt, room, taken } from "../core/limits.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { LockedReady, ReadyRow, Tx } from "../store/store.ts";
@@ -15,40 +16,46 @@ import { type Demand, fairShares } from "./fair-shares.ts";
 import { type Match, match, type Room } from "./matching.ts";
 import type { Watermarks } from "./watermarks.ts";
 
-/** Rows locked of one lane at most, and of all lanes of a claim; the rest is for the next one. */
+/** Most rows that a claim locks of one lane, and of all lanes. The next claim takes the rest. */
 export const LANE_ROWS_MAX = 500;
 const CLAIM_ROWS_MAX = 2_000;
 
 export interface Assignment {
   readonly matches: readonly Match<AdmittedWaiter>[];
-  /** Lanes that nobody needs to look at: see `Claim.drained`. */
+  /** Lanes that no claim needs to query now: see `Claim.drained`. */
   readonly drained: ReadonlySet<number>;
-  /** Lanes that had their turn and may have more for their waiters. */
+  /** Lanes that have given their share and may have more rows for their waiters. */
   readonly cut: ReadonlySet<number>;
-  /** Queues that have given what they may. */
+  /** Queues that have reached a limit. */
   readonly full: readonly FullQueue[];
-  /** As they are once the matches are granted. */
+  /** The locked queues from which rows are assigned, as they are once the matches are granted. */
   readonly queues: readonly LockedQueue[];
 }
 
 export interface FullQueue {
   readonly name: string;
   readonly lanes: ReadonlySet<number>;
-  /** Milliseconds from the start of the transaction until time makes room; null: a task's end. */
+  /**
+   * Milliseconds from the start of the transaction until the rate allows another task; null: only
+   * the end of a task frees capacity.
+   */
   readonly opensInMs: number | null;
 }
 
 interface Asked {
   readonly lane: number;
-  /** Of its waiters together. */
+  /** The capacity of its waiters together. */
   readonly places: number;
-  /** Of this claim. */
+  /** The lane's share of this claim, in rows. */
   readonly share: number;
-  /** Rows kept for other sessions that stand before what these may take. */
+  /**
+   * Rows that have to go to another session than the one that lost them (`avoid`), and that may
+   * stand before the rows for these waiters: so many rows more are locked.
+   */
   readonly kept: number;
 }
 
-/** A locked queue, its lanes that are asked, and how many it may give. */
+/** A locked queue, those of its lanes that are queried, and how many tasks it may hand out. */
 interface Book extends Room {
   readonly queue: LockedQueue;
 }
@@ -60,8 +67,8 @@ interface Look {
 }
 
 /**
- * Locks rows and says who gets which; null: nobody asks. Rows kept for other sessions hide nothing
- * that stands behind them: as many more are locked, once.
+ * Locks ready rows and assigns them to waiters; null: there is no waiter. Rows that have to go to
+ * another session must not hide the rows behind them: as many more rows are locked, once.
  */
 export async function assign(
   tx: Tx,
@@ -95,21 +102,23 @@ export async function assign(
   return assignment(tx, asked, look);
 }
 
-/** What a look found without any lock of a queue. */
+/** What a query has found without the lock of any queue. */
 interface Looked {
   readonly asked: readonly Asked[];
   readonly from: readonly Watermark[];
   readonly found: LockedReady;
 }
 
-/** Lanes without limits give their rows, the others say of which queues they are. */
+/** Lanes without limits return rows. For the others, the query returns their queues. */
 async function firstLook(tx: Tx, asked: readonly Asked[], watermarks: Watermarks): Promise<Looked> {
   if (asked.length === 0) return { asked, from: [], found: { rows: [], limited: [] } };
   const from = watermarks.of(asked.map(({ lane }) => lane));
   return { asked, from, found: await tx.lockReady(withLimits(asked, []), false, from) };
 }
 
-/** The same for all takers, of whom some were not known then: only their lanes are looked at. */
+/**
+ * The same for all waiters, once the later ones are known. It queries only the lanes that are new.
+ */
 async function alsoFor(
   tx: Tx,
   takers: readonly AdmittedWaiter[],
@@ -122,7 +131,7 @@ async function alsoFor(
   const late = await firstLook(tx, added, watermarks);
   const limited = [...early.found.limited, ...late.found.limited];
   const closed = new Set(limited.map(({ lane }) => lane));
-  // A lane that has given rows has given as many as it was asked for then.
+  // A lane that has returned rows was queried with the share that it had then.
   const asked = all.map((one) => {
     const given = closed.has(one.lane) ? undefined : known.get(one.lane);
     return { ...one, share: given?.share ?? one.share };
@@ -131,7 +140,7 @@ async function alsoFor(
   return { asked, from: [...early.from, ...late.from], found: { rows, limited } };
 }
 
-/** The lanes of locked queues give their rows, too. */
+/** Adds the rows of the lanes whose queues are locked. */
 async function lookIntoBooks(
   tx: Tx,
   takers: readonly AdmittedWaiter[],
@@ -178,7 +187,7 @@ function assignment(tx: Tx, asked: readonly Asked[], { rows, books, matches }: L
       ...drained.map(({ lane }) => lane),
       ...full.flatMap(({ lanes }) => [...lanes]),
     ]),
-    // A look that gave nothing is not worth another.
+    // A claim that has matched nothing is not worth a repetition.
     cut: new Set(matches.length === 0 ? [] : cut.map(({ lane }) => lane)),
     full: full.map(({ queue, lanes }) => {
       const at = opensAt(queue, tx.now);
@@ -188,7 +197,7 @@ function assignment(tx: Tx, asked: readonly Asked[], { rows, books, matches }: L
   };
 }
 
-/** What the waiters of each lane could take together. */
+/** For each lane, what its waiters could take together, and its share of the claim. */
 function askedBy(takers: readonly AdmittedWaiter[]): readonly Asked[] {
   const demands = new Map<number, Demand>();
   for (const { lanes, places, waiter } of takers)
@@ -202,7 +211,7 @@ function askedBy(takers: readonly AdmittedWaiter[]): readonly Asked[] {
     .map(({ lane, rows }) => ({ lane, places: rows, share: shares.get(lane) ?? 1, kept: 0 }));
 }
 
-/** Rows of a lane that are locked, at most. */
+/** Most rows of a lane that are locked. */
 function limitOf({ lane, share, kept }: Asked, books: readonly Book[], more = kept): number {
   const book = books.find(({ lanes }) => lanes.has(lane));
   if (book && book.places === 0) return 0;

@@ -1,16 +1,16 @@
-// Claims: ready rows become leases of waiting agents. One statement looks at all lanes that
-// somebody waits for, never one for each poll. A claim runs by itself when a poll parks or a lane
-// is announced, and at the end of each batch that has made something ready ("hand-over"), in its
-// transaction. Namespaces share a claim evenly (fair-shares.ts); what that cuts off has its next
-// turn at once. A queue that has given what its rate allows is looked at when it may give more; one
-// whose tasks are all with agents, when one of them ends.
+// Claims turn ready rows into leases of waiting agents. One statement queries all lanes that
+// waiters ask for; no statement is sent for a single poll. A claim runs in a transaction of its own
+// when a poll parks or a lane is announced, and in the transaction of each batch that has made
+// tasks ready ("hand-over"). Namespaces share a claim evenly (fair-shares.ts); a lane that was cut
+// off is scanned again at once. A queue that has reached its rate is scanned when the rate allows
+// more; a queue whose tasks are all with agents, when one of them ends.
 //
-// A look runs at once while a token is left; at saturation looks are 5 ms apart. A claim reserves
-// the polls that it looks for; those that it matches no row with are free again at once, the others
-// when its transaction has committed.
+// A scan runs at once while the bucket has a token; at saturation scans are 5 ms apart. A claim
+// reserves the polls that it queries for. Polls without a match are free again at once, the others
+// when the transaction has committed.
 //
-// A task that was claimed for an agent which is gone by then is given back at once, uncounted. Each
-// task is made by itself: one that cannot be made ends alone, and a person is asked.
+// A task that was claimed for an agent that has gone is given back at once, and is not counted as
+// an attempt. A task that cannot be built ends alone, and a person is asked.
 
 import { FLUSH_BUCKET } from "../batcher.ts";
 import type { Clock, Random, Timer } from "../clock.ts";
@@ -29,22 +29,26 @@ import { letThrough } from "./probes.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 import type { Watermarks } from "./watermarks.ts";
 
-/** Places of one lane: one more than a claim locks rows of it, so that it is seen to want more. */
+/**
+ * Capacity of the waiters that a claim considers for one lane: one more than the rows that it locks
+ * of a lane, so that it notices when the waiters want more.
+ */
 const ASKED_MAX = LANE_ROWS_MAX + 1;
-/** Payloads of one answer: clients refuse messages of more than 4 MiB unless told otherwise. */
+/** Payload bytes of one answer: gRPC clients refuse messages of more than 4 MiB by default. */
 const ANSWER_BYTES_MAX = 3 * 1024 * 1024;
 
 export interface Claims extends HandOver {
   /**
-   * Looks for ready rows of these lanes soon; many calls become one look. Resolves when it is over.
+   * Scans these lanes for ready rows soon; many calls share one scan. Resolves when the scan is
+   * over.
    */
   scan(lanes: Iterable<number>): Promise<void>;
-  /** Resolves when no look is under way; looks that were to come later are dropped. */
+  /** Resolves when no scan is running. Scans that are planned for a later time are dropped. */
   idle(): Promise<void>;
 }
 
 export interface KnowingClaims extends Claims {
-  /** The database is another one: runs that are known may be gone. */
+  /** The database has another incarnation: known runs may be gone. */
   forget(): void;
 }
 
@@ -60,14 +64,16 @@ export interface ClaimsOptions {
   readonly watermarks: Watermarks;
   readonly clock: Clock;
   readonly random: Random;
-  /** Gives back what nobody took. */
+  /** Gives back a lease whose task was not delivered. */
   readonly giveBack: (lease: Granted) => void;
-  /** Ends a task that cannot be made, and asks a person. */
+  /** Ends a task that cannot be built, and asks a person. */
   readonly cannotMake: (lease: Granted, error: unknown) => void;
   readonly onError: (error: unknown) => void;
   /** Left out: this process makes no spans. */
   readonly taskTrace?: TaskTrace | undefined;
-  /** Hears of what was handed out, and how long after the claim began that was known. */
+  /**
+   * Called with the granted leases, and with the time from the start of the claim to the commit.
+   */
   readonly onGranted?: (leases: readonly Granted[], ms: number) => void;
 }
 
@@ -81,7 +87,8 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
   const opening = new Map<string, { readonly timer: Timer; readonly lanes: ReadonlySet<number> }>();
 
   /**
-   * Claims within the transaction; reserves first, so that no other batch serves the same waiters.
+   * Claims within the transaction. It reserves the waiters first, so that no other batch serves
+   * them.
    */
   async function claim(
     tx: Tx,
@@ -140,8 +147,8 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
             freeReserved();
             return;
           }
-          // Whether these leases exist is not known: the agent hears that its poll failed, and
-          // names it among its lost polls.
+          // Whether these leases exist is unknown. The agent's poll fails, and the agent names it
+          // among its lost polls.
           for (const { waiter } of won) waiters.fail(waiter, error);
         },
       };
@@ -151,7 +158,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     }
   }
 
-  /** Time makes room for more: looks then at all lanes of the queue that have been refused. */
+  /** When the rate allows more, scans all lanes of the queue that were refused. */
   function lookWhenOpen({ name, lanes, opensInMs }: FullQueue, startedAtMs: number): void {
     if (opensInMs === null) return;
     const before = opening.get(name);
@@ -165,7 +172,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     opening.set(name, { timer, lanes: refused });
   }
 
-  /** Returns places, and looks again for what came while they were reserved. */
+  /** Releases waiters, and scans again for what became ready while they were reserved. */
   function free(left: readonly Waiter[]): void {
     const reminded = waiters.release(left);
     if (reminded.size > 0) void look(reminded);
@@ -187,7 +194,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
         const live: Granted[] = [];
         const tasks: HandedTask[] = [];
         for (const lease of granted) {
-          // One whose lease has ended meanwhile is neither handed over nor given back.
+          // A task whose lease has ended meanwhile is neither delivered nor given back.
           const one = handed.get(lease);
           if (one?.kind === "failed") fail(lease, one.error);
           if (one?.kind !== "made") continue;
@@ -209,14 +216,14 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
 
   function fail(lease: Granted, error: unknown): void {
     options.onError(error);
-    // The store is away: another hand-out may succeed.
+    // The store was unavailable: another hand-out may succeed.
     if (error instanceof DroverError) options.giveBack(lease);
     else options.cannotMake(lease, error);
   }
 
   async function lookAll(): Promise<void> {
     while (wanted.size > 0) {
-      // What comes while it waits, or while a look is under way, is looked at by one.
+      // Lanes that are added during this wait, or during a scan, share one scan.
       const waitMs = bucket.waitMs();
       if (waitMs > 0) await clock.sleep(waitMs);
       bucket.take();
@@ -225,7 +232,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
       await claimAlone(lanes);
       looked.resolve();
     }
-    // At once: who wants a look from now on must begin one.
+    // In the same turn: a caller that adds a lane from now on has to start a scan.
     looking = null;
   }
 
@@ -241,7 +248,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
         return { lanes: tx.placeReady() };
       });
       for (const made of claims) made.deliver();
-      // Other claims have passed over ready tasks whose pages this one had locked.
+      // Other claims have skipped ready tasks while this one had their pages locked.
       const passedOver = await left.lanes;
       if (claims.length > 0) void look(passedOver);
     } catch (error) {
@@ -275,7 +282,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
 
 const nothingFreed: LanesToServe["freed"] = async () => [];
 
-/** How many of the tasks one answer can carry: the first always. */
+/** How many of the tasks one answer can contain: always the first. */
 function tasksThatFit(tasks: readonly HandedTask[]): number {
   let bytes = 0;
   const full = tasks.findIndex(({ input, lastDetails, output }, place) => {

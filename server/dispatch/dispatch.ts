@@ -1,6 +1,6 @@
-// The Dispatcher put together: polls park as waiters and are served by claims, reports go through
-// the one door, heartbeats are gathered, and polls that an agent calls lost give back what they
-// were granted (lost-polls.ts): a poll waits for that, a heartbeat does not.
+// Implements the Dispatcher. Polls park as waiters and are served by claims; reports become events
+// of their runs (scheduler/advance.ts); heartbeats are batched. Tasks of polls that an agent names
+// as lost are given back (lost-polls.ts): a poll waits for that, a heartbeat does not.
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, Advanced, BatchNo } from "../scheduler/advance.ts";
@@ -59,7 +59,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       const parked = await park(request, false);
       const looked = options.claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
-      // However short it waits, it has looked once.
+      // However short its wait is, a poll ends only after one scan.
       const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
       const timer = clock.after(request.waitMs, () => void looked.then(parked.end));
       for (const end of [over, gone]) {
@@ -80,7 +80,8 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
     async heartbeat(request) {
       agentRegistry.called(request.agent, request.namespace.id, null);
       void lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
-      // A lost poll may be granted a task between that and this: it is never one to be forgotten.
+      // A lost poll may be granted a task after it was given back above. Such a task must not count
+      // as forgotten by its agent, so `listsAllTo` stays below the lost polls.
       const before = Math.min(...request.lostPolls) - 1;
       return options.heartbeats.submit({
         listsAllTo: Math.min(request.listsAllTo ?? 0, before),
@@ -104,14 +105,14 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const { next, namespace, agent } = request;
       agentRegistry.called(agent, namespace.id, next && pollOf(next));
       const nextPoll = next ? await park({ ...next, namespace, agent }, true) : null;
-      // It may fail while the reports are still under way, and is heard only after them.
+      // The next poll may fail while the reports are pending. Its error is thrown only after them.
       nextPoll?.served.catch(() => undefined);
       let unbatched = request.results.length;
       const onBatched = (batch: BatchNo): void => {
         if (--unbatched <= 0 && nextPoll) nextPoll.waiter.batch = batch;
       };
       try {
-        // All results have room or none has: a call that is refused has changed nothing.
+        // All results are admitted or none: a call that is refused has changed nothing.
         const answers = await options.advance.admit(request.results.length, () =>
           Promise.all(request.results.map((result) => report(options, request, result, onBatched))),
         );
@@ -126,7 +127,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
         };
       } catch (error) {
         nextPoll?.end();
-        // What the next poll was granted meanwhile goes back: this call does not answer it.
+        // Tasks that the next poll was granted are given back: this call does not return them.
         void nextPoll?.served.then(
           (served) => giveBack(options, namespace, served),
           () => undefined,
@@ -137,7 +138,7 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
   } satisfies Dispatcher);
 }
 
-/** As people see it: without the weights. */
+/** For operators: without the weights. */
 function pollOf({ queues, tasks }: Pick<PollRequest, "queues" | "tasks">): AgentPoll {
   return { queues: queues.map(({ name }) => name), tasks };
 }
@@ -156,8 +157,8 @@ function answerOf(served: ServedTasks, arrivedAtMs: number): PollAnswer {
 }
 
 /**
- * The call was cancelled before its answer went to the transport. What goes back is never handed
- * over as well: it would be performed twice.
+ * The call was cancelled before its answer was sent. A task that is given back is never delivered
+ * as well: it would be performed twice.
  */
 function giveBack(options: DispatchOptions, namespace: Namespace, served: ServedTasks): PollAnswer {
   for (const { runId, token } of served.tasks) {
@@ -189,7 +190,7 @@ async function report(
     );
     return resultAnswer(answer, token);
   } catch (error) {
-    // The store is away for the whole call, and nobody knows: it must be repeated as it is.
+    // The store is unavailable for the whole call, and the outcome is unknown: repeat it unchanged.
     if (error instanceof DroverError && error.reason !== "INTERNAL") throw error;
     return { kind: "refused", error: error instanceof Error ? error : new Error(String(error)) };
   }

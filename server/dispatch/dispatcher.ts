@@ -1,6 +1,5 @@
-// Dispatch: hands tasks to waiting agents and takes their reports back.
-// This is what `rpc` sees of it; the parts are dispatch.ts, waiters.ts, claims.ts and
-// heartbeats.ts.
+// Dispatch hands tasks to waiting agents and takes their reports. This file is the interface that
+// `rpc` uses; dispatch.ts implements it, with waiters.ts, claims.ts and heartbeats.ts.
 
 import type { TaskKind } from "../core/attempt.ts";
 import type { Reported } from "../core/event.ts";
@@ -14,7 +13,7 @@ export interface AgentIdentity {
   /** 16 random bytes of the process, hex. */
   readonly session: string;
   readonly version: string;
-  /** For people; left out: none. */
+  /** For operators; left out: none. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 
@@ -22,7 +21,7 @@ export interface PollRequest {
   readonly namespace: Namespace;
   readonly agent: AgentIdentity;
   readonly pollSeq: number;
-  /** Not empty; the weight says how often a queue comes first. */
+  /** Not empty. Queues take turns in proportion to their weights. */
   readonly queues: readonly { readonly name: string; readonly weight: number }[];
   /** Empty: every task of the queues. */
   readonly tasks: readonly string[];
@@ -31,13 +30,13 @@ export interface PollRequest {
   readonly lostPolls: readonly number[];
 }
 
-/** A task in the agent's hands. */
+/** A task as its agent receives it. */
 export interface HandedTask {
   readonly token: string;
   readonly callbackToken: string;
   readonly runId: string;
   readonly stepId: string;
-  /** Of a map, the index in its list; null: none. */
+  /** The index of the item of a map; null: the step is no item. */
   readonly item: number | null;
   readonly attempt: number;
   readonly workflow: string;
@@ -49,20 +48,20 @@ export interface HandedTask {
   readonly lastDetails: Payload | null;
   readonly output: Payload | null;
   readonly idempotencyKey: string;
-  /** The key under which the effect was made that is to be undone; empty for a perform task. */
+  /** The key of the effect that this task verifies or undoes; empty for a perform task. */
   readonly effectKey: string;
   readonly fence: number;
   readonly leaseMs: number;
   readonly attemptMs: number;
   readonly beatEveryMs: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** What the agent's spans stand under; null: nothing. */
+  /** The parent of the agent's spans; null: none. */
   readonly trace: TraceContext | null;
 }
 
 export interface PollAnswer {
   readonly tasks: readonly HandedTask[];
-  /** From the arrival of the call to the start of the leases. */
+  /** Milliseconds from the arrival of the call to the start of the leases. */
   readonly waitedMs: number;
 }
 
@@ -70,11 +69,11 @@ export interface SessionHeartbeatRequest {
   readonly namespace: Namespace;
   readonly agent: AgentIdentity;
   readonly lostPolls: readonly number[];
-  /** As `SessionBeat.listsAllTo`; no report was refused before it came here. */
+  /** As `SessionHeartbeat.listsAllTo`. Left out if `rpc` has refused a report of the call. */
   readonly listsAllTo?: number;
   readonly reports: readonly {
     readonly token: TaskToken;
-    /** The progress as the agent said it, as text for people; null: unchanged. */
+    /** The agent's progress as text for people; null: unchanged. */
     readonly progress: string | null;
     readonly details: Payload | null;
   }[];
@@ -97,16 +96,18 @@ export interface CompleteRequest {
   readonly next: Omit<PollRequest, "waitMs" | "lostPolls" | "namespace" | "agent"> | null;
 }
 
-/** Errors are thrown as DroverError for the whole call and returned for a single result. */
+/** An error of the whole call is thrown as a DroverError; an error of one result is returned. */
 export type ResultAnswer =
   | { readonly kind: "accepted"; readonly repeated: boolean }
   | { readonly kind: "refused"; readonly error: Error };
 
-/** How a poll may end before its time. */
+/** How a poll may end before its wait is over. */
 export interface PollEnds {
-  /** It waits no longer; what is being claimed for it at that moment is handed over still. */
+  /** The poll stops waiting. It still receives what is being claimed for it at that moment. */
   readonly over: AbortSignal;
-  /** Nobody hears its answer: what was claimed for it is given back, and the answer is empty. */
+  /**
+   * The caller receives no answer: what was claimed for it is given back, and the answer is empty.
+   */
   readonly gone: AbortSignal;
 }
 

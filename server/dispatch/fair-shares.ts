@@ -1,15 +1,15 @@
-// How the rows of one claim are shared: each namespace gets as much as any other, or all that it
-// wants; and of that each of its lanes. So a namespace with a hundred thousand tasks takes no turn
-// of one that has a single one, and a claim stays small.
+// How the rows of one claim are shared. Each namespace gets an equal part, or all that it wants if
+// that is less; within a namespace, its lanes share in the same way. So a namespace with a hundred
+// thousand tasks takes no turn from one with a single task, and a claim stays small.
 
 export interface Demand {
   readonly lane: number;
   readonly namespaceId: number;
-  /** Rows that its waiters could take; at least 1. */
+  /** Rows that the waiters of the lane could take; at least 1. */
   readonly rows: number;
 }
 
-/** Rows by lane; at least one each, even where that makes more than `rowsMax`. */
+/** Rows by lane: at least one each, even where the sum is then more than `rowsMax`. */
 export function fairShares(
   demands: readonly Demand[],
   rowsMax: number,
@@ -28,7 +28,9 @@ export function fairShares(
   );
 }
 
-/** Equal parts, to none more than it wants: what it leaves is shared by those that want more. */
+/**
+ * Equal parts, none larger than what is wanted. The remainder is shared by those that want more.
+ */
 function fill(wanted: readonly number[], total: number): readonly number[] {
   const given = wanted.map(() => 0);
   let left = total;

@@ -1,6 +1,7 @@
-// Makes the tasks that agents receive, after the claim's commit and outside of its transaction: the
-// input is rendered again from facts that never change, so it is stored nowhere twice, and it was
-// found to be one when the step became ready. A plain task of a run that is known needs no look.
+// Builds the tasks that agents receive, after the commit of the claim and outside its transaction.
+// The input is rendered again from facts that never change, so it is not stored a second time; that
+// it can be rendered was checked when the step became ready. A plain task of a known run needs no
+// query.
 import { effectKey } from "../core/effect-key.ts";
 import type { Facts } from "../core/facts.ts";
 import type { Payload } from "../core/payload.ts";
@@ -14,25 +15,25 @@ import type { KnownRuns } from "./known-runs.ts";
 import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts";
 import type { Waiter } from "./waiters.ts";
 
-/** Agents send three heartbeats within the silence that would end their lease. */
+/** Heartbeats that an agent sends within the silence that would end its lease. */
 const BEATS_PER_LEASE = 3;
 
-/** The span of a try, in the trace of its run. */
+/** The span of an attempt, in the trace of its run; null: none. */
 export type TaskTrace = (
   trace: TraceContext,
   of: {
     readonly runId: RunId;
     readonly step: number;
     readonly fence: number;
-    /** The number of a verify; else 0. */
+    /** The number of a verify task; 0 for other tasks. */
     readonly n: number;
   },
 ) => TraceContext | null;
 
-/** Where nobody makes spans of tries, an agent's stand under those of the run's caller. */
+/** Without spans of attempts, the agent's spans are children of the span of the run's caller. */
 export const UNTRACED: TaskTrace = (trace) => (readTrace(trace)?.callerId ? trace : null);
 
-/** What a waiter was granted. */
+/** The leases that a waiter was granted. */
 export interface Won {
   readonly waiter: Waiter;
   readonly granted: readonly Granted[];
@@ -54,12 +55,11 @@ export interface HandedTaskDeps {
 
 export type Handed =
   | { readonly kind: "made"; readonly task: HandedTask }
-  /** It failed alone: the other tasks of its claim are delivered. */
+  /** This task alone has failed: the other tasks of the claim are delivered. */
   | { readonly kind: "failed"; readonly error: unknown };
 
 /**
- * The tasks by their leases, each made by itself; one whose lease was seen to have ended is none
- * any more.
+ * The tasks by their leases, each built by itself. A lease that has ended meanwhile has no task.
  */
 export async function handedTasks(
   { store, plans, runs, taskTrace }: HandedTaskDeps,
@@ -119,13 +119,13 @@ function plainFacts({ runId, step }: ReadyRow, runs: KnownRuns): TaskFacts | nul
   return run && { runId, step, ...run, ...PLAIN };
 }
 
-/** What a plain task carries beside what is of its run. */
+/** What a plain task contains beside the data of its run. */
 export const PLAIN = Object.freeze({
   ...{ lastDetails: null, items: null, strategy: 0, planned: 0 },
   ...{ changedInput: null, output: null, effectOf: null },
 });
 
-/** What the expressions of the tasks see; plans without expressions ask for nothing. */
+/** The facts that expressions of the tasks use. A plan without expressions needs none. */
 async function factsFor(
   store: Pick<EngineStore, "facts">,
   found: readonly Found[],
@@ -142,7 +142,7 @@ async function factsFor(
   return store.facts([...steps].map(([runId, wanted]) => ({ runId, steps: [...wanted] })));
 }
 
-/** What expressions see; of a plan without any, the run's own. */
+/** The facts for expressions. For a plan without expressions they are those of the run alone. */
 function factsOf({ lease, facts, laned }: Found, seen: ReadonlyMap<RunId, Facts>): Facts {
   const { runId: id } = lease.ready;
   const { version, labels, input } = facts;
@@ -160,7 +160,7 @@ function inputOf(one: Found, seen: ReadonlyMap<RunId, Facts>): Payload | null {
   if (facts.changedInput) return facts.changedInput.payload;
   const { runId, step } = lease.ready;
   const evaluated = laned.evaluator.input(step, facts.planned, factsOf(one, seen));
-  // A person may have said that it succeeded without one.
+  // A person may have declared the step succeeded although it had no input.
   if (evaluated.kind === "failed" && lease.ready.task === "compensate") return null;
   if (evaluated.kind === "failed")
     throw new Error(

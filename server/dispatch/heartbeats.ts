@@ -1,12 +1,12 @@
-// Heartbeats. Beats of many agents are gathered into one statement; only then are the calls
-// answered, so an answered heartbeat is durable and a cancel is heard on any server. A task whose
-// page somebody holds, and of which there is something to write, is asked about again in the next
-// gathering, before its call is answered.
+// Heartbeats of many agents are batched into one statement. The calls are answered after it, so an
+// answered heartbeat is durable, and a request to cancel reaches an agent through any server. A
+// task that has something to be written, and whose page another transaction holds, is in the next
+// batch again before its call is answered.
 //
-// A gathering is bounded by its reports, since they are what its statement takes its time for: when
-// all agents send heartbeats together after an outage, each statement stays far below its limit of
-// 2 s. Two are under way at a time, never with the same session, so that no heartbeat waits for all
-// the others. They lock rows of sessions in one order, and pages without waiting.
+// The number of reports bounds a batch, since they determine how long its statement takes: when all
+// agents send heartbeats together after an outage, each statement stays far below its limit of 2 s.
+// Two batches are in flight at a time, never with the same session, so that no heartbeat waits for
+// all others. They lock the rows of sessions in one order, and pages without waiting.
 
 import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
@@ -14,15 +14,17 @@ import { DroverError } from "../errors.ts";
 import type { BeatAnswer, EngineStore, SessionBeat, SessionLease } from "../store/store.ts";
 import type { HeartbeatVerdict } from "./dispatcher.ts";
 
-/** A single heartbeat is flushed at once; one of thousands is answered so much later at most. */
+/**
+ * A single heartbeat is flushed at once. Among thousands, one is answered at most this much later.
+ */
 const SPACING_MS = 250;
 const FULL_AT = 500;
 const BEATS_MAX = 1_000;
-/** Reports of one gathering: a tenth of what the statement can do within its time. */
+/** Most reports of one batch: a tenth of what the statement can do within its time limit. */
 const REPORTS_MAX = 20_000;
 const OUT_MAX = 2;
 const WAITING_MAX = 20_000;
-/** Gatherings that a lease may be found busy in before the call is answered UNAVAILABLE. */
+/** Batches in which a lease may be found busy before the call is answered UNAVAILABLE. */
 const BUSY_MAX = 4;
 
 export interface Heartbeats {
@@ -34,7 +36,7 @@ export interface HeartbeatsOptions {
   readonly store: Pick<EngineStore, "heartbeat">;
   readonly clock: Clock;
   readonly isRetryable: (error: unknown) => boolean;
-  /** CommitSummary of each lease that its session does not hold any more. */
+  /** Called for each lease that its session no longer holds. */
   readonly onForgotten: (lease: SessionLease) => void;
   readonly onFlushed?: OnFlushed | undefined;
 }
@@ -78,7 +80,7 @@ export function createHeartbeats({
       let open = heartbeat.reports.map((report, place) => ({ report, place }));
       for (let tries = 0; tries < BUSY_MAX; tries++) {
         const reports = open.map(({ report }) => report);
-        // What is asked again lists only a part.
+        // A repetition has only a part of the reports, so it does not claim to list all leases.
         const answers = await batcher.submit(
           tries === 0 ? heartbeat : { ...heartbeat, reports, listsAllTo: 0 },
         );

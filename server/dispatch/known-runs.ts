@@ -1,6 +1,6 @@
-// What tasks carry of their runs, of those that this process has begun or read lately. It never
-// changes, so what is kept is right as long as the database is the same; what had to go is read
-// again.
+// A cache of what tasks contain of their runs, for runs that this process has begun or read lately.
+// This data never changes, so an entry is right as long as the database is the same. What was
+// evicted is read again.
 import { payloadBytes } from "../core/payload.ts";
 import type { NewRun, RunId, TaskFacts } from "../store/store.ts";
 
@@ -13,12 +13,12 @@ export interface KnownRuns {
   begun(runs: readonly NewRun[]): void;
   /** Runs that have ended hand out no more tasks. */
   ended(runs: readonly RunId[]): void;
-  /** The database is another one: runs may be gone. */
+  /** The database has another incarnation: runs may be gone. */
   forget(): void;
 }
 
 const RUNS_MAX = 10_000;
-/** Of inputs, in all; a larger one than a thousandth of that is not kept. */
+/** Of all inputs together. An input larger than a thousandth of it is not kept. */
 const BYTES_MAX = 16 * 1024 * 1024;
 const INPUT_BYTES_MAX = BYTES_MAX / 1_000;
 

@@ -1,6 +1,6 @@
-// The lanes that a poll asks for: (namespace, queue, task), as ids, and those of the same tasks
-// that are for its agent's version alone. An agent that names no task takes any task of its queues,
-// so its lanes are those known so far and grow with new ones.
+// The lanes that a poll asks for, as ids: those of (namespace, queue, task) for all agents, and
+// those of the same tasks for agents of its version. An agent that names no task takes any task of
+// its queues: its lanes are those that exist, and new ones are added.
 import type { EngineStore } from "../store/store.ts";
 import type { DueLane } from "./matching.ts";
 import type { VersionLanes } from "./version-lanes.ts";
@@ -8,7 +8,7 @@ import type { Waiter, Waiters } from "./waiters.ts";
 
 const LANES_MAX = 50_000;
 
-/** What a poll asks for, and of which version its agent is. */
+/** What a poll asks for, and the version of its agent. */
 export interface Asks {
   readonly namespaceId: number;
   readonly queues: readonly { readonly name: string; readonly weight: number }[];
@@ -19,12 +19,12 @@ export interface Asks {
 
 export interface Lanes {
   of(asks: Asks): Promise<readonly DueLane[]>;
-  /** There may be others later: new ones come of its queues, or of its agent's version. */
+  /** Whether lanes may be added later: new ones of its queues, or of its agent's version. */
   mayGrow(asks: Asks): boolean;
 }
 
 export interface KnownLanes extends Lanes {
-  /** The database is another one: lanes may be gone. */
+  /** The database has another incarnation: lanes may be gone. */
   forget(): void;
 }
 
@@ -32,7 +32,7 @@ export function createLanes(
   store: Pick<EngineStore, "lanes" | "lanesOfQueues">,
   versions: Pick<VersionLanes, "of">,
 ): KnownLanes {
-  /** Asked for once, however many agents come at the same moment. */
+  /** Each lane is requested once, even if many agents poll at the same time. */
   const known = new Map<string, Promise<number>>();
 
   async function forAll({ namespaceId, tasks }: Asks, weights: ReadonlyMap<string, number>) {
@@ -53,7 +53,8 @@ export function createLanes(
           at(key),
           asked.then((ids) => ids[place] ?? -1),
         );
-      // Whoever waits for it hears of it; the next one asks anew.
+      // The callers that wait for this request get its error; the next call requests the lanes
+      // again.
       asked.catch(() => {
         for (const key of unknown) known.delete(at(key));
       });
@@ -83,7 +84,7 @@ export function createLanes(
   });
 }
 
-/** Parked polls get the lanes that have come since they parked. */
+/** Gives parked polls the lanes that were added since they parked. */
 export async function refreshLanes(
   waiters: Waiters,
   lanes: Lanes,

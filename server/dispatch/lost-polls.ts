@@ -1,8 +1,8 @@
-// Polls that ended on the agent's side without an answer: each lease that was granted to one is
-// given back, on whatever server it was granted.
+// Lost polls are polls that ended on the agent's side without an answer. Each lease that was
+// granted to one is given back, whichever server granted it.
 //
 // An agent names a lost poll in each of its calls for half a minute, and after an outage all agents
-// do. So the questions of many sessions are gathered into one statement.
+// do. So the requests of many sessions are batched into one statement.
 
 import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
@@ -10,11 +10,11 @@ import type { Advance } from "../scheduler/advance.ts";
 import type { LostPolls } from "../store/heartbeats.ts";
 import type { EngineStore } from "../store/store.ts";
 
-/** As that of heartbeats: a lonely question is asked at once. */
+/** As for heartbeats: a single request is sent at once. */
 const SPACING_MS = 250;
 const FULL_AT = 500;
 const SESSIONS_MAX = 1_000;
-/** Polls that one statement asks for. */
+/** Most polls in one statement. */
 const POLLS_MAX = 20_000;
 const WAITING_MAX = 20_000;
 
@@ -29,7 +29,7 @@ export interface LostPollsOptions {
 }
 
 export interface LostPollsCare {
-  /** Resolves when what was granted to these polls has been given back, or could not be. */
+  /** Resolves when the leases of these polls were given back, or could not be. */
   giveBack(lost: LostPolls): Promise<void>;
   idle(): Promise<void>;
 }

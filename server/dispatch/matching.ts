@@ -1,9 +1,9 @@
-// Which waiter gets which ready row: a pure choice over rows that a claim has locked.
-// Rows come in the order of their lanes (priority, then age). A waiter takes the best priority
-// first; between lanes of one priority its queues take turns by weight, and of those whose turn it
-// is the row goes first that waits longest. A row that should go to
-// another session than the one that lost it waits for one until its moment has passed. Lanes of a
-// queue with limits give no more together than it has room for.
+// Which waiter gets which ready row: a pure function of the rows that a claim has locked. Rows come
+// in the order of their lanes (priority, then age). A waiter takes the best priority first. Between
+// lanes of one priority its queues take turns by weight; on a tie, the row that has waited longest
+// goes first. A row that has to go to another session than the one that lost it waits for such a
+// session until its time has passed. The lanes of a queue with limits give no more rows together
+// than the queue has capacity for.
 import type { EpochMs } from "../core/attempt.ts";
 import type { ReadyRow } from "../store/store.ts";
 
@@ -24,7 +24,7 @@ export interface Match<T extends Taker> {
   readonly row: ReadyRow;
 }
 
-/** Lanes that give so many rows together, at most. */
+/** Lanes that give at most so many rows together. */
 export interface Room {
   readonly lanes: ReadonlySet<number>;
   readonly places: number;
@@ -58,11 +58,13 @@ export function match<T extends Taker>(
   return matches;
 }
 
-/** The rows of a lane in their order. Hundreds are taken of it, so that none is ever moved. */
+/**
+ * The rows of a lane in order. Hundreds may be taken, so a row is marked as taken and not removed.
+ */
 interface Line {
   readonly rows: ReadyRow[];
   readonly gone: Set<ReadyRow>;
-  /** All rows before it are gone. */
+  /** All rows before this index are taken. */
   first: number;
 }
 

@@ -1,21 +1,21 @@
-// Counts how tasks end, by lane and agent, for the circuits. What this server has ended it keeps
-// for a minute, in memory; it is written only for lanes of which somebody has counted a bad end of
-// late, and then all of it, so that a server where all goes well tells so.
+// Counts how tasks end, by lane and agent, for the circuit breakers. A server keeps its counts in
+// memory for a minute. It writes them only for lanes in which some server has lately counted a bad
+// end; then it writes all of them, so that the good ends of every server count as well.
 import type { Clock } from "../clock.ts";
 import type { CountedOutcomes } from "../store/circuits.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 
 const SLOT_MS = 5_000;
-/** Slots of lanes and agents that are kept: about 200 bytes each. */
+/** Counts in memory, one for each lane, agent and 5 s: about 200 bytes each. */
 const SLOTS_MAX = 100_000;
-/** Rows of one write. */
+/** Most rows of one write. */
 const WRITTEN_MAX = 2_000;
 const RUNS_MAX = 2;
 
 interface Slot {
   readonly lane: number;
   readonly agentId: string;
-  /** Of the last end. */
+  /** Monotonic time of the last end. */
   lastMs: number;
   good: number;
   bad: number;
@@ -24,7 +24,10 @@ interface Slot {
 
 export interface OutcomeCounts {
   count(ended: readonly EndedTask[]): void;
-  /** What is to be written now, once: of `watched` lanes, and of those that have bad ends here. */
+  /**
+   * Takes out what has to be written now: counts of `watched` lanes, and of lanes with bad ends
+   * here.
+   */
   take(watched: readonly number[], windowMs: number): readonly CountedOutcomes[];
 }
 
@@ -38,7 +41,7 @@ export function createOutcomeCounts(clock: Pick<Clock, "monotonicMs">): OutcomeC
     if (known) return known;
     const made: Slot = { lane, agentId, lastMs: 0, good: 0, bad: 0, runs: [] };
     slots.set(key, made);
-    // The oldest is first.
+    // The oldest is first: a Map keeps the order of insertion.
     const [oldest] = slots.keys();
     if (slots.size > SLOTS_MAX && oldest !== undefined) slots.delete(oldest);
     return made;

@@ -1,9 +1,9 @@
-// Where a circuit lets one task through, of all that a claim would grant one is kept: the database
-// says which claim has it, and it is marked as the one that tries.
+// Where a circuit lets one task through, only one of the grants of a claim is kept. The database
+// decides which claim gets it, and marks its task as the probe.
 import type { Grant, Tx } from "../store/store.ts";
 import type { Admission } from "./admission.ts";
 
-/** Those that are granted. */
+/** Returns the grants that are made. */
 export async function letThrough<G extends Grant>(
   tx: Pick<Tx, "takeProbes">,
   admission: Pick<Admission, "probedBy" | "probed">,

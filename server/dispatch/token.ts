@@ -1,10 +1,11 @@
-// Task tokens: opaque to agents, and all that a report needs to find its task again. base64url of
+// Task tokens: opaque to agents, and all that a report needs to find its task. base64url of (sizes
+// in bytes):
 //   version (1) · kind (1) · run id (16) · step (2) · item (4) · fence (4) · secret (16) ·
 //   length of the namespace (1) · namespace
-// A callback token is the same with the SHA-256 of the secret (32 bytes), so it cannot be turned
-// into a task token by whoever was given it. The length tells a token that was cut, or that has
-// something behind it, from one of another namespace. Tokens of the first two versions had none;
-// they are still read, as tasks may be in the hands of agents during an upgrade.
+// A callback token has the SHA-256 of the secret (32 bytes) instead, so its holder cannot turn it
+// into a task token. The length tells a token that was cut or extended from one of another
+// namespace. Tokens of versions 1 and 2 have no length. They are still read, because agents may
+// hold such tasks during an upgrade.
 import type { TaskKind } from "../core/attempt.ts";
 import { ITEMS_MAX, itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import { secretDigest } from "../secret.ts";
@@ -14,7 +15,7 @@ export interface TaskToken {
   readonly namespace: string;
   /** UUID as text. */
   readonly runId: string;
-  /** Its place: the step, and which item of it. */
+  /** The step key: the step, and which item of it. */
   readonly step: number;
   readonly task: TaskKind;
   readonly fence: number;
@@ -22,13 +23,15 @@ export interface TaskToken {
   readonly secret: string;
 }
 
-/** What a callback token says: enough to know the attempt, too little to speak as its agent. */
+/**
+ * What a callback token contains: enough to find the attempt, too little to report as its agent.
+ */
 export interface CallbackToken extends Omit<TaskToken, "secret"> {
   /** SHA-256 of the hand-out's secret, hex. */
   readonly secretDigest: string;
 }
 
-/** What a token of a version holds between its head and its namespace. */
+/** What a token of this version contains between its head and its namespace. */
 interface Layout {
   readonly version: number;
   readonly secretBytes: number;
@@ -38,7 +41,7 @@ interface Layout {
 const HEAD_BYTES = 28;
 const TASK: Layout = { version: 3, secretBytes: 16, saysLength: true };
 const CALLBACK: Layout = { version: 4, secretBytes: 32, saysLength: true };
-/** The version that is written first, then those that are only read. */
+/** The first version is written; the others are only read. */
 const TASK_LAYOUTS = [TASK, { version: 1, secretBytes: 16, saysLength: false }] as const;
 const CALLBACK_LAYOUTS = [CALLBACK, { version: 2, secretBytes: 32, saysLength: false }] as const;
 const NAMESPACE = /^[A-Za-z0-9._-]{1,128}$/;
@@ -66,13 +69,13 @@ function format({ version }: Layout, token: TaskToken, secret: Buffer): string {
   return Buffer.concat([head, secret, length, namespace]).toString("base64url");
 }
 
-/** The token, or null where the text is none of ours. */
+/** null: the text is no task token. */
 export function parseTaskToken(text: string): TaskToken | null {
   const parsed = parse(text, TASK_LAYOUTS);
   return parsed && { ...parsed.head, secret: parsed.secret };
 }
 
-/** The callback token, or null where the text is none of ours. */
+/** null: the text is no callback token. */
 export function parseCallbackToken(text: string): CallbackToken | null {
   const parsed = parse(text, CALLBACK_LAYOUTS);
   return parsed && { ...parsed.head, secretDigest: parsed.secret };
@@ -80,7 +83,7 @@ export function parseCallbackToken(text: string): CallbackToken | null {
 
 function parse(text: string, layouts: readonly Layout[]) {
   const bytes = Buffer.from(text, "base64url");
-  // Node decodes what is no base64url as far as it can: only the same text again is a token.
+  // Node decodes invalid base64url as far as it can: a token has to encode to the same text again.
   if (bytes.length === 0 || bytes.toString("base64url") !== text) return null;
   const layout = layouts.find(({ version }) => version === bytes.readUInt8(0));
   if (!layout) return null;
@@ -101,7 +104,7 @@ function parse(text: string, layouts: readonly Layout[]) {
   return { head, secret: bytes.toString("hex", HEAD_BYTES, secretEnd) };
 }
 
-/** null: it is none, or not as long as the token says. */
+/** null: no valid name, or not as long as the token says. */
 function namespaceOf(bytes: Buffer, { saysLength }: Layout): string | null {
   const name = saysLength ? bytes.subarray(1) : bytes;
   if (saysLength && bytes[0] !== name.length) return null;

@@ -1,14 +1,17 @@
-// The lanes of which agents of one version alone take, beside those of all agents: known in memory,
-// and learned anew once a second. A claim needs nothing of it: it is told lanes. That a row stands
-// in the right one is made sure by the statement that makes it ready.
+// The lanes for agents of one version, beside those for all agents. They are kept in memory and
+// refreshed once a second. A claim does not use them, since it receives lanes. The statement that
+// makes a row ready puts it into the right lane.
 import type { Pinned, VersionLane } from "../store/pins.ts";
 
 export interface VersionLanes {
-  /** Returns the lanes that were not known. */
+  /** Returns the lanes that are new. */
   learn(pinned: Pinned): readonly number[];
-  /** Those of a version in a queue. */
+  /** The lanes for a version in a queue. */
   of(namespaceId: number, queue: string, agentVersion: string): readonly VersionLane[];
-  /** Where tasks of a definition stand that are sent to this lane of all agents. */
+  /**
+   * The lane in which a task of the definition waits that is sent to `lane`, a lane for all agents:
+   * that of its pin, or `lane` itself.
+   */
   pinnedTo(lane: number, of: { readonly workflow: string; readonly definitionId: number }): number;
 }
 

@@ -1,11 +1,12 @@
-// Agents that wait for tasks: one waiter for each parked poll, and one for each poll that a
-// Complete carries (it asks for next tasks).
+// Waiters: agents that wait for tasks. Each parked poll is a waiter, and so is each poll that a
+// Complete carries.
 //
-//   waiter: parked → (reserved by a batch → parked again) → settled: served, empty, or gone
+//   waiter: parked → (reserved by a batch → parked again) → settled: served, empty or failed
 //
-// Places are reserved in memory while a claim looks, and returned when it has nothing for them, or
-// with the end of its transaction, so no waiter is served twice. A waiter that is reserved is not
-// settled before its claim is known, and hears at its return which of its lanes got work meanwhile.
+// A claim reserves the capacity of waiters in memory while it queries. It releases them when it has
+// nothing for them, or at the end of its transaction, so no waiter is served twice. A reserved
+// waiter is not settled before its claim has ended, and its release returns those of its lanes that
+// have got work meanwhile.
 
 import type { BatchNo } from "../scheduler/advance.ts";
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
@@ -41,19 +42,21 @@ export interface ServedTasks {
 
 export interface Parked {
   readonly waiter: Waiter;
-  /** Resolves with tasks, or with none once `end` was called and nothing is under way. */
+  /** Resolves with tasks, or with none once `end` was called and no claim reserves it. */
   readonly served: Promise<ServedTasks>;
-  /** No longer wants any: the wait is over. */
+  /** The poll stops waiting. */
   end(): void;
 }
 
 export interface Waiters {
   park(waiter: Omit<Waiter, "id" | "batch" | "reserved" | "over">): Parked;
   /**
-   * Free waiters of these lanes that are admitted, as `admit` shows them, longest waiting first; of
-   * one session first the polls that this batch carries, and no other carried ones: their calls are
-   * answered anyway. All lanes of carried polls count. Of a lane where thousands wait no more than
-   * take `placesMax` of it, of two sessions at least: what one may not have is for another.
+   * Free waiters of these lanes that `admit` accepts, the longest waiting first. Within a session,
+   * the polls that this batch carries come first. Polls that another batch carries are left out,
+   * because their calls are answered anyway. `lanes` has to contain all lanes of the polls that the
+   * batch carries. Of a lane with thousands of waiters it returns no more than can take `placesMax`
+   * rows, but waiters of at least two sessions: a row that one session must not have is for the
+   * other.
    */
   waitingFor<T extends Taker>(
     batch: BatchNo | null,
@@ -63,21 +66,23 @@ export interface Waiters {
   ): readonly T[];
   reserve(waiters: readonly Waiter[]): void;
   /**
-   * These lanes have work: waiters that are reserved at this moment hear of it at their release.
+   * These lanes have work: `release` returns them for each of their waiters that is reserved now.
    */
   remind(lanes: ReadonlySet<number>): void;
-  /** Settles with tasks. */
+  /** Settles the waiter with tasks. */
   serve(waiter: Waiter, served: ServedTasks): void;
   fail(waiter: Waiter, error: unknown): void;
-  /** Returns the places of waiters that get nothing, and the lanes that they were reminded of. */
+  /** Releases waiters that get nothing. Returns their lanes that have got work meanwhile. */
   release(waiters: readonly Waiter[]): ReadonlySet<number>;
-  /** Answers all of them with nothing, as soon as no claim for them is under way. */
+  /** Settles all waiters with no tasks, each as soon as no claim reserves it. */
   endAll(): void;
   /** Parked and carried polls. */
   count(): number;
-  /** Lanes that parked polls ask for. */
+  /** Lanes that these polls ask for. */
   lanes(): readonly number[];
-  /** Those, and all that were asked for since the last call: a poll may be served at once. */
+  /**
+   * Those, and all that were asked for since the last call: a poll may have been served at once.
+   */
   lanesAskedFor(): readonly number[];
   /** The polls whose last reports are in this batch. */
   carriedBy(batch: BatchNo): readonly Waiter[];
@@ -219,7 +224,7 @@ export function createWaiters(): Waiters {
   });
 }
 
-/** By age; when a session's turn comes, its carried polls are served before its parked ones. */
+/** By age. At the turns of a session, its carried polls come before its parked ones. */
 function carriedFirst(waiters: readonly Waiter[]): readonly Waiter[] {
   const byAge = waiters.toSorted((a, b) => a.id - b.id);
   if (!byAge.some(({ isCarried }) => isCarried)) return byAge;

@@ -1,6 +1,6 @@
-// The watermarks of the lanes that this process claims from (store/watermarks.ts): moved by each
-// poll tick, looked at from the beginning once a minute, and dropped a minute after nothing was
-// claimed there.
+// The watermarks of the lanes that this process claims from (store/watermarks.ts). Each poll tick
+// moves them. Once a minute lanes are read from the beginning, and watermarks of lanes without a
+// claim in the minute before are dropped.
 import type { Clock } from "../clock.ts";
 import { type SeenWatermarks, type Watermark, watermarkAfter } from "../store/watermarks.ts";
 
@@ -8,11 +8,16 @@ const FULL_LOOK_EVERY_MS = 60_000;
 
 export interface Watermarks {
   of(lanes: readonly number[]): readonly Watermark[];
-  /** Rows of these were claimed: their dead entries are to be passed over. */
+  /**
+   * Rows of these lanes were claimed: claims have to skip the dead index entries that they leave.
+   */
   used(rows: readonly { readonly lane: number; readonly priority: number }[]): void;
-  /** What to look from, in the store. */
+  /** Where the next poll query begins to read. */
   asked(): readonly Watermark[];
-  /** false: by another store, or after its crash. Rows may stand where none could come; all go. */
+  /**
+   * false: the watermarks are from another store, or from before its crash. Rows may be before
+   * them, so all are dropped.
+   */
   seen(seen: SeenWatermarks): boolean;
 }
 
