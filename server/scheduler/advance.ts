@@ -1,6 +1,8 @@
-// The one door. Every change of a run passes here: lock the runs, load what the events name, decide
-// (pure), write what changed, hand over to waiting agents, commit, then publish. All events share
-// batches; a supervisor's count only while it owns the run's partition (fence.ts).
+// Applies events to runs. Every change of a run after its start passes here, a batch of events in
+// one transaction: lock the runs, load what the events need, decide (pure), write what has changed,
+// hand tasks over to waiting agents, commit, and then publish. The events of callers and of
+// supervisors share batches; an event of a supervisor counts only while it owns the run's partition
+// (fence.ts).
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
@@ -33,7 +35,7 @@ import type { TypicalDurations } from "./typical-durations.ts";
 
 const FULL_AT = 500;
 const ITEMS_MAX = 500;
-/** With reports of one namespace; of all together twice as many. */
+/** Batches in flight with reports of one namespace; of all namespaces together twice as many. */
 const BATCHES_OUT_MAX = 2;
 const WAITING_MAX = 20_000;
 const LOCK_WAIT_MS = 1_000;
@@ -43,41 +45,41 @@ export type SupervisorActor = Actor;
 
 export type Advanced = Answer | { readonly kind: "fenced" } | { readonly kind: "no-such-run" };
 
-/** Number of a batch of events; each try has its own. */
+/** Number of a batch of events. Each try of a batch has a number of its own. */
 export type BatchNo = number;
 
-/** Serves waiting agents within a batch, from the lanes that it has filled. */
+/** Serves waiting agents within a batch, from the lanes that the batch has filled. */
 export interface HandOver {
   /**
-   * One claim for all lanes that the transaction has filled or freed: it locks their queues with
-   * limits in one statement. `batch`: of events; null: it begins runs.
+   * One claim for all lanes that the transaction has filled or freed, so that one statement locks
+   * all of their queues with limits. `batch`: of events; null: the transaction begins runs.
    */
   claim(tx: Tx, lanes: LanesToServe, batch: BatchNo | null): Promise<Claim | null>;
-  /** Hears of runs whose first tasks may be among those that are delivered next. */
+  /** Called with runs that have begun, before the tasks of the same transaction are delivered. */
   begun(runs: readonly NewRun[]): void;
-  /** Hears of runs that hand out no more tasks. */
+  /** Called with runs that hand out no more tasks. */
   ended(runs: readonly RunId[]): void;
 }
 
-/** Lanes that waiting agents may be served from. */
+/** Lanes from which waiting agents may be served. */
 export interface LanesToServe {
   readonly filled: readonly number[];
   /**
-   * Lanes of queues with limits in which a task has ended. Known when the store has answered the
-   * writes, which the first look of a claim need not wait for.
+   * Lanes of queues with limits in which a task has ended. They are known when the store has
+   * answered the writes; the first query of a claim does not wait for that.
    */
   readonly freed: () => Promise<readonly number[]>;
 }
 
-/** Tasks claimed in a transaction, to be handed over once it has committed. */
+/** Tasks claimed in a transaction, to be delivered once it has committed. */
 export interface Claim {
   /**
-   * Lanes that have no ready row left, or give none before a moment or an event that somebody waits
-   * for: nobody needs to look there.
+   * Lanes that need no scan: they have no ready row left, or they give none before a time or an
+   * event that causes a scan anyway.
    */
   readonly drained: ReadonlySet<number>;
   deliver(): void;
-  /** The transaction did not commit, or nobody knows. */
+  /** The transaction did not commit, or its outcome is unknown. */
   giveUp(error: unknown): void;
 }
 
@@ -90,11 +92,11 @@ export interface AdvanceOptions {
   readonly typical: TypicalDurations;
   readonly publish: (summary: CommitSummary) => void;
   readonly isRetryable: (error: unknown) => boolean;
-  /** Hears of what went wrong after a commit. */
+  /** Called with each error after a commit. */
   readonly onError: (error: unknown) => void;
   readonly suspensions: Suspensions;
   readonly onFlushed?: OnFlushed | undefined;
-  /** Hears of each transaction that was decided by what is no longer so. */
+  /** Called for each transaction whose decisions were based on outdated knowledge. */
   readonly onOutdated?: (() => void) | undefined;
   /** Left out: children are part of no trace. */
   readonly traces?: RunTraces | undefined;
@@ -102,23 +104,25 @@ export interface AdvanceOptions {
   readonly waitingMax?: number | undefined;
 }
 
-/** Who reports. */
+/** The caller that sends an event. */
 export interface Caller {
-  /** What one namespace reports holds up no other (batch-queue.ts). */
+  /** The reports of one namespace delay no other namespace (batch-queue.ts). */
   readonly namespaceId: number;
-  /** Called each time a batch with the event is flushed: its hand-over comes after that. */
+  /** Called each time a batch with the event is flushed, before the hand-over of that batch. */
   readonly onBatched: (batch: BatchNo) => void;
 }
 
 export interface Advance {
   /**
-   * What one call asks for goes in one batch; throws OVERLOADED where so many more events have no
-   * room. See Batcher.
+   * What `submit` submits goes into one batch, if the batch has room. Throws OVERLOADED if so many
+   * more events have no room to wait. See Batcher.
    */
   admit<T>(count: number, submit: () => T): T;
-  /** What the server does of its own accord: never refused, as its queue is bounded for callers. */
+  /**
+   * Events of the server itself. They are never refused: the queue is bounded for callers alone.
+   */
   submit(run: RunRef, event: RunEvent, actor?: SupervisorActor | null): Promise<Advanced>;
-  /** What a caller asks for. Rejects with OVERLOADED where it has no room to wait. */
+  /** Events of callers. Rejects with OVERLOADED if there is no room to wait. */
   ask(run: RunRef, event: RunEvent, caller?: Caller | null): Promise<Advanced>;
   idle(): Promise<void>;
 }
@@ -147,12 +151,13 @@ export function createAdvance(options: AdvanceOptions): Advance {
     async flush(items, wait) {
       const batch = ++last;
       for (const { caller } of items) caller?.onBatched(batch);
-      // What supervisors do is of one share.
+      // The events of supervisors are of one share: at most BATCHES_OUT_MAX batches in flight have
+      // some, and each of these batches has a writer number of its own.
       const slot = items.some(({ actor }) => actor) ? (slots.pop() ?? 0) : null;
       const use = {
         name: "advance",
         leadsWithLock: true,
-        // What supervisors do is fenced by a lock first, and nobody waits for its answer.
+        // A batch of a supervisor first takes the lock that fences it, and no caller waits for it.
         optimistic: !wait && slot === null,
         ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
       };
@@ -224,7 +229,7 @@ async function pass(
   };
 }
 
-/** An event that always throws fails alone; of several, the batch is split to find it. */
+/** An event that always throws fails alone. Of several events, the batch is split to find it. */
 function decided<D>(
   failed: Map<Submitted, unknown>,
   decideNow: () => D,
@@ -240,7 +245,7 @@ function decided<D>(
   }
 }
 
-/** How long attempts at the steps of a run may take before one is slow. */
+/** How long an attempt at a step of a run may take before it is slow, in milliseconds. */
 export function slowAfterOf(
   typical: TypicalDurations,
   { definitionId }: Pick<RunHead, "definitionId">,
@@ -252,7 +257,7 @@ interface BatchOutcome {
   readonly answers: ReadonlyMap<Submitted, Advanced>;
   readonly fenced: ReadonlySet<Item>;
   readonly failed: ReadonlyMap<Submitted, unknown>;
-  /** Those that this batch did not try. */
+  /** Events that this batch did not try. */
   readonly postponed: ReadonlySet<Submitted>;
   readonly wait: boolean;
 }
@@ -266,7 +271,7 @@ function resultOf(
   if (answer) return { kind: "done", result: answer };
   if (failed.has(item)) return { kind: "failed", error: failed.get(item) };
   if (postponed.has(item)) return { kind: "postponed" };
-  // Nobody holds it and it has not ended: there is no such run.
+  // With `wait`, no other transaction holds the run and it has not ended: there is no such run.
   return wait ? { kind: "done", result: { kind: "no-such-run" } } : { kind: "again" };
 }
 
@@ -289,7 +294,7 @@ type CommitOptions = Pick<
 
 /**
  * A batch that changes runs: its work, the hand-over to agents that wait for what it made ready,
- * the commit; then the tasks are delivered and the summary is published.
+ * and the commit; then the tasks are delivered and the summary is published.
  */
 export async function commitAndPublish<T extends Worked>(
   options: CommitOptions,
@@ -327,9 +332,9 @@ interface Committed extends Pick<CommitSummary, "now"> {
 }
 
 /**
- * Delivers the tasks and publishes the summary. The transaction has committed: an error here is
- * reported and changes no answer, as a call that failed would be tried again, and its waiters
- * served twice.
+ * Delivers the tasks and publishes the summary. The transaction has committed, so an error here is
+ * reported and changes no answer: a call that failed would be repeated, and its waiters served
+ * twice.
  */
 async function deliverAndPublish(
   options: CommitOptions,

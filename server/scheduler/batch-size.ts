@@ -1,8 +1,8 @@
 // How much one batch may change. Its transaction is open while its passes are decided, and
-// PostgreSQL ends one that is idle for 2 s: a hundred maps of a thousand items, begun by one call,
-// would never get past it. What is over waits for the next batch.
+// PostgreSQL ends a transaction that is idle for 2 s. A hundred maps of a thousand items that one
+// call begins would always reach that limit. What does not fit waits for the next batch.
 
-/** Effects after which a batch takes no further run. A map of 1,000 items makes some thousands. */
+/** Effects after which a batch takes no further run. A map of 1,000 items makes a few thousand. */
 const EFFECTS_MAX = 5_000;
 
 export interface BatchSize {
@@ -10,7 +10,7 @@ export interface BatchSize {
   add(effects: readonly unknown[]): void;
 }
 
-/** A first run is always taken, however large it is. */
+/** The first run is always taken, however large it is. */
 export function batchSize(): BatchSize {
   let effects = 0;
   return {
@@ -21,7 +21,7 @@ export function batchSize(): BatchSize {
   };
 }
 
-/** For batches that take all they have. */
+/** For batches that take all of their items. */
 export const ANY_SIZE: BatchSize = Object.freeze({
   isFull: () => false,
   add: () => undefined,

@@ -1,6 +1,7 @@
-// Files an action on many runs beside the schedule keys, so that its first call may be repeated
-// after runs have left the filter: the count is evaluated once, and the moment of the count stays
-// the bound of what belongs to the action. What is done to each run is idempotent by itself.
+// Records an action on many runs under a key, as the start of a run does, so that its first call
+// may be repeated after runs have left the filter. The count is checked once, and the time of the
+// count remains the bound of the runs that belong to the action. What is done to each run is
+// idempotent by itself.
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
 import { DroverError } from "../errors.ts";
@@ -13,7 +14,7 @@ export async function openBulk(
   { store, random }: { readonly store: EngineStore; readonly random: Random },
   { namespace, requestId, digest, looked, expected, refusal }: BulkRequest,
 ): Promise<{ readonly until: EpochMs; readonly repeated: boolean }> {
-  // An id that no run has: it keeps the moment, which is after all that was counted.
+  // No run has this id. It stores a time that is later than the creation of every run counted.
   const runId = newRunId(looked.now + 1, random);
   const key = `\u0001bulk ${requestId}`;
   const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_RETENTION_MS };
@@ -33,7 +34,7 @@ export async function openBulk(
   });
 }
 
-/** Throwing takes the reservation back. */
+/** Throws if the count is refused; the rollback removes the reservation. */
 function evaluator(count: number, expected: number | null): void {
   if (expected !== null && expected !== count)
     throw new DroverError(

@@ -1,11 +1,12 @@
-// The moments of a calendar, computed from it alone: no clock is read here.
+// The times of a calendar, computed from it alone: no clock is read here.
 //
-// croner says which local times a cron expression names, on a calendar without a time zone; the
-// zone's own rules (Intl) say at which instant a local time comes. So what happens when the clocks
-// change is decided here, and not by the library:
+// croner computes which local times a cron expression names, without a time zone. The rules of the
+// zone (Intl) give the instant of a local time. So this file, and not the library, decides what
+// happens when the clocks change:
 //
-//   a local time that comes twice     the first of the two instants
-//   one that is skipped               the first instant after the gap; all of a gap are one moment
+//   a local time that occurs twice   is at the first of the two instants
+//   a local time that is skipped     is at the first instant after the gap; all skipped times of a
+//                                    gap are one occurrence
 import { Cron } from "croner";
 import type { EpochMs } from "../core/attempt.ts";
 import type { Calendar, CalendarTimes, NominalTime } from "../core/calendar.ts";
@@ -19,7 +20,7 @@ export interface CalendarProblem {
   readonly message: string;
 }
 
-/** Why a calendar has no moments; null: it has. `now`: since when they are asked for. */
+/** Why a calendar has no times; null: it has. `now`: only later times count. */
 export function calendarProblem(calendar: Calendar, now: EpochMs): CalendarProblem | null {
   if (calendar.kind === "interval") return null;
   const { cron, timeZone } = calendar;
@@ -48,13 +49,13 @@ function cronProblem(cron: string): string | null {
   }
 }
 
-/** Without a zone: its local times are counted as if they were UTC. */
+/** Without a time zone: local times are computed as if they were UTC. */
 function parsed(cron: string): Cron {
   return new Cron(cron.trim(), { utcOffset: 0, mode: "5-part" });
 }
 
 function isTimeZone(name: string): boolean {
-  // Offsets are zones for Intl too; they are none that a person should name.
+  // Intl accepts offsets as zones too, but a schedule must name a zone.
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
     zoneOf(name);
@@ -89,7 +90,7 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
     let next = nextNamed(moment);
     if (next === null) return null;
     const at = instantOf(wallOf, next);
-    // Within a gap: the last local time that falls on the same instant stands for all of them.
+    // In a gap, several local times fall on one instant: the last of them stands for all.
     for (let other: number | null = next; other !== null && wallOf(at) !== next; ) {
       other = nextNamed(next);
       if (other === null || instantOf(wallOf, other) !== at) break;
@@ -101,7 +102,7 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
   return {
     after,
     firstAfter(instant) {
-      // Within the second pass of a repeated hour its local times have been there before.
+      // In the second pass of a repeated hour, its local times have already occurred.
       let found = after(wallOf(instant));
       while (found && found.at <= instant) found = after(found.moment);
       return found;
@@ -109,12 +110,12 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
   };
 }
 
-/** The local time at an instant, to the second below, in ms as if it were UTC. */
+/** The local time at an instant, rounded down to the second, in ms as if it were UTC. */
 type WallOf = (at: EpochMs) => number;
 
 const zones = new Map<string, WallOf>();
 
-/** Throws a RangeError for a name that is none. Zones are kept, as making one takes long. */
+/** Throws a RangeError for an unknown name. Zones are kept, because making one is slow. */
 function zoneOf(name: string): WallOf {
   const kept = zones.get(name);
   if (kept) return kept;
@@ -134,7 +135,7 @@ function zoneOf(name: string): WallOf {
   return wallOf;
 }
 
-/** When a local time comes: first, if it comes twice; after the gap, if it is skipped. */
+/** The instant of a local time: the first if it occurs twice, after the gap if it is skipped. */
 function instantOf(wallOf: WallOf, moment: number): EpochMs {
   // The offsets on both sides of any change near it: no two changes are within two days.
   const before = moment - (wallOf(moment - DAY_MS) - (moment - DAY_MS));
@@ -142,7 +143,7 @@ function instantOf(wallOf: WallOf, moment: number): EpochMs {
   const [first, second] = before < later ? [before, later] : [later, before];
   if (wallOf(first) === moment) return first;
   if (wallOf(second) === moment) return second;
-  // Skipped: the local time at `first` is before the gap, at `second` behind it.
+  // Skipped: the local time at `first` is before the gap, at `second` after it.
   let [low, high] = [first, second];
   while (high - low > SECOND_MS) {
     const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
@@ -152,7 +153,7 @@ function instantOf(wallOf: WallOf, moment: number): EpochMs {
   return high;
 }
 
-/** A moment for people and labels: its local time and the zone, or UTC. */
+/** A nominal time for people and labels: its local time and the zone, or UTC. */
 export function nominalTimeText(calendar: Calendar, moment: number): string {
   const text = new Date(moment).toISOString().replace(/\.000Z$/, "Z");
   return calendar.kind === "cron" ? `${text.slice(0, -1)}[${calendar.timeZone}]` : text;

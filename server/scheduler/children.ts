@@ -1,7 +1,7 @@
-// Child runs within a batch. A pass that wants one has it inserted by its own transaction, as a
-// run that is PENDING and begins with a pass of its own: no transaction begins what it has not
-// locked, and none grows with the depth of what it starts. How a child has ended is read when its
-// parent, told by a message, is locked: what has ended changes no more.
+// Child runs within a batch. The transaction of a pass that wants a child inserts it as a PENDING
+// run, which begins with a pass of its own. So no transaction begins a run that it has not locked,
+// and none grows with the depth of the children. A message tells the parent that a child has ended;
+// how it has ended is read when the parent is locked, since an ended run changes no more.
 
 import { start } from "../core/decide.ts";
 import type { Effect } from "../core/effect.ts";
@@ -28,7 +28,7 @@ export interface ChildDeps {
 
 export interface BegunChildren {
   readonly runs: readonly NewRun[];
-  /** What was decided, and with it what follows for children that could not begin. */
+  /** The passes, with what follows for children that could not begin. */
   readonly records: readonly PassRecord[];
 }
 
@@ -73,7 +73,7 @@ interface FoundWorkflow {
   readonly version: number;
 }
 
-/** Children of one batch that name a workflow alike are of one version, and ask for it once. */
+/** Children of one batch that name a workflow alike have the same version, and cost one query. */
 function findOnce({ store, plans }: ChildDeps) {
   const known = new Map<string, Promise<FoundWorkflow | null>>();
   return (namespaceId: number, { workflow, version }: Began): Promise<FoundWorkflow | null> => {
@@ -135,7 +135,7 @@ interface Loaded {
   readonly view: View;
 }
 
-/** What became of the children that messages of these runs are about. */
+/** Adds how the children have ended that messages to these runs are about. */
 export async function withEndedChildren<Of extends Loaded>(
   tx: Tx,
   plans: Plans,
@@ -210,12 +210,12 @@ function endedChild(
   };
 }
 
-/** Those that no other one needs. */
+/** Steps that no other step needs, without `always` steps. */
 export function lastSteps({ steps }: Plan): Plan["steps"] {
   return steps.filter(({ always, successors }) => !always && successors.length === 0);
 }
 
-/** The outputs of its last steps by their ids. */
+/** The outputs of the last steps, by their ids. */
 export function outputOf(plan: Plan, facts: Facts): Payload {
   const fields = lastSteps(plan).map(({ no, id }) => {
     const output = facts.steps.get(no)?.output;

@@ -1,5 +1,5 @@
-// What people say about circuits and agents: the store keeps it, this server knows it at once and
-// the others within a second.
+// What operators do to circuits and agents. The store keeps it; this server applies it at once,
+// other servers within a second.
 import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circuits.ts";
 import type { EngineStore, LaneKey } from "../store/store.ts";
 import type { CircuitCalls, Scheduler } from "./scheduler.ts";
@@ -7,7 +7,7 @@ import type { CircuitCalls, Scheduler } from "./scheduler.ts";
 export interface CircuitControlOptions {
   readonly store: Pick<EngineStore, "lanes">;
   readonly circuits: Circuits;
-  /** Learns anew what may be handed out. */
+  /** Reads again what may be handed out. */
   readonly refresh: () => Promise<void>;
 }
 

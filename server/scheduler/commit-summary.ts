@@ -45,8 +45,8 @@ export interface Worked extends Written {
 }
 
 /**
- * `filled`: lanes with ready rows that are left; `drained`: what the claim of the batch says of
- * lanes, see `Claim.drained`.
+ * `filled`: lanes in which ready rows are left; `drained`: lanes that need no scan after the claim
+ * of the batch, see `Claim.drained`.
  */
 export function commitSummary(
   worked: Worked,
@@ -89,8 +89,8 @@ export function commitSummary(
 }
 
 /**
- * Of an attempt that ended and that nobody reported. Whether others send heartbeats there the store
- * knows.
+ * The sessions of attempts that ended without a report. Whether such a session still sends
+ * heartbeats is checked by the store.
  */
 function silentOf({ before, effects }: PassRecord): readonly SilentSession[] {
   return effects.flatMap((effect): readonly SilentSession[] => {
@@ -104,7 +104,7 @@ function silentOf({ before, effects }: PassRecord): readonly SilentSession[] {
   });
 }
 
-/** Of these the store writes an outbox row, if a hook wants it. */
+/** The store writes an outbox row for such a pass, if a hook wants it. */
 function isForHooks({ after, effects }: PassRecord): boolean {
   return (
     isEnded(after.run.state) ||

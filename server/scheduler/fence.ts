@@ -1,6 +1,6 @@
-// Fencing: the events of a batch whose supervisor no longer owns their partition are refused. A
-// batch locks the writer row of each supervisor that it acts for, and reads in the same statement
-// what its node still owns (docs/ARCHITECTURE.md, "Partition ownership").
+// Fencing: the events of a supervisor that no longer owns their partition are refused. A batch
+// locks the writer row of each supervisor that it acts for, and the same statement reads what its
+// node still owns (docs/ARCHITECTURE.md, "Partition ownership").
 
 import type { TakenPartition } from "../store/partition-session.ts";
 import type { Actor } from "../store/pass-record.ts";
@@ -11,8 +11,9 @@ interface Acting {
 }
 
 /**
- * Items whose supervisor does not own their partition in the epoch in which it acts; an agent's own
- * are never among them. Of batches that are out at the same time each has a `slot` of its own.
+ * Items whose supervisor does not own their partition in the epoch in which it acts. Items without
+ * an actor are never among them. `slot`: the writer number; batches that are in flight at the same
+ * time have different ones.
  */
 export async function fencedOf<Item extends Acting>(
   tx: Pick<Tx, "holdWriter">,

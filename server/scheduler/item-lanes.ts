@@ -1,5 +1,5 @@
-// Items of a map may each have a queue of their own, which their expressions name. Such a queue has
-// its lane when it is first used.
+// Items of a map may each have a queue of their own, which an expression names. The lane of such a
+// queue is created when it is first used.
 import type { Effect } from "../core/effect.ts";
 import { movingSide, type View } from "../core/model.ts";
 import { planStep, planTaskOf } from "../core/pass.ts";
@@ -15,7 +15,7 @@ interface Decided {
   readonly effects: readonly Effect[];
 }
 
-/** The lanes of what the pass has made ready. */
+/** The lanes of the tasks that the pass has made ready. */
 export async function laneOfPass(
   store: Pick<EngineStore, "lanes">,
   namespaceId: number,
@@ -31,7 +31,7 @@ export async function laneOfPass(
     const task = planTaskOf(planStep({ plan }, step.no), step, ready.task);
     if (!hasExpression(task.queue) || !view.facts) continue;
     const queue = evaluator.queue(step.no, task.queue, view.facts);
-    // It was found to be one before the step was made ready.
+    // The same expression gave a queue before the step was made ready.
     if (queue.kind === "failed") throw new Error(`a queue was one, and is none: ${queue.message}`);
     named.set(keyOf(step.no, ready.task, plannedOf(step)), { ...task, queue: queue.value });
   }

@@ -1,6 +1,6 @@
-// One question for each lane that nobody polls, however many tasks wait there. Of passes that might
-// ask, the one that has locked the lane sees whether a person has been asked already; the first of
-// a batch may ask, and speaks for the others.
+// A lane that no agent polls leads to one escalation, however many tasks wait there. A pass that
+// may open it locks the lane, and sees whether a person was asked already. The first pass of a
+// batch that may ask does so for all others.
 import type { RunEvent } from "../core/event.ts";
 import { movingSide, type View } from "../core/model.ts";
 import { plannedTask, planStepAt } from "../core/plan-at.ts";
@@ -17,7 +17,7 @@ interface Judging {
   readonly events: readonly { readonly event: RunEvent }[];
 }
 
-/** The events, with what is known of the lanes that they might ask about. */
+/** The events, with whether a person was already asked about their lanes. */
 export async function withQuestions<Judged extends Judging>(
   tx: Tx,
   loaded: readonly Judged[],
@@ -39,7 +39,7 @@ export async function withQuestions<Judged extends Judging>(
   }));
 }
 
-/** The questions that these passes have asked about the lanes of their events. */
+/** The escalations that these passes have opened about the lanes of their events. */
 export function questionsOf(
   evaluated: readonly Judging[],
   records: readonly PassRecord[],
@@ -56,8 +56,8 @@ export function questionsOf(
 }
 
 /**
- * The lane that an event might ask about; null: it asks nothing, or about a queue that is an item's
- * own.
+ * The lane that an event may ask about; null: it asks nothing, or the queue is named by an
+ * expression.
  */
 function laneOf({ view, laned: { plan, laneOf: of } }: Judging, event: RunEvent): number | null {
   if (event.kind !== "ready-moment" || event.polled) return null;

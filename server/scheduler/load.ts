@@ -1,5 +1,5 @@
-// What the events of a pass ask about: the steps that they name, and what stands beside those; of
-// all runs of a batch together, each kind in one statement, and only where an event asks for it.
+// Loads what the events of a pass need: the steps that they name, and the rows beside these steps.
+// Each kind is loaded by one statement for all runs of a batch, and only if an event needs it.
 import { type RunEvent, stepsToLoad } from "../core/event.ts";
 import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
@@ -26,7 +26,7 @@ export interface LoadOptions {
   readonly typical: TypicalDurations;
 }
 
-/** A run of the batch, with what its events ask about. */
+/** A run of the batch, with what its events need. */
 export interface Loaded {
   readonly head: RunHead;
   readonly view: View;
@@ -82,7 +82,7 @@ export async function loadViews(
   return { views: await withHeartbeats(tx, options.typical, loaded), failed };
 }
 
-/** What expressions may ask about, for the steps that the pass has loaded. */
+/** What expressions may use, for the steps that the pass has loaded. */
 async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
   const wanted = loaded.flatMap(({ head, laned: { plan, evaluator }, view, events }) => {
     if (!evaluator.needsFacts || isEnded(view.run.state)) return [];
@@ -99,7 +99,7 @@ async function withFacts(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Lo
   }));
 }
 
-/** Rows that events of the pass are about, besides the run and its steps. */
+/** Rows that the events of the pass need, besides the run and its steps. */
 async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readonly Loaded[]> {
   const beside = await rowsBeside(tx, loaded);
   if (!beside) return loaded;
@@ -119,7 +119,10 @@ async function withRowsBeside(tx: Tx, loaded: readonly Loaded[]): Promise<readon
   });
 }
 
-/** A callback says which secret it is of by a digest: of the lease, or of an attempt that ended. */
+/**
+ * A callback has only the digest of its secret. Adds the secret: that of the lease, or of an
+ * attempt that has ended.
+ */
 function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
   return loaded.map((one) => ({
     ...one,
@@ -134,7 +137,10 @@ function withSecrets(loaded: readonly Loaded[]): readonly Loaded[] {
   }));
 }
 
-/** A heartbeat may have come between the supervisor's look and the lock of the run. */
+/**
+ * Adds the last heartbeats: one may have arrived between the supervisor's scan and the lock of the
+ * run.
+ */
 async function withHeartbeats(
   tx: Tx,
   typical: TypicalDurations,

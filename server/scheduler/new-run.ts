@@ -1,4 +1,4 @@
-// A run that is to begin, and the first pass that begins it.
+// A run that is to begin, and its first pass.
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
 import { emptyView } from "../core/model.ts";
@@ -16,16 +16,19 @@ import type { ScheduleRequest } from "./scheduler.ts";
 export interface Resolved {
   readonly laned: LanedPlan;
   readonly workflow: string;
-  /** 0: inline. */
+  /** 0: an inline definition. */
   readonly version: number;
 }
 
 /** A run that is to begin. */
 export interface ScheduleItem extends Resolved {
   readonly request: ScheduleRequest;
-  /** What makes the call idempotent, and how a person would name it; null: nothing. */
+  /**
+   * The key that makes the call idempotent, and its name in errors; null: the call is not
+   * idempotent.
+   */
   readonly reserved: { readonly key: string; readonly name: string } | null;
-  /** Why it may not begin. One that its key names already is returned all the same. */
+  /** Why the run may not begin. A run that its key names already is returned all the same. */
   readonly refusal: DroverError | null;
   readonly rerunOf: RerunOf | null;
   readonly kept: readonly ReusedStep[];
@@ -37,7 +40,7 @@ export interface Begun {
   readonly record: PassRecord;
 }
 
-/** `joined`: what its concurrency key says; null: it has none. */
+/** `joined`: the answer of its concurrency key; null: it has none. */
 export function begin(tx: Tx, item: ScheduleItem, runId: string, joined: Joined | null): Begun {
   const { request, laned } = item;
   const facts = {

@@ -1,13 +1,14 @@
-// Begins the runs of schedules. A moment fires in one transaction: the schedule is locked, its run
-// begins as Schedule would begin it, the fire is written under (schedule, series, moment), and the
-// schedule moves on. Whoever comes second finds the schedule moved, or the fire there.
+// Begins the runs of cron schedules. One transaction handles an occurrence: it locks the schedule,
+// begins the run as the Schedule call would, writes the occurrence under (schedule, series, nominal
+// time), and sets the next time. A transaction that comes second finds the schedule moved on, or
+// the occurrence there.
 //
-//   due → locked → missed: written, nothing begins
-//                → fires: begun · overlapped · refused, in the order of the moments
-//                → the next moment
+//   due → locked → missed: written, no run begins
+//                → in time: begun · overlapped · refused, in the order of their times
+//                → the next time is set
 //
-// A supervisor's word counts only while it owns the partition (fence.ts); its epoch stands in the
-// fire.
+// An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
+// contains the epoch.
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../batcher.ts";
 import type { EpochMs } from "../core/attempt.ts";
@@ -36,14 +37,14 @@ import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
 const FULL_AT = 100;
 const ITEMS_MAX = 100;
 const LOCK_WAIT_MS = 1_000;
-/** Advances use the writer rows before it. */
+/** Batches of events use the writer numbers before it. */
 const WRITER_SLOT = 2;
 
 export const SCHEDULE_LABEL = "drover.schedule";
 export const NOMINAL_TIME_LABEL = "drover.moment";
 
 export type OccurrenceAnswer =
-  /** `fired`: how many moments got a fire. */
+  /** `fired`: how many occurrences were handled, without missed ones. */
   { readonly kind: "done"; readonly fired: number } | { readonly kind: "fenced" };
 
 interface Item {
@@ -52,13 +53,13 @@ interface Item {
 }
 
 export interface Occurrences {
-  /** Begins the runs of its moments that have come; on behalf of the owner of its partition. */
+  /** Begins the runs of its due times, on behalf of the owner of its partition. */
   fire(schedule: ScheduleRef, actor: SupervisorActor): Promise<OccurrenceAnswer>;
   idle(): Promise<void>;
 }
 
 export interface OccurrenceOptions extends ScheduleOptions {
-  /** A moment was set: somebody may have to look sooner. */
+  /** A next time was set: a timer scan may have to run sooner. */
   readonly announce: (moment: EpochMs) => void;
 }
 
@@ -89,7 +90,7 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
   });
 }
 
-/** What each run of a schedule begins with, as the workflow stands now. */
+/** What each run of a schedule begins with, by the present state of the workflow. */
 export interface Template {
   readonly revision: number;
   readonly begins: ScheduleItem | DroverError;
@@ -132,7 +133,7 @@ interface Batch {
 
 interface Flushed extends Worked {
   readonly results: readonly ItemResult<OccurrenceAnswer>[];
-  /** The earliest of the next moments. */
+  /** The earliest of the next times. */
   readonly nextAt: EpochMs | null;
 }
 
@@ -149,7 +150,7 @@ async function fireDue(
   const ready = locked.flatMap((record): Ready[] => {
     const template = templates.get(record.id);
     const item = asked.get(record.id);
-    // A person has changed it since it was read: it is read again.
+    // The schedule was changed since it was read: it is read again.
     if (!item || template?.revision !== record.revision) return [];
     return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
   });
@@ -162,7 +163,8 @@ async function fireDue(
     results: items.map((item): ItemResult<OccurrenceAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
       const count = fired.get(item.schedule.id);
-      // After the wait it is not held by anybody: it is gone.
+      // With `wait`, no other transaction holds the schedule: it was deleted, or changed and stays
+      // due.
       if (count === undefined && !wait) return { kind: "again" };
       return { kind: "done", result: { kind: "done", fired: count ?? 0 } };
     }),
@@ -208,13 +210,13 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
   return worked;
 }
 
-/** A moment of a locked schedule that is to get a run. */
+/** An occurrence of a locked schedule that is to get a run. */
 export interface Wanted {
   readonly record: ScheduleRecord;
   readonly template: Template;
   readonly key: OccurrenceKey;
   readonly at: EpochMs;
-  /** How its run and people name it. */
+  /** Its name for people and in the labels of its run. */
   readonly text: string;
   readonly cause: OccurrenceCause;
   readonly concurrency: Concurrency | null;
@@ -225,13 +227,13 @@ export interface Wanted {
 export interface BegunOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
   readonly fires: readonly FireRow[];
-  /** By the place of each wanted: its run, if this or an earlier call began one. */
+  /** By the index in `wanted`: the run, if this or an earlier call began one. */
   readonly runs: readonly ({ readonly runId: string; readonly created: boolean } | null)[];
-  /** By the place of each wanted: why it has none. */
+  /** By the index in `wanted`: why there is no run. */
   readonly errors: readonly (DroverError | null)[];
 }
 
-/** Begins the runs of moments that have none yet. */
+/** Begins the runs of occurrences that have none yet. */
 export async function beginOccurrences(
   options: ScheduleOptions,
   tx: Tx,
@@ -257,7 +259,7 @@ export async function beginOccurrences(
   const fires = wanted.flatMap((one, place): FireRow[] => {
     const result = begun[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
-    // The run of a repeated request has its fire already.
+    // The run of a repeated request has its occurrence already.
     if (result.run && !result.run.created) return [];
     return [fireOf(one, result)];
   });
@@ -292,7 +294,7 @@ function itemOf(wanted: Wanted): WantedItem | null {
   };
 }
 
-/** The key says all that makes a request of ours the same. */
+/** Requests of a schedule need no digest: their key identifies them completely. */
 const NO_DIGEST = "00".repeat(32);
 
 async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly ScheduleItem[]) {
@@ -315,7 +317,7 @@ const POLICIES = {
   "cancel-other": "cancel-oldest",
 } as const satisfies Partial<Record<ScheduleSpec["overlap"], Concurrency["policy"]>>;
 
-/** Runs of one schedule share a concurrency key, which keeps its overlap policy. */
+/** Runs of one schedule share a concurrency key, which enforces the overlap policy. */
 export function concurrencyOf({
   name,
   spec: { overlap, concurrency },

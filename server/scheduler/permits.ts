@@ -1,5 +1,5 @@
-// Slots of concurrency keys within a batch: the keys are locked, the rules say who gets one
-// (core/permits.ts), and what has changed is written with the passes that caused it.
+// Permits of concurrency keys within a batch: the keys are locked, the rules decide which run gets
+// one (core/permits.ts), and the changes are written with the passes that caused them.
 
 import type { EpochMs } from "../core/attempt.ts";
 import type { Message } from "../core/message.ts";
@@ -16,10 +16,10 @@ import { DroverError } from "../errors.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { ConcurrencyKey, PermitChange, RunHead, RunId, Tx } from "../store/store.ts";
 
-/** The slots of the keys of a batch, while their locks are held. */
+/** The permits of the keys of a batch, while their locks are held. */
 export interface PermitBudget {
   join(of: KeyedRun, since: number): Joined;
-  /** The runs that get a slot now. */
+  /** Returns the runs that get a permit now. */
   leave(of: KeyedRun): readonly RunId[];
   changes(): readonly PermitChange[];
 }
@@ -74,19 +74,19 @@ function changesOf(key: ConcurrencyKey, before: Permits, after: Permits): readon
   ];
 }
 
-/** What becomes of the slot of a run, by the pass of the record. */
+/** What the pass of the record does with the permit of its run. */
 interface SlotMove {
   readonly record: PassRecord;
   readonly does: "join" | "leave";
 }
 
-/** What passes mean for slots: with the messages that follow, and what is to be written. */
+/** The passes with the messages that their permits cause, and the changes to be written. */
 export interface PermitsPassedOn {
   readonly records: readonly PassRecord[];
   readonly changes: readonly PermitChange[];
 }
 
-/** A run that ends gives its slot to who waits; one whose start has come asks for one. */
+/** A run that ends passes its permit on to a waiting run; a run whose start is due asks for one. */
 export async function passPermitsOn(
   tx: Tx,
   records: readonly PassRecord[],
@@ -142,7 +142,7 @@ function asksIn(before: Run, after: Run): boolean {
   return waits(after) && !waits(before);
 }
 
-/** Tells the run that has to go for another one. */
+/** The message to a run that is cancelled to make room for another one. */
 export function makeRoom(cancelled: RunId | null): PassRecord["effects"] {
   return cancelled === null ? [] : [sent(cancelled, { kind: "make-room" })];
 }
@@ -151,7 +151,7 @@ function sent(to: RunId, message: Message): PassRecord["effects"][number] {
   return { kind: "message-sent", to, message };
 }
 
-/** A run whose key has no slot for it, and whose policy is REFUSE. */
+/** The error for a run that its concurrency key refuses. */
 export function noPermit({ key, limit }: Concurrency, slots: Permits): DroverError {
   const runId = slots.find(({ holds }) => holds)?.runId ?? "";
   return new DroverError(

@@ -1,5 +1,5 @@
-// What people say about queues and workflows: the store writes it, and waiters take again what they
-// may.
+// What operators do to queues and workflows. The store writes it, and then waiters may claim again
+// from the lanes concerned.
 import type { Pins } from "../store/pins.ts";
 import type { Queues } from "../store/queues.ts";
 import type { Scheduler } from "./scheduler.ts";
@@ -18,9 +18,9 @@ type QueueControl = Pick<
 export interface QueueControlOptions {
   readonly queues: Queues;
   readonly pins: Pins;
-  /** These lanes may have something for waiters, here and on other servers. */
+  /** These lanes may have tasks for waiters, on this server and on others. */
   readonly wake: (lanes: readonly number[]) => void;
-  /** Learns anew which lanes agents ask for. */
+  /** Reads again which lanes agents ask for. */
   readonly refresh: () => Promise<void>;
 }
 

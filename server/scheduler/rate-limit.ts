@@ -1,10 +1,12 @@
-// What namespaces may begin: runs that have not ended, and runs per second. Judged in memory, so
-// that beginning a run asks nobody: every 5 s a look says what is open, and each server adds what
-// it begins itself. So several servers may go beyond a limit by what they begin within one look,
-// and each fills a bucket of its own with the whole rate.
+// Limits what a namespace may begin: how many runs are open, and how many begin per second. The
+// check is made in memory, so the start of a run costs no query. Every 5 s a query counts the open
+// runs, and each server adds the runs that it begins itself. So several servers together may exceed
+// a limit by what they begin between two queries, and each of them has a bucket with the whole
+// rate.
 //
-// Only what callers ask for is refused. A run of a calendar, a child or what the end of another
-// sets off counts, and is not: nobody would ask again.
+// Only runs that callers ask for are refused. A run of a cron schedule, a child run, or a run that
+// a trigger starts after the end of another counts, but is never refused, because nothing would
+// repeat it.
 import type { Clock } from "../clock.ts";
 import { isLimited, opensAt, type QueueUse, room, taken } from "../core/limits.ts";
 import { DroverError } from "../errors.ts";
@@ -13,14 +15,14 @@ import type { Namespace } from "../store/store.ts";
 
 export const RATE_LIMIT_REFRESH_MS = 5_000;
 
-/** Takes a place for a run that is asked for; else why there is none. */
+/** Admits a run that a caller asks for, or returns why it is refused. */
 export type Enter = (namespace: Namespace) => DroverError | null;
 
 export interface RateLimit {
   readonly enter: Enter;
-  /** What is allowed from now on, and what of it is taken. */
+  /** Reads the limits, and how much of them is used. */
   look(): Promise<void>;
-  /** null: what the server allows. */
+  /** null: the limit of the server applies. */
   payloadBytesMax(namespace: string): number | null;
 }
 
@@ -59,7 +61,7 @@ export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLi
   });
 }
 
-/** The bucket goes on; what has begun since the look is counted by the next one. */
+/** The bucket continues. Runs that began since the query are counted by the next one. */
 function knownOf(
   { limits, openRuns }: NamespaceUse,
   before: Known | undefined,

@@ -1,6 +1,6 @@
-// Does a run again that has ended, as a new run that is linked to it: from the steps that failed,
-// or from any step, with the outputs that it keeps (core/reuse.ts). Everything about the old run is
-// read plainly, since it changes no more.
+// Runs an ended run again, as a new run that is linked to it: from the steps that failed, or from
+// any step, with the outputs of the steps that it reuses (core/reuse.ts). The old run is read
+// without a lock, since it changes no more.
 
 import type { Facts } from "../core/facts.ts";
 import { isEnded } from "../core/model.ts";
@@ -23,7 +23,7 @@ export interface RerunOptions {
   readonly enter: Enter;
 }
 
-/** Not a name that a caller could give to a run: those have no control characters. */
+/** No caller can give this key to a run: such keys have no control characters. */
 const keyOf = ({ runId, requestId }: RerunRequest): string => `\u0001rerun ${runId} ${requestId}`;
 
 export async function rerun(options: RerunOptions, request: RerunRequest): Promise<Scheduled> {
@@ -46,7 +46,8 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   refuseNothingToDo(detail, target.laned, kept, from);
   const { key: _, ...run } = detail.run;
   const key = keyOf(request);
-  // A repeat takes no place again: else those of a page would leave none for the rest of it.
+  // A repeat is not limited again: repeats of one page would leave no room for the rest of the
+  // page.
   const begun = await store.reads.findRun(namespace.id, { key });
   const input = request.input === null ? run.input : request.input.payload;
   return options.submit({
@@ -70,7 +71,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   });
 }
 
-/** What can be said of a definition before any of its runs is looked at. */
+/** Why runs of these definitions cannot be run again, as far as no run has to be read for it. */
 export async function rerunRefusal(
   options: Pick<RerunOptions, "store" | "plans">,
   asked: Again,
@@ -108,7 +109,7 @@ function refuseOpen({ run, state }: RunDetail): void {
   throw stateError(run.runId, state.kind, `it has not ended (${state.kind}): ${next}`);
 }
 
-/** What comes before the steps that run anew would rest on effects that are gone. */
+/** The reused steps would rely on effects that were undone. */
 function refuseUndone({ run, state }: RunDetail, kept: readonly ReusedStep[]): void {
   if (state.kind !== "COMPENSATED" || kept.length === 0) return;
   throw stateError(
@@ -118,7 +119,7 @@ function refuseUndone({ run, state }: RunDetail, kept: readonly ReusedStep[]): v
   );
 }
 
-/** What the items of a map have made could not be undone by a run that has no rows of them. */
+/** A new run has no rows of a reused map's items, so it could not undo what they have done. */
 function refuseMaps(
   { run, state }: RunDetail,
   { plan }: LanedPlan,
@@ -249,6 +250,6 @@ function inputOf(
   facts: Facts,
 ): Payload | null {
   const evaluated = evaluator.input(no, planned, facts);
-  // A person may have said that it succeeded without one.
+  // A person may have declared the step succeeded although it had no input.
   return evaluated.kind === "value" ? evaluated.value : null;
 }

@@ -1,5 +1,5 @@
 // Rewrites derived rows of runs from their pages, in a transaction that the epoch of the acting
-// supervisor fences, and records an intervention of each run in the same transaction.
+// supervisor fences, and records an intervention for each run in the same transaction.
 import type { EpochMs } from "../core/attempt.ts";
 import { emptyView } from "../core/model.ts";
 import type { RewrittenRun } from "../store/consistency.ts";
@@ -10,10 +10,10 @@ import { type AdvanceOptions, commitAndPublish, type SupervisorActor } from "./a
 import type { Worked } from "./commit-summary.ts";
 import { fencedOf } from "./fence.ts";
 
-/** Batches of events use the writer rows 0 and 1, and schedules 2. */
+/** Batches of events use the writer numbers 0 and 1, and cron schedules 2. */
 const WRITER_SLOT = 3;
 const LOCK_WAIT_MS = 1_000;
-/** The number of an intervention: tells apart what is found at different times. */
+/** An intervention is numbered by the second, so that later findings have other numbers. */
 const NUMBER_MS = 1_000;
 
 export type RewriteOptions = Pick<
@@ -26,7 +26,7 @@ export interface RewriteItem {
   readonly actor: SupervisorActor;
 }
 
-/** Only one call may be under way at a time: it has one writer row. */
+/** Only one call may be in flight at a time, because it has one writer number. */
 export type RewriteDerived = (items: readonly RewriteItem[]) => Promise<readonly RewrittenRun[]>;
 
 /** Items whose actor no longer owns the partition are left out. */
@@ -60,7 +60,7 @@ function runsOf(items: Iterable<RewriteItem>): readonly RunRef[] {
   return [...items].map(({ run }) => run);
 }
 
-/** A pass that changes nothing of the run: it only appends the intervention. */
+/** A pass that changes nothing of the run and only appends the intervention. */
 function recordOf(
   head: RunHead,
   saw: readonly string[],

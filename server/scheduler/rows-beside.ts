@@ -1,5 +1,6 @@
-// Rows that the events of a pass are about besides the run and its steps: ended attempts, signals,
-// approvals, escalations and messages. Each is loaded only where an event asks for it.
+// Rows that the events of a pass need besides the run and its steps: ended attempts, signals,
+// approvals, escalations, messages and outputs of items. Each kind is loaded only if an event needs
+// it.
 
 import type { EndedAttempt } from "../core/attempt.ts";
 import type { RunEvent } from "../core/event.ts";
@@ -20,7 +21,7 @@ export interface RowsBeside {
   readonly outputs: ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>>;
 }
 
-/** A run of the pass as far as it is loaded. */
+/** A run of the pass, as far as it is loaded. */
 export interface RunOfPass {
   readonly head: { readonly runId: RunId };
   readonly view: View;
@@ -28,7 +29,7 @@ export interface RunOfPass {
   readonly events: readonly { readonly event: RunEvent }[];
 }
 
-/** null: no event asks for any. */
+/** null: no event needs any. */
 export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<RowsBeside | null> {
   const attempts = runs.flatMap(attemptsWanted);
   const signals = runsWith(runs, ({ event, plan }) => event.kind === "signal" || plan.hasSignals);
@@ -73,8 +74,8 @@ function runsWith(
 }
 
 /**
- * Late reports and callbacks are about attempts whose lease is not there; a callback that did not
- * come, about the one that deferred.
+ * Late reports and callbacks are about attempts whose lease has ended. The timer of a callback that
+ * did not come is about the attempt that deferred.
  */
 function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[] {
   return events.flatMap(({ event }) => {
@@ -95,7 +96,10 @@ function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[
   });
 }
 
-/** Whether they arrived says how long the task rests; verifies share the fence of their attempt. */
+/**
+ * The hand-outs up to this one: how many in a row did not arrive determines how long the task is
+ * held back. Verify tasks share the fence of their attempt.
+ */
 function handOutsBefore(
   runId: RunId,
   { step, fence, problem, unsent }: Extract<RunEvent, { kind: "undelivered" }>,
@@ -105,7 +109,7 @@ function handOutsBefore(
   return Array.from({ length: most }, (_, back) => ({ runId, step, fence: fence - back }));
 }
 
-/** The secret that a callback token was made of. */
+/** The secret whose digest is in the callback token; null: no attempt has it. */
 export function secretOf(
   view: View,
   event: Extract<RunEvent, { kind: "callback" }>,

@@ -1,6 +1,6 @@
-// Run ids are UUIDv7: 48 bits of the database's time in milliseconds, then chance. Only the server
-// makes them, so their order is the order of creation and everything of a run can be ranged by its
-// day.
+// Run ids are UUIDv7: 48 bits of the database's time in milliseconds, then random bits. Only the
+// server makes them, so their order is the order of creation, and everything that belongs to a run
+// can be found by its day.
 import type { Random } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
 import { uuidText } from "../uuid.ts";

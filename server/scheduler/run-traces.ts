@@ -1,16 +1,16 @@
-// Which trace a run is part of: asked for when it begins, and stored with it.
+// The trace that a run is part of: determined when it begins, and stored with it.
 import type { RunHead, RunId } from "../store/run-head.ts";
 import type { TraceContext } from "../store/trace.ts";
 import type { ScheduleRequest } from "./scheduler.ts";
 
 export interface RunTraces {
-  /** `given`: by whoever schedules it; null: he has said nothing. */
+  /** `given`: the trace context of the caller; null: it has given none. */
   begin(runId: RunId, given: TraceContext | null): TraceContext;
-  /** Of a child: a trace of its own, which is sampled if its parent's is. */
+  /** A child has a trace of its own, which is sampled if its parent's is. */
   child(runId: RunId, parent: RunHead): Promise<TraceContext>;
 }
 
-/** What is to begin, with the trace that it is part of. */
+/** The item that is to begin, with the trace that it is part of. */
 export function withTrace<Item extends { readonly request: ScheduleRequest }>(
   { traces }: { readonly traces?: RunTraces | undefined },
   item: Item,

@@ -1,13 +1,14 @@
-// Who waits for a run to change: WatchRun and WaitRun. Woken at once by a change in this process,
-// and by the poll tick, which asks for all watched runs in one statement a second.
+// Callers that wait for a run to change: WatchRun and WaitRun. A change in this process wakes them
+// at once. The poll tick finds the changes of other servers: it reads all watched runs in one
+// statement a second.
 import type { RunRef, WatchedRun } from "../store/store.ts";
 
 export interface RunWatchers {
   change(run: RunRef, version: number, signal: AbortSignal): Promise<void>;
-  /** Runs that somebody waits for. */
+  /** Runs that a caller waits for. */
   watched(): readonly RunRef[];
   changed(run: WatchedRun): void;
-  /** The answer of the poll query about watched runs: those left out have ended. */
+  /** The answer of the poll query about watched runs. Runs that are left out have ended. */
   polled(asked: readonly RunRef[], open: readonly WatchedRun[]): void;
 }
 

@@ -1,7 +1,8 @@
-// What people say about schedules: make, change, pause, resume, delete, run now, run the past.
-// Each word is one transaction under the lock of the schedule, so it never crosses a firing.
+// What people do to cron schedules: create, change, pause, resume, delete, trigger, backfill. Each
+// operation is one transaction under the lock of the schedule, so it never overlaps with an
+// occurrence.
 //
-//   a moment fires once: what a backfill is asked for again, it has done already
+//   each nominal time occurs once: a repeated backfill finds what it has already begun
 import type { EpochMs } from "../core/attempt.ts";
 import {
   type CalendarTimes,
@@ -36,7 +37,7 @@ import {
 import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 
 const LOCK_WAIT_MS = 1_000;
-/** Moments of one call of a backfill. */
+/** Occurrences of one page of a backfill. */
 export const BACKFILL_PAGE = 500;
 export const BACKFILL_COUNTED_MAX = 10_000;
 
@@ -46,11 +47,11 @@ export interface ScheduleName {
 }
 
 export interface BackfillRequest extends ScheduleName {
-  /** Moments from this instant on. */
+  /** Occurrences at this instant or later. */
   readonly from: EpochMs;
-  /** None of them is this one or later. */
+  /** Occurrences before this instant. */
   readonly until: EpochMs;
-  /** So many runs of the backfill are under way at a time. */
+  /** How many runs of the backfill may be open at a time. */
   readonly concurrency: number;
   readonly dryRun: boolean;
 }
@@ -58,9 +59,9 @@ export interface BackfillRequest extends ScheduleName {
 export interface BackfillTime {
   readonly at: EpochMs;
   readonly text: string;
-  /** The run that it has; null: none, in a dry run or as the message says. */
+  /** Its run; null: none, because of a dry run or of what the message says. */
   readonly runId: string | null;
-  /** This call began it. */
+  /** This call has begun the run. */
   readonly created: boolean;
   readonly message: string;
 }
@@ -70,32 +71,34 @@ export interface Backfilled {
   readonly moments: readonly BackfillTime[];
   /** Where the next page begins; null: this was the last. */
   readonly next: EpochMs | null;
-  /** Moments from `from` on, counted up to 10,001. */
+  /** Occurrences from `from` on, counted up to 10,001. */
   readonly count: number;
 }
 
 export interface ScheduleControl {
-  /** created false: it is there, and says the same. SCHEDULE_EXISTS if it says something else. */
+  /** created false: it exists and is the same. SCHEDULE_EXISTS if it is a different one. */
   createSchedule(
     of: ScheduleName,
     spec: ScheduleSpec,
     pauseReason: string | null,
   ): Promise<{ readonly created: boolean }>;
-  /** Says all of it anew. With another calendar its next moment is the first one from now on. */
+  /**
+   * Replaces all of it. With another calendar, its next occurrence is the first one from now on.
+   */
   updateSchedule(of: ScheduleName, spec: ScheduleSpec): Promise<void>;
-  /** Idempotent: the first reason stays. */
+  /** Idempotent: the first reason is kept. */
   pauseSchedule(of: ScheduleName, reason: string): Promise<void>;
-  /** Moments that passed meanwhile get no run, but by a backfill. */
+  /** Occurrences that passed meanwhile get no run, except by a backfill. */
   resumeSchedule(of: ScheduleName): Promise<void>;
   /** false: there was none. */
   deleteSchedule(of: ScheduleName): Promise<boolean>;
-  /** A run now, as a moment would begin it. */
+  /** Begins a run now, as an occurrence would. */
   triggerSchedule(of: ScheduleName, requestId: string): Promise<Scheduled>;
-  /** Begins the runs of moments that have passed and have none. */
+  /** Begins the runs of occurrences that have passed and have none. */
   backfillSchedule(request: BackfillRequest): Promise<Backfilled>;
-  /** The moments to come, the next one first. */
+  /** The occurrences to come, the next one first. */
   momentsToCome(record: ScheduleRecord, most: number): readonly NominalTime[];
-  /** How people and runs name a moment. */
+  /** The name of an occurrence for people and in labels of runs. */
   momentText(spec: ScheduleSpec, moment: number): string;
 }
 
@@ -116,7 +119,7 @@ export function createScheduleControl(options: OccurrenceOptions): ScheduleContr
   return Object.freeze({
     async createSchedule(of: ScheduleName, spec: ScheduleSpec, pauseReason: string | null) {
       const { namespace, name } = of;
-      // The same again is the same, whatever has become of its workflow.
+      // The same schedule again succeeds, even if its workflow exists no more.
       const known = await store.schedules.find(namespace.id, name);
       if (known) return { created: same(known, spec) };
       await refuseWorkflow(options, namespace, spec);
@@ -217,7 +220,7 @@ async function lock(tx: Tx, of: ScheduleName, id: string): Promise<ScheduleRecor
   throw notFound(of);
 }
 
-/** What was made ready for the schedule as it was read is still right. */
+/** Locks the schedule, and refuses if it has changed since it was read. */
 async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promise<void> {
   const { revision } = await lock(tx, of, read.id);
   if (revision !== read.revision)
@@ -245,7 +248,7 @@ function refuseCalendar({ calendar }: ScheduleSpec, now: EpochMs): void {
   });
 }
 
-/** What would refuse each of its runs is refused while a person is there to hear of it. */
+/** Refuses what would be refused for each of its runs, while a caller can still correct it. */
 async function refuseWorkflow(
   options: ScheduleOptions,
   namespace: Namespace,
@@ -302,7 +305,7 @@ async function trigger(
         key: { scheduleId: id, series: TRIGGER_SERIES, moment },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
-        // Not a name that a caller could give to a run: those have no control characters.
+        // No caller can give this key to a run: such keys have no control characters.
         reserved: { key: `\u0001trigger ${id} ${requestId}`, name: `request "${requestId}"` },
       };
       const begun = await beginOccurrences(options, tx, [wanted]);
@@ -316,7 +319,7 @@ async function trigger(
   throw new Error(`the schedule ${name} was triggered and has no run`);
 }
 
-/** Two of one millisecond are two. */
+/** Two requests in the same millisecond are two occurrences. */
 async function freeMoment(tx: Tx, scheduleId: string): Promise<number> {
   for (let moment = tx.now; ; moment++) {
     const taken = await tx.loadFires([{ scheduleId, series: TRIGGER_SERIES, moment }]);
@@ -329,7 +332,7 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   const record = await find(options, request);
   const { id: scheduleId, name, series, spec } = record;
   const template = await templateOf(createFinder(options), record);
-  // It may take a while, and no lock is held meanwhile.
+  // This may take a while, so it is done before the lock.
   const { page, next, count } = momentsBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
     ({ moment, at }): Wanted => ({

@@ -1,5 +1,6 @@
-// Accepts runs: reserves the key, stores the run with its first ready steps, and hands those over
-// to waiting agents in the same transaction. Many calls share one; a batch has one of its own.
+// Accepts runs: reserves the key, stores the run with its first ready steps, and hands these over
+// to waiting agents in the same transaction. Many Schedule calls share a transaction; a
+// ScheduleBatch has its own.
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
@@ -40,10 +41,10 @@ export interface ScheduleOptions {
   readonly typical: TypicalDurations;
   readonly publish: (summary: CommitSummary) => void;
   readonly isRetryable: (error: unknown) => boolean;
-  /** Hears of what went wrong after a commit. */
+  /** Called with each error after a commit. */
   readonly onError: (error: unknown) => void;
   readonly onFlushed?: OnFlushed | undefined;
-  /** Left out: whatever is asked for may begin. */
+  /** Left out: there is no rate limit. */
   readonly enter?: Enter;
   /** Left out: runs are part of the trace that their caller names, and of no other. */
   readonly traces?: RunTraces | undefined;
@@ -78,7 +79,7 @@ export function createSchedule(options: ScheduleOptions) {
     },
   });
 
-  // A batch is one item, so it is one transaction, or none; or several, where it begins so much.
+  // A ScheduleBatch is one item, so it is one transaction or none; several if it begins too much.
   const whole = createBatcher<readonly Item[], readonly ItemResult<Scheduled>[]>({
     name: "schedule-batch",
     clock,
@@ -97,7 +98,9 @@ export function createSchedule(options: ScheduleOptions) {
     },
   });
 
-  /** Items to be tried again are flushed once more: the first call of each key is settled then. */
+  /**
+   * Items to be tried again are flushed once more: by then the first call of each key is settled.
+   */
   async function flushAll(items: readonly Item[]): Promise<readonly ItemResult<Scheduled>[]> {
     if (items.length === 0) return [];
     const results = await whole.submit(items);
@@ -130,7 +133,7 @@ export function createSchedule(options: ScheduleOptions) {
         return batchAnswer(results[at++]);
       });
     },
-    /** A run whose definition was found. */
+    /** Begins a run whose definition was found. */
     submit: (item: ScheduleItem): Promise<Scheduled> => batcher.submit(item),
     idle: async () => void (await Promise.all([batcher.idle(), whole.idle()])),
   });
@@ -146,7 +149,9 @@ function partly(cause: unknown): never {
   );
 }
 
-/** What is wrong with one run of a batch; anything else is about the store, and so about all. */
+/**
+ * Errors of one run of a batch. Any other error is about the store, and so about the whole batch.
+ */
 const OF_ONE: ReadonlySet<Reason> = new Set(["INVALID_REQUEST", "WORKFLOW_NOT_FOUND"]);
 
 function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
@@ -156,7 +161,7 @@ function batchAnswer(result: ItemResult<Scheduled> | undefined): BatchAnswer {
   throw new Error("a run of a batch came back without an answer");
 }
 
-/** INVALID_REQUEST where the input breaks the workflow's schema. */
+/** INVALID_REQUEST if the input breaks the workflow's schema; null: it does not. */
 export function inputRefusal({ evaluator }: LanedPlan, input: Payload | null): DroverError | null {
   const problem = evaluator.inputProblem(input);
   if (problem === null) return null;
@@ -165,7 +170,7 @@ export function inputRefusal({ evaluator }: LanedPlan, input: Payload | null): D
   });
 }
 
-/** What calls of one batch name alike is looked for once, and is the same for all of them. */
+/** What calls of one batch name alike is looked up once, and is the same for all of them. */
 export function createFinder(
   options: ScheduleOptions,
 ): (request: ScheduleRequest) => Promise<Item> {
@@ -181,7 +186,7 @@ export function createFinder(
     return found;
   }
 
-  /** A run that nobody will be told of is refused while its caller can still name another hook. */
+  /** Refuses a run whose hook does not exist, while its caller can still name another one. */
   async function hookRefusal(request: ScheduleRequest): Promise<DroverError | null> {
     const { namespace, notify } = request;
     if (notify === null) return null;
@@ -231,7 +236,7 @@ async function resolve(
   return { laned, workflow: target.name, version: found.version };
 }
 
-/** The runs begin in the order of the items, which is that of their ids too. */
+/** The runs begin in the order of the items, which is also the order of their ids. */
 export async function accept(
   options: ScheduleOptions,
   tx: Tx,
@@ -274,7 +279,7 @@ export async function accept(
     const joined = run ? slots.join(run, tx.now) : null;
     if (run && joined?.answer === "refused") return refuse(noPermit(run.concurrency, joined.slots));
     const made = begin(tx, withTrace(options, item, runId), runId, joined);
-    // It may have ended at once: every step of it is skipped.
+    // The run may have ended at once, if each of its steps is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);
     begun.push(made);
     size.add(made.record.effects);
@@ -297,29 +302,30 @@ export async function accept(
   const written = begun.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
   const changes = slots.changes();
   if (changes.length > 0) await tx.writePermits(changes);
-  // A call that was refused or put off stores nothing: it may be repeated under the same key.
+  // A call that was refused or postponed stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(({ runId }) => refused.has(runId) || putOff.has(runId));
   if (free.length > 0) await tx.releaseKeys(free);
   return { ...written, records, begun: runs, results };
 }
 
 /**
- * A call that has found its plan in a database that is no more would begin a run of a definition,
- * and at lanes, that nothing knows. The transaction has its connection, so a change is known.
+ * A plan that was read from an earlier incarnation of the database would begin a run with a
+ * definition and lanes that exist no more. The transaction has its connection by now, so a change
+ * of the incarnation is known.
  */
 function expectCurrent({ plans }: Pick<ScheduleOptions, "plans">, items: readonly Item[]): void {
   if (items.every(({ laned }) => plans.isCurrent(laned))) return;
   throw failedOver();
 }
 
-/** A run that asks for a slot now; one that is to start later asks for it then. */
+/** A run that asks for a permit now. A run that starts later asks for it then. */
 function keyedNow(tx: Tx, { request }: Item, runId: string): KeyedRun | null {
   const { concurrency, namespace, priority, startAt } = request;
   if (concurrency === null || (startAt !== null && startAt > tx.now)) return null;
   return { runId, namespaceId: namespace.id, priority, concurrency };
 }
 
-/** One reservation for each key of the batch: the first call that names it. */
+/** One reservation for each key of the batch: for the first call that names it. */
 async function reserve(
   tx: Tx,
   items: readonly Item[],
@@ -357,7 +363,7 @@ function known(
   const error = refused.get(runId);
   if (holder.digest === digest)
     return error ? { kind: "failed", error } : { kind: "done", result: { runId, created: false } };
-  // There will be no such run, and its key is free with the end of this transaction.
+  // There will be no such run, and its key is free at the end of this transaction.
   if (error) return { kind: "again" };
   return {
     kind: "failed",

@@ -1,5 +1,6 @@
-// The Scheduler: accepts work and is the only one that decides what happens next.
-// This is what `rpc` sees of it; the parts are register.ts, schedule.ts, advance.ts and watch.ts.
+// The Scheduler accepts work and alone decides what happens next. This file is the interface that
+// `rpc` uses; control-plane.ts joins the parts, such as register.ts, schedule.ts, advance.ts and
+// run-watchers.ts.
 
 import type { EpochMs } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
@@ -25,19 +26,20 @@ export interface ScheduleRequest {
   readonly target:
     | {
         readonly kind: "named";
-        readonly name: string /** 0: the default one. */;
+        readonly name: string;
+        /** 0: the default version. */
         readonly version: number;
       }
     | { readonly kind: "inline"; readonly definition: Definition };
   readonly input: Payload | null;
-  /** The caller's own name for the run; null: the call is not idempotent. */
+  /** The caller's own key for the run; null: the call is not idempotent. */
   readonly key: string | null;
   /** 1 first to 9 last. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The hook that is told of the run's end; null: only those that hear of every end. */
+  /** The hook that receives the run's end; null: only those that receive every end. */
   readonly notify: Notify | null;
-  /** The run begins then; null, or a moment that has passed: at once. */
+  /** When the run begins; null, or a time that has passed: at once. */
   readonly startAt: EpochMs | null;
   /** null: it has no concurrency key. */
   readonly concurrency: Concurrency | null;
@@ -45,15 +47,15 @@ export interface ScheduleRequest {
    * SHA-256, hex, of the request as sent: maps sorted, defaults not filled in, version as named.
    */
   readonly digest: string;
-  /** How long its key is kept at least; left out: 30 days. */
+  /** How long its key is kept at least, in milliseconds; left out: 30 days. */
   readonly keyKeptMs?: number;
-  /** The ended run that sets it off; left out: none does. */
+  /** The ended run whose trigger starts this one; left out: none. */
   readonly triggered?: TriggeredBy;
-  /** Where its caller is in a trace; left out: he has said nothing. No part of the digest. */
+  /** The trace context of the caller; left out: it has given none. Not part of the digest. */
   readonly trace?: TraceContext;
 }
 
-/** How a run is to be done again. */
+/** How an ended run is to be run again. */
 export interface Again {
   readonly namespace: Namespace;
   /** From the steps that did not succeed, or from a step; "": from the start. */
@@ -63,10 +65,10 @@ export interface Again {
   readonly version: "same" | "newest";
 }
 
-/** A run that has ended is to be done again, as a new run that is linked to it. */
+/** Runs an ended run again, as a new run that is linked to it. */
 export interface RerunRequest extends Again {
   readonly runId: string;
-  /** The caller's own name for the request, unique for the run. */
+  /** The caller's own key for the request, unique for the run. */
   readonly requestId: string;
   /** SHA-256, hex, of the request as sent. */
   readonly digest: string;
@@ -84,7 +86,7 @@ export interface BulkRequest {
   readonly looked: { readonly count: number; readonly now: EpochMs };
   /** null: any. */
   readonly expected: number | null;
-  /** Why it may not begin. One that was filed before goes on all the same. */
+  /** Why the action may not begin. An action that was recorded before goes on all the same. */
   readonly refusal: DroverError | null;
 }
 
@@ -92,17 +94,17 @@ export type BatchAnswer =
   | { readonly kind: "scheduled"; readonly runId: string; readonly created: boolean }
   | { readonly kind: "refused"; readonly error: DroverError };
 
-/** What the outside world may say to a run through the Scheduler. */
+/** What callers may submit to a run through the Scheduler. */
 export type RunCommand = Extract<
   RunEvent,
   { kind: "callback" | "signal" | "decide" | "answer" | "cancel" | "pause" | "resume" }
 >;
 
-/** What people say about circuits and agents. */
+/** What operators do to circuits and agents. */
 export type CircuitCalls = "sayCircuit" | "cordonAgent" | "uncordonAgent";
 
 export interface Scheduler extends ScheduleControl {
-  /** The definition is one that `definitionProblems` finds nothing wrong with. */
+  /** `definitionProblems` finds nothing wrong with the definition. */
   registerWorkflow(
     namespace: Namespace,
     definition: Definition,
@@ -114,66 +116,70 @@ export interface Scheduler extends ScheduleControl {
     request: ScheduleRequest,
   ): Promise<{ readonly runId: string; readonly created: boolean }>;
   /**
-   * Begins many runs in one transaction, with an answer for each; what is wrong with one keeps none
-   * of the others. Rejects only where nothing of the batch was done, or nobody knows.
+   * Begins many runs, with an answer for each: in one transaction, or in several if they are too
+   * many for one. A refusal of one run does not affect the others. Rejects if no run has begun, if
+   * only a part has begun, or if the outcome is unknown.
    */
   scheduleBatch(requests: readonly ScheduleRequest[]): Promise<readonly BatchAnswer[]>;
-  /** Throws RUN_STATE where the run is open, was undone, or has nothing to be done again. */
+  /** Throws RUN_STATE if the run is open, was undone, or has nothing to be run again. */
   rerun(request: RerunRequest): Promise<{ readonly runId: string; readonly created: boolean }>;
   /**
-   * Why runs of one of these definitions cannot be done again as it is asked: a step that it has
-   * not, a newest version that is not there, an input that breaks its schema. null: none of that.
+   * Why runs of one of these definitions cannot be run again as requested: there is no such step or
+   * no newest version, or the input breaks the schema. null: none of these.
    */
   rerunRefusal(asked: Again, runs: readonly RunDefinition[]): Promise<DroverError | null>;
   /**
-   * Files an action on many runs, once its count is what was expected. Runs created at `until` or
-   * later are none of it, whichever call this is.
+   * Records an action on many runs, once its count is what was expected. Runs created at `until` or
+   * later are not part of it, also when the call is repeated.
    */
   openBulk(request: BulkRequest): Promise<{ readonly until: EpochMs; readonly repeated: boolean }>;
-  /** Brings an event to a run: a callback, a signal, a person's command or answer. */
+  /** Submits an event to a run: a callback, a signal, or a person's command or answer. */
   command(run: RunRef, event: RunCommand): Promise<Answer>;
-  /** How long the steps of a definition take, by its steps; null in `slowAfterMs`: too few. */
+  /** How long the steps of a definition take, by step. null in `slowAfterMs`: too few samples. */
   learnedDurations(
     definitionId: number,
   ): Promise<readonly (LearnedDurations & { readonly slowAfterMs: number | null })[]>;
   /**
-   * Resolves when the run has moved past `version` or has ended, or the signal is aborted; never
-   * rejects. Woken in this process at once, by another server's change within a second.
+   * Resolves when the run has moved past `version` or has ended, or when the signal is aborted;
+   * never rejects. A change in this process is seen at once, one of another server within a second.
    */
   runChange(run: RunRef, version: number, signal: AbortSignal): Promise<void>;
   /**
-   * Once it has answered nothing of the queue is handed out, by any server; leased work goes on.
-   * Idempotent by state.
+   * After its return no server hands out a task of the queue; leased tasks continue. Idempotent: a
+   * repeat keeps the first reason.
    */
   pauseQueue(of: QueueRef, reason: string): Promise<Pause>;
-  /** What waits in the queue is handed out at once. Idempotent by state. */
+  /** The waiting tasks of the queue are handed out at once. Idempotent. */
   resumeQueue(of: QueueRef): Promise<void>;
   /**
-   * Once it has answered nothing of its runs is handed out, also of those that begin later. null:
-   * there is no such workflow. Idempotent by state.
+   * After its return no server hands out a task of the workflow's runs, also of those that begin
+   * later. null: there is no such workflow. Idempotent: a repeat keeps the first reason.
    */
   pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
-  /** What waits of its runs is handed out at once. Idempotent by state. */
+  /** The waiting tasks of its runs are handed out at once. Idempotent. */
   resumeWorkflow(of: WorkflowRef): Promise<void>;
   /**
-   * What a person says of a circuit, of the lane or (`agentId` not "") of one agent in it; null
-   * takes it back. Other servers know within a second. Idempotent by state: the first word stays.
+   * Overrides the rules for a circuit: that of the lane, or (`agentId` not "") of one agent in it;
+   * null removes the override. Other servers know within a second. Idempotent: a repeat keeps the
+   * first author and reason.
    */
   sayCircuit(of: LaneKey, agentId: string, said: CircuitOverride | null): Promise<CircuitRecord>;
-  /** It gets nothing new, on other servers within a second. Idempotent: the first word stays. */
+  /**
+   * It gets no new task, on other servers within a second. Idempotent: the first cordon is kept.
+   */
   cordonAgent(cordon: Omit<Cordon, "at">): Promise<Cordon>;
   /** false: it was not cordoned. */
   uncordonAgent(of: CordonRef): Promise<boolean>;
-  /** Once it has answered no server hands out more; what agents have already stays theirs. */
+  /** After its return no server exceeds the limits; tasks that agents already have stay theirs. */
   limitQueue(of: QueueRef, limits: QueueLimits): Promise<void>;
   /**
-   * Once it has answered no server hands a task of the workflow's version out of the queue to an
-   * agent of another version; what agents have already stays theirs. Agents that wait on other
-   * servers get them within a second. Another version takes the place of the one before. false:
-   * there is no such workflow, or version of it. Idempotent by state.
+   * After its return no server hands a task of the workflow's version out of the queue to an agent
+   * of another version; tasks that agents already have stay theirs. Agents that wait on other
+   * servers get the tasks within a second. Another agent version replaces the one before. false:
+   * there is no such workflow, or no such version of it. Idempotent.
    */
   pinQueue(of: PinRef, agentVersion: string): Promise<boolean>;
-  /** What no other pin keeps goes to any agent at once. Idempotent by state. */
+  /** Tasks that no other pin reserves go to any agent at once. Idempotent. */
   unpinQueue(of: PinRef): Promise<void>;
   /** Other servers know within 5 s. */
   limitNamespace(namespaceId: number, limits: NamespaceLimits): Promise<void>;

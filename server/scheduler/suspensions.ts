@@ -1,5 +1,6 @@
-// How long circuits of a step's lanes have been open since it was first ready: its `total` stands
-// still meanwhile. Of a step that has fallen back, also those of the lanes before.
+// How long outages of a step's lanes have lasted since the step was first ready: its `total`
+// timeout does not run meanwhile. For a step that has fallen back, the lanes of its earlier
+// strategies count too.
 
 import type { EpochMs } from "../core/attempt.ts";
 import { isFinal, type Step, type View } from "../core/model.ts";
@@ -8,11 +9,14 @@ import { plannedOf } from "../core/strategy.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 
 export interface Suspensions {
-  /** How long nothing of the lane went through since then, in milliseconds. */
+  /** How long outages of the lane have lasted since then, in milliseconds. */
   suspendedMs(lane: number, since: EpochMs): number;
-  /** false: of no lane, so nobody needs to ask. */
+  /** false: no lane has had an outage, so there is nothing to compute. */
   hasSuspended(): boolean;
-  /** Where tasks of a definition stand that are sent to this lane, if a pin says another. */
+  /**
+   * The lane in which a task of the definition waits that is sent to `lane`, a lane for all agents:
+   * that of its pin, or `lane` itself.
+   */
   pinnedTo(lane: number, of: { readonly workflow: string; readonly definitionId: number }): number;
 }
 
@@ -31,7 +35,7 @@ export function withSuspensions(view: View, laned: LanedPlan, of: Suspensions): 
   return suspendedMs.size === 0 ? view : { ...view, suspendedMs };
 }
 
-/** A queue that expressions name is not known here: circuits of it take time. */
+/** A queue that an expression names is not known here: the timeout runs during its outages. */
 function lanesOf({ plan, laneOf }: LanedPlan, step: Step): readonly number[] {
   const { work } = planStep({ plan }, step.no);
   if (work.kind !== "task") return [];

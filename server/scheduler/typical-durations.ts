@@ -1,6 +1,6 @@
-// How long attempts take: seen here when they end well, told to the store once a minute, and asked
-// back for the definitions that are in use. Nothing waits for it: what is not known yet calls no
-// attempt slow.
+// How long attempts at a step take. Successful attempts of this server are measured here, added to
+// the store once a minute, and read back for the definitions that are in use. No call waits for
+// that: a step whose duration is not known yet has no slow attempts.
 import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
 import {
   type SlowLimits,
@@ -11,21 +11,21 @@ import type { Durations, LearnedDurations, SeenDurations } from "../store/durati
 import type { PassRecord } from "../store/pass-record.ts";
 import { createSketch } from "../store/sketch.ts";
 
-/** Steps of which durations are gathered until they are told; those of others are not counted. */
+/** Steps that are measured between two saves. Further ones are not counted. */
 const STEPS_MAX = 1_000;
-/** Definitions that are known here; the one that was asked for longest ago goes first. */
+/** Definitions that are known here. The one that was read longest ago is evicted first. */
 const DEFINITIONS_MAX = 2_000;
 
 export interface TypicalDurations {
-  /** null: too little is known, or nothing here yet. */
+  /** null: there are too few samples, or none were read here yet. */
   of(definitionId: number, step: number): TypicalDuration | null;
-  /** What the store knows; null in `slowAfterMs`: it is too little. */
+  /** What the store knows. null in `slowAfterMs`: there are too few samples. */
   learned(
     definitionId: number,
   ): Promise<readonly (LearnedDurations & { readonly slowAfterMs: number | null })[]>;
-  /** Passes that were committed: attempts of theirs that ended well are samples. */
+  /** Passes that were committed: their successful attempts are samples. */
   seen(records: readonly PassRecord[]): void;
-  /** Tells what was seen, and asks anew for what is in use. */
+  /** Adds what was measured to the store, and reads what is in use again. */
   save(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ export function createTypicalDurations(options: {
 }): TypicalDurations {
   const { durations, limits } = options;
   let gathered = new Map<string, SeenDurations>();
-  /** By definition and place; a definition that is being asked for is empty so far. */
+  /** By definition and step key. A definition that is being read has no entries yet. */
   const known = new Map<number, ReadonlyMap<number, TypicalDuration>>();
   let inUse = new Set<number>();
   let asked = new Set<number>();
@@ -60,13 +60,13 @@ export function createTypicalDurations(options: {
     if (known.size > DEFINITIONS_MAX && oldest !== undefined) known.delete(oldest);
   }
 
-  /** One question at a time for all definitions that came into use meanwhile. */
+  /** One query at a time, for all definitions that came into use meanwhile. */
   async function ask(): Promise<void> {
     isAsking = true;
     while (asked.size > 0) {
       const ids = asked;
       asked = new Set();
-      // One that could not be asked for is asked for again with the next that is told.
+      // A definition that could not be read is read again by the next save.
       await load(ids).catch(options.onError);
     }
     isAsking = false;
@@ -120,7 +120,7 @@ export function createTypicalDurations(options: {
   } satisfies TypicalDurations);
 }
 
-/** All items of a map are at the place of the first. */
+/** All items of a map are measured under the key of the first. */
 function shared(step: number): number {
   return itemOf(step) === 0 ? step : stepKeyOf(numberOf(step), 1);
 }
