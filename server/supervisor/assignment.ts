@@ -1,26 +1,29 @@
-// Which partitions a node takes and which it hands back: a pure choice over what it sees. No
-// leader: each node computes the same preference (rendezvous hashing over the live nodes that watch
-// the region; where only standbys do, the one that has been there longest), and where two disagree
-// for a moment the lock arbitrates.
+// Which partitions a node takes and which it hands back: a pure function of what it sees. There is
+// no leader. Each node computes the same preference: rendezvous hashing over the live nodes that
+// watch the region or, where only standbys do, the standby that joined first. If two nodes disagree
+// for a moment, the lock decides.
 import { regionOf } from "../store/partition.ts";
 import type { LiveNode } from "../store/partition-session.ts";
 
-/** A free partition that another node should have is taken after so long all the same. */
+/** A free partition that another node should have is taken after this time all the same. */
 const FREE_MS = 500;
-/** One that we have just handed back is left to the node that we handed it back for. */
+/**
+ * A partition that this node has just handed back is left this long to the node that should have
+ * it.
+ */
 const HANDED_BACK_MS = 2_000;
 
 export interface Seen {
   readonly me: LiveNode;
   /** In the order in which they joined. */
   readonly liveNodes: readonly LiveNode[];
-  /** Of the regions that this node watches. */
+  /** Those of the regions that this node watches. */
   readonly partitions: readonly number[];
   readonly owned: ReadonlySet<number>;
-  /** Free partitions, with how long they have been seen free in a row. */
+  /** Free partitions, and for how long each has been free without a break, in milliseconds. */
   readonly freeForMs: ReadonlyMap<number, number>;
   readonly handedBack: ReadonlySet<number>;
-  /** Partitions handed back in this look at most (`movesNow`). What is free is taken at once. */
+  /** Most partitions to be handed back by this scan (`movesNow`). Taking is not limited. */
   readonly movesMax: number;
 }
 
@@ -50,8 +53,8 @@ export function assign(seen: Seen): Assignment {
 }
 
 /**
- * How many partitions a node may hand back, so long after it last did. Nobody says whose turn it
- * is: each leaves the others as much time as they might need.
+ * How many partitions a node may hand back, so long after it last did. Nodes do not take turns by
+ * an agreement: each leaves the others as much time as they might need.
  */
 export function movesNow(
   liveNodes: readonly LiveNode[],
@@ -61,11 +64,11 @@ export function movesNow(
   const watching = liveNodes.filter(({ regions }) => regions === null || regions.length > 0);
   const givers = Math.max(1, watching.length - 1);
   const due = Math.floor((sinceMs * perSecond) / (1_000 * givers));
-  // Half a second's worth at once: what is handed back is watched by nobody for about as long.
+  // At most half a second's worth at once: what is handed back has no owner for about as long.
   return Math.min(Math.ceil(perSecond / 2 / givers), due);
 }
 
-/** Who shares the partitions of a region, of nodes in the order in which they joined. */
+/** The nodes that share the partitions of a region. `nodes`: in the order in which they joined. */
 export function entitledTo(nodes: readonly LiveNode[], region: number): readonly string[] {
   const watching = nodes.filter(({ regions }) => regions === null || regions.includes(region));
   const active = watching.filter(({ standby }) => !standby);
@@ -83,7 +86,7 @@ export function preferred(nodes: readonly string[], partition: number): string |
   return best?.node ?? null;
 }
 
-/** FNV-1a with a final mix: spreads short texts evenly; nothing depends on it but balance. */
+/** FNV-1a with a final mix: spreads short texts evenly. Only the balance depends on it. */
 function hash(text: string): number {
   let value = 0x811c9dc5;
   for (let at = 0; at < text.length; at++)

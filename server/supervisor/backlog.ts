@@ -1,26 +1,27 @@
-// The rows that fail, where more of them do than can rest in memory (resting.ts). The timer scan
-// then leaves alone what came due long ago, and finds what comes due now as ever; and this walk
-// tries what the scan has left behind, page by page, one partition after the other.
+// The backlog: due rows whose events fail, while more rows fail than can rest in memory
+// (resting.ts). The timer scan then leaves out what came due long ago, and finds what comes due now
+// as always. The walk in this file tries what the scan leaves out, page by page, one partition
+// after the other.
 //
-//   off ─ a row fails, and no more of them can rest ─→ on
-//   on  : its first round reads page after page, since most of these rows have not been tried yet;
-//         each later one reads so many rows a second, and begins a minute after the last at least
+//   off ─ a row fails, and no more rows can rest ─→ on
+//   on  : the first round reads page after page, since most of these rows were not tried yet; each
+//         later round reads 200 rows a second, and begins a minute after the last one at least
 //   on  ─ a round in which less than half as many rows fail as can rest ─→ off
 import type { EpochMs } from "../core/attempt.ts";
 import type { DueScan } from "../store/due.ts";
 
-/** Rows of a page. */
+/** Most rows of a page. */
 const PAGE_MAX = 200;
 /** From the second round on: 200 rows a second. */
 const MS_A_ROW = 5;
 const PAGE_APART_MS = 10;
 const ROUND_APART_MS = 60_000;
-/** What commits later than so long after its moment, unannounced, is found by the walk. */
+/** A row that commits this long after its due time, and is not announced, is found by the walk. */
 const LATE_MS_MAX = 1_000;
 
 export interface Page {
   readonly partition: number;
-  /** null: from its earliest row on. */
+  /** null: from the earliest row of the partition on. */
   readonly since: EpochMs | null;
   readonly limit: number;
 }
@@ -29,23 +30,23 @@ export type PageFound = Pick<DueScan, "now" | "due" | "schedules" | "foundTo">;
 
 export interface Backlog {
   isOn(): boolean;
-  /** From the beginning, as it does when it was off. */
+  /** Begins with a first round, also if it is on already. */
   begin(nowMs: number): void;
   /** A row has failed. */
   failed(): void;
-  /** What is to be read now, of these partitions; null: nothing. `resting`: so many rows rest. */
+  /** The page to be read now, in these partitions; null: none. `resting`: how many rows rest. */
   next(nowMs: number, partitions: readonly number[], resting: number): Page | null;
   read(page: Page, found: PageFound, nowMs: number): void;
-  /** Where the timer scan goes on while this is on. */
+  /** Where the timer scan continues while this is on. */
   scanFrom(found: PageFound, isMore: boolean): EpochMs;
-  /** When it wants to read; null: it is off. */
+  /** Monotonic time of the next page; null: it is off. */
   nextAtMs(): number | null;
 }
 
 interface Round {
   readonly isFirst: boolean;
   readonly beganAtMs: number;
-  /** All before it are done. */
+  /** The partitions before it are done. */
   partition: number;
   since: EpochMs | null;
   failures: number;
@@ -104,9 +105,9 @@ function rowsOf({ due, schedules }: PageFound): number {
 }
 
 /**
- * Where the next page begins: at the moment up to which all was found, since more rows may have it.
- * Of more rows of one moment than can rest, those that fail would be found for ever: it moves on,
- * and the walk finds the others, partition by partition.
+ * Where the next page begins: at the time up to which all rows were found, since more rows may have
+ * it. If more rows have one time than can rest, those that fail would be found again and again: the
+ * next page begins after that time, and the walk finds the other rows, partition by partition.
  */
 function createPlace(rowsMax: number): { after(found: PageFound): EpochMs } {
   let place: EpochMs | null = null;

@@ -1,10 +1,9 @@
-// With each poll tick: what may be handed out is learned anew, what this server has counted is
-// written, and the circuits of lanes that this process owns are moved as the rules say
-// (core/circuit.ts).
+// Part of each poll tick: reads again what may be handed out, writes what this server has counted,
+// and changes the circuits of the lanes that this process owns by the rules (core/circuit.ts).
 //
-// A lane is owned by the owner of a partition that its number names. Nothing rests on that: a
-// change is a compare and set, so of two that believe it is theirs one changes it. All state is in
-// the database, and a take-over goes on with it.
+// The owner of a lane is the owner of a partition that the lane's number determines. Correctness
+// does not depend on it: a change is a compare-and-set, so if two processes believe that they own a
+// lane, one of them changes it. All state is in the database, and a new owner continues with it.
 import type { Logger } from "pino";
 import {
   type CircuitSettings,
@@ -26,11 +25,11 @@ import { PARTITIONS_PER_REGION } from "../store/partition.ts";
 import type { Owned } from "./ownership.ts";
 
 export interface CircuitWatch {
-  /** Of lanes: how far back a bad end makes one watched, in milliseconds. */
+  /** How far back a bad end makes a lane watched, in milliseconds. */
   readonly windowMs: number;
-  /** What follows from a poll tick. */
+  /** Does what follows from a poll query. */
   heard(sign: CircuitSign): Promise<void>;
-  /** The same, without waiting for a poll tick. */
+  /** The same, without a poll query. */
   runOnce(): Promise<void>;
 }
 
@@ -40,7 +39,7 @@ export interface CircuitWatchOptions {
   readonly log: Logger;
   readonly onFailed?: (() => void) | undefined;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
-  /** What is to be written of what this server has counted. */
+  /** Takes out the counts of this server that have to be written. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedOutcomes[];
   readonly learn: (look: CircuitSnapshot) => Promise<void>;
 }
@@ -50,7 +49,8 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
 
   async function follow(found: CircuitSnapshot): Promise<void> {
     await options.learn(found);
-    // At once, for a lane that was heard of just now: its owner weighs the good against the bad.
+    // At once, also for lanes that are watched only now: the owner compares their good and bad
+    // ends.
     const counted = options.counted(found.watched, settings.windowMs);
     if (counted.length > 0) await circuits.count(counted);
     const { node, owned } = options.owner();
@@ -92,7 +92,7 @@ function ownerOf(owned: readonly Owned[], lane: number): Owned | undefined {
   return owned.find(({ partition }) => partition % PARTITIONS_PER_REGION === slot);
 }
 
-/** What becomes of the circuits of a lane. */
+/** The changes of the circuits of a lane. */
 export function changesOf(
   evidence: LaneEvidence,
   settings: CircuitSettings,

@@ -1,17 +1,17 @@
 // The consistency check: derived rows are computed from pages, and only a defect can make them
-// differ. Whatever differs is rewritten, counted and recorded as an intervention.
+// differ. What differs is rewritten, counted and recorded as an intervention.
 //
-//   walk      the open runs of our partitions in the order of their key, a thousand in one scan
+//   scan      the open runs of our partitions in the order of their key, a thousand at a time
 //   differ    the store names runs whose derived rows differ, without a lock
-//   rewrite   a fenced transaction locks them, compares again and rewrites
+//   rewrite   a fenced transaction locks these runs, compares again and rewrites
 //             (scheduler/rewrite-derived.ts)
-//   then      the next round begins, thirty scans after the last one began at the earliest
+//   then      the next round begins, at least thirty scans after the last one began
 //
-// It works a tenth of the time at most: while an old snapshot is held, a scan reads over all dead
-// rows, and takes seconds or reaches the statement timeout.
+// The check works at most a tenth of the time: while an old snapshot is open, a scan reads all dead
+// rows too, and takes seconds or reaches the statement timeout.
 //
-// A run that cannot be rewritten is logged and left out of this round. A scan that fails again and
-// again ends its round: the next one begins with the first run.
+// A run that cannot be rewritten is logged and left out of this round. A scan that fails several
+// times in a row ends its round: the next round begins with the first run.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
@@ -25,7 +25,7 @@ const RUNS_PER_SCAN = 1_000;
 const RUNS_PER_REWRITE = 100;
 const SCANS_PER_ROUND_MIN = 30;
 const REST_PER_WORK = 9;
-/** Failures of one scan in a row that end the round. */
+/** Failures of a scan in a row that end its round. */
 const FAILURES_MAX = 3;
 
 export interface ConsistencyOptions {
@@ -35,21 +35,21 @@ export interface ConsistencyOptions {
   readonly log: Logger;
   readonly settings: Pick<SupervisorConfig, "consistencyEveryMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
-  /** Derived rows that were rewritten. */
+  /** Called with the number of derived rows that were rewritten. */
   readonly onRepaired?: ((rows: number) => void) | undefined;
-  /** A scan or a rewrite has failed. */
+  /** Called when a scan or a rewrite has failed. */
   readonly onFailed?: (() => void) | undefined;
 }
 
 export interface ConsistencyCheck extends Loop {
-  /** A whole round at once, without rests; returns how many derived rows were rewritten. */
+  /** A whole round at once, without pauses; returns how many derived rows were rewritten. */
   roundOnce(): Promise<number>;
   /**
    * How long ago the last whole round began, in milliseconds; before the first one: since the
    * start, or since this server owns a partition. A round that failures have ended is not whole.
    */
   roundAgeMs(): number;
-  /** Resolves when no rewrite is under way. */
+  /** Resolves when no rewrite is in flight. */
   quiet(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export function createConsistencyCheck(options: ConsistencyOptions): Consistency
   let after: RunRef | null = null;
   let beganAtMs = clock.monotonicMs();
   let lastBeganAtMs = beganAtMs;
-  /** Since the last round began, those included that had nothing to do. */
+  /** Scans since the last round began, including those that had nothing to do. */
   let scans = SCANS_PER_ROUND_MIN;
   let restsUntilMs = beganAtMs;
   let failures = 0;
@@ -100,7 +100,7 @@ export function createConsistencyCheck(options: ConsistencyOptions): Consistency
     return rows;
   }
 
-  /** Where several fail together, each is tried by itself. */
+  /** If several runs fail together, each is tried by itself. */
   async function rewrite(runs: readonly RunRef[]): Promise<readonly RewrittenRun[]> {
     const items = itemsOf(runs);
     if (items.length === 0) return [];
@@ -118,7 +118,9 @@ export function createConsistencyCheck(options: ConsistencyOptions): Consistency
     }
   }
 
-  /** A scan takes long, and partitions are handed over meanwhile: only what is still owned. */
+  /**
+   * A scan takes long, and partitions may change their owner meanwhile: only what is still owned.
+   */
   function itemsOf(runs: readonly RunRef[]): readonly RewriteItem[] {
     const { node, owned } = options.owner();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));

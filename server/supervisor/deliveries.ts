@@ -1,12 +1,12 @@
-// Tells the outside: deliveries of our partitions whose moment has come are sent, each by itself,
-// and settled by how that went.
+// Sends webhooks. Each delivery of our partitions that is due is sent by itself, and settled by its
+// result.
 //
 //   pending ─ answered 2xx ─→ delivered
 //           ─ anything else ─→ pending, later: 5 s, doubled up to an hour; after a day given up
 //
-// Whoever owns the partition sends. A take-over, or an answer that is lost, sends twice, under the
-// same id. A round is a second, and looks where something was announced: by those who write what is
-// told, and by the owner's look for what is due.
+// The owner of the partition sends. After a take-over, or after an answer that was lost, a webhook
+// is sent twice, under the same id. A round begins every second, and queries only if something was
+// announced: by a batch that has written to the outbox, or by the owner's timer scan.
 import type { Logger } from "pino";
 import type { Clock, Random } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
@@ -17,7 +17,7 @@ import { bodyOf } from "./delivery-body.ts";
 import type { Owned } from "./ownership.ts";
 
 const ROUND_MS = 1_000;
-/** In batch at a time: of this process, and of one hook, so that a dead one holds up no other. */
+/** Webhooks in flight: of this process, and of one hook, so that a dead hook delays no other. */
 const OUT_MAX = 64;
 const OUT_OF_HOOK_MAX = 8;
 const BACKOFF_MS = 5_000;
@@ -26,9 +26,9 @@ const JITTER = 0.2;
 const GIVEN_UP_AFTER_MS = 24 * 3_600_000;
 const ERROR_CHARACTERS_MAX = 500;
 
-/** What is sent. */
+/** A webhook that is to be sent. */
 export interface Webhook {
-  /** The same for each try: what a receiver tells a repeat by. */
+  /** The same for each try: receivers recognize a repeat by it. */
   readonly id: string;
   readonly url: string;
   readonly secret: string;
@@ -44,11 +44,11 @@ export type Post = (webhook: Webhook) => Promise<PostResult>;
 
 export interface Deliveries {
   start(): void;
-  /** Resolves when what is under way has been settled. */
+  /** Resolves when all webhooks in flight are settled. */
   stop(): Promise<void>;
-  /** One look with all that follows from it; how many were sent. */
+  /** One query with all that follows from it; returns how many webhooks were sent. */
   sendOnce(): Promise<number>;
-  /** There may be something to tell: the next round looks. */
+  /** There may be something to send: the next round queries. */
   announce(): void;
 }
 

@@ -1,9 +1,10 @@
-// What a webhook says: one JSON object, of facts that do not change, so that each try of a delivery
-// says the same.
+// The body of a webhook: one JSON object with facts that do not change, so that each try of a
+// delivery has the same body.
 //
 //   { id, kind, namespace, count, run: {...}, escalation?: {...}, end?: {...} }
 //
-// `count`: how many of one cause it tells of; run and escalation are the first of them.
+// `count`: how many events of one cause the webhook stands for; run and escalation are those of the
+// first.
 import type { EpochMs } from "../core/attempt.ts";
 import type { Plan } from "../core/plan.ts";
 import { nameAt } from "../core/plan-at.ts";

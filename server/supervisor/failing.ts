@@ -1,5 +1,5 @@
-// What is said of a run whose handling fails again and again: an intervention in its history, since
-// the pass that would record one cannot be made.
+// Records that the event of a run fails again and again: an intervention in the history of the run,
+// written without a pass, since the pass that would record it cannot be made.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
@@ -7,7 +7,7 @@ import type { SupervisorActor } from "../scheduler/advance.ts";
 import type { EngineStore, RunRef } from "../store/store.ts";
 import type { Rest } from "./resting.ts";
 
-/** A due row of a run, whose event failed. */
+/** A due row of a run, whose event has failed. */
 export interface Failed {
   readonly run: RunRef;
   readonly wakeAt: EpochMs;
@@ -22,8 +22,8 @@ export interface FailingOptions {
 }
 
 /**
- * A failure by itself may be chance; from the second on each doubling is recorded. Where it is
- * crowded, nobody counts them: the first that is seen is recorded, once for each run.
+ * A single failure may be chance: from the second on, each doubling is recorded. While the backlog
+ * is on, failures are not counted: the first one is recorded, once for each run.
  */
 export function recordFailing(options: FailingOptions): (failed: Failed, rest: Rest) => void {
   const { store, clock, log } = options;

@@ -1,12 +1,13 @@
-// The watch "itself": whether anybody acts on what is due, as any server can see it, the one that
-// watches nothing too. By the database's clock, with one statement every few seconds, which begins
-// where the last one found nothing, and once a minute at all, whether or not that could be done.
+// The health of supervision: whether work that is due gets done, as every server can see it,
+// including one that watches nothing. By the database's clock, with one query every few seconds. A
+// query begins where the last one found nothing; once a minute it covers all, and is not repeated
+// sooner if it fails.
 //
-//   ok ─→ degraded    work is overdue beyond the goal, partitions have had no owner for 2 s, or the
-//                     last whole round of this server's consistency check is an hour ago
-//   degraded ─→ ok    none of it is so any more
+//   ok ─→ degraded    work is overdue beyond the limit, partitions have had no owner for 2 s, or
+//                     the last whole round of this server's consistency check began an hour ago
+//   degraded ─→ ok    none of these is true any more
 //
-// The beginning and the end of it are a line in the log, each with its reasons.
+// Both changes are logged, the first one with its reasons. The times are defaults (config.ts).
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { HealthConfig } from "../config.ts";
@@ -14,7 +15,7 @@ import { createLoop, type Loop } from "../loop.ts";
 import { OVERDUE_OF, type Overdue, unownedCount } from "../store/overdue.ts";
 import type { EngineStore } from "../store/store.ts";
 
-/** How long a moment may have come before its transaction commits. */
+/** How long after its due time the transaction of a row may commit. */
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
 
@@ -23,9 +24,11 @@ export interface SupervisorHealthOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly onFailed?: (() => void) | undefined;
-  /** All that there are. */
+  /** All partitions that exist. */
   readonly partitions: () => readonly number[];
-  /** How long ago the last whole round of this server's consistency check began. */
+  /**
+   * How long ago the last whole round of this server's consistency check began, in milliseconds.
+   */
   readonly consistencyAgeMs: () => number;
   readonly config: HealthConfig;
 }
@@ -38,7 +41,7 @@ export interface Health {
 
 export interface SupervisorHealth extends Loop {
   health(): Health;
-  /** What the last look saw; null: there was none. */
+  /** What the last query found; null: there was none. */
   seen(): Overdue | null;
 }
 
@@ -55,7 +58,8 @@ export function createSupervisorHealth(options: SupervisorHealthOptions): Superv
     const isWhole = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
     const isLate = seen !== null && seen.oldestAt !== null;
     const since = isWhole || isLate ? null : (seen?.now ?? clock.wallMs()) - settledMs;
-    // Where an old snapshot is held, all of it may be more than a statement may take.
+    // If it fails, the next one is a minute later: while an old snapshot is open, it may reach the
+    // statement timeout.
     if (since === null) wholeAtMs = lookedAtMs;
     seen = await store.overdue(options.partitions(), config.overdueMs, since);
     unownedSinceMs = unownedCount(seen) === 0 ? null : (unownedSinceMs ?? lookedAtMs);
@@ -83,9 +87,11 @@ export function createSupervisorHealth(options: SupervisorHealthOptions): Superv
 }
 
 export interface Since {
-  /** For how long partitions have been seen without an owner. */
+  /** For how long partitions have been seen without an owner, in milliseconds. */
   readonly unownedMs: number;
-  /** How long ago the last whole round of this server's consistency check began. */
+  /**
+   * How long ago the last whole round of this server's consistency check began, in milliseconds.
+   */
   readonly consistencyAgeMs: number;
 }
 

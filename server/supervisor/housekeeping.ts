@@ -1,8 +1,7 @@
-// Once a minute, in small batches: sessions that fell silent long ago, pollers that left, writers
-// of dead processes, keys that have expired, the runs of namespaces that keep them for so long, and
-// definitions that nothing uses.
-// Every server does it; two at once only find less to do. Each part is done by itself: one that
-// fails is logged once a minute, and holds up no other.
+// Deletes old data once a minute, in small batches: sessions that fell silent long ago, pollers
+// that have left, writer rows of dead processes, expired keys, runs of namespaces with a retention,
+// and definitions that nothing uses. Every server does it; two at the same time only find less to
+// delete. Each part runs by itself: one that fails is logged once a minute, and stops no other.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import { createLoop, type Loop } from "../loop.ts";
@@ -11,12 +10,12 @@ import type { EngineStore, RunId } from "../store/store.ts";
 
 const EVERY_MS = 60_000;
 const ROWS_MAX = 1_000;
-/** Of each kind and a minute: 100,000 rows, so that what a busy server makes does not heap up. */
+/** A minute: 100,000 rows of each kind, so that what a busy server makes does not accumulate. */
 const ROUNDS_MAX = 100;
 const RUNS_MAX = 100;
-/** Of a namespace and a minute: 20,000 runs are looked at, and those go whose time is over. */
+/** A minute and namespace: 20,000 runs are read, and those past their retention are deleted. */
 const PAGES_MAX = 200;
-/** Of definitions a page, and pages a minute. */
+/** Definitions of a page, and pages a minute. */
 const DEFINITIONS_MAX = 500;
 const DEFINITION_PAGES_MAX = 20;
 
@@ -27,10 +26,10 @@ export function createHousekeeping(
   kept: Partial<Retention>,
   onFailed?: () => void,
 ): Loop {
-  /** Where the walk through the runs of a namespace goes on: those that stay are in its way. */
+  /** Where the walk through the runs of a namespace continues: it must pass the runs that stay. */
   const places = new Map<number, RunId | null>();
 
-  /** Keeps what has failed in this minute, and lets the other parts be done. */
+  /** Records the failure of a part, so that the other parts still run. */
   async function alone(failures: Failures, part: string, work: () => Promise<void>): Promise<void> {
     try {
       await work();

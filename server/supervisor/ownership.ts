@@ -1,11 +1,11 @@
-// Which partitions this process watches.
+// Which partitions this process owns.
 //
 //   away → joined (a session, a node id, writer rows) → owner of its share → lost → away, under a
 //   new id
 //
-// The advisory locks of the session elect the owner. A process whose last answered ping is too long
-// ago stops by its own monotonic clock, a look before the server ends its session; one that was
-// fenced finds its writer row gone, forgets everything and joins anew.
+// The advisory locks of the session elect the owner. If the last answered ping of a process is too
+// old, the process stops by its own monotonic clock, one scan before the database ends its session.
+// A process that was fenced finds its writer row missing, forgets everything and joins again.
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
@@ -24,33 +24,35 @@ export interface Owned {
 
 /** What a process watches, and how. */
 export interface Supervision {
-  /** Ids of regions; null: all, also those that come later; none: it watches nothing. */
+  /** Ids of regions; null: all, also those that are created later; none: it watches nothing. */
   readonly regions: readonly number[] | null;
-  /** It owns what no other node is there for. */
+  /** It owns only what no other node is there for. */
   readonly standby: boolean;
 }
 
-/** A process that only serves: it joins to hear of lanes, and leaves the watching to others. */
+/**
+ * For a process that only serves: it joins to receive announced lanes, and watches no partition.
+ */
 export const NO_SUPERVISION: Supervision = Object.freeze({ regions: [], standby: false });
 
 export interface Ownership {
-  /** Rejects where nothing can be watched from here, and something should be. */
+  /** Rejects if nothing can be watched from here, although something should be. */
   start(): Promise<void>;
-  /** Hands everything back at once and leaves. */
+  /** Hands all partitions back at once and leaves. */
   stop(): Promise<void>;
   /** The node id of the present membership; null while away. */
   node(): string | null;
   owned(): readonly Owned[];
-  /** Other nodes that have been seen alive. */
+  /** Other nodes have been seen alive. */
   hasPeers(): boolean;
-  /** A batch found its writer row gone. */
+  /** A batch has found the writer row of this node missing. */
   fenced(node: string): void;
-  /** All that there are, of every region. */
+  /** All partitions that exist, of every region. */
   partitions(): readonly number[];
-  /** Partitions, of all regions, that nobody has watched for longer than a take-over takes. */
+  /** Partitions, of all regions, that have had no owner for longer than a take-over takes. */
   unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
-  /** The earliest moment that was set, to those who may own its partition, if it is near. */
+  /** Announces the earliest due time that was set to the possible owners, if it is near. */
   announceMoment(set: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }): void;
 }
 
@@ -65,12 +67,12 @@ export interface OwnershipOptions {
     SupervisorConfig,
     "lookEveryMs" | "ownerLookMs" | "ownerLostMs" | "ownerMoves"
   >;
-  /** Those that there are; left out: all of every region. */
+  /** The partitions that exist; left out: all of every region. */
   readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
   readonly onLanes: (lanes: readonly number[]) => void;
   readonly onMoment: (moment: EpochMs) => void;
-  /** Resolves when no event of ours about a partition is under way. */
+  /** Resolves when no event of this process about a partition is in flight. */
   readonly quiet: () => Promise<void>;
 }
 
@@ -79,20 +81,20 @@ interface Membership {
   readonly owned: Map<number, number>;
   readonly freeSince: Map<number, number>;
   readonly handedBack: Set<number>;
-  /** When it last handed any back. */
+  /** When it last handed a partition back. */
   movedAt: number;
   all: readonly number[];
   unwatched: readonly number[];
   peers: boolean;
   answeredSentAt: number;
-  /** The earliest that is still to be announced, while another announcement is under way. */
+  /** The earliest time that is still to be announced, while another announcement is in flight. */
   moment: { under: boolean; next: EpochMs | null };
 }
 
 export function createOwnership(options: OwnershipOptions): Ownership {
   const { clock, log, supervision } = options;
   const { lookEveryMs, ownerLookMs, ownerLostMs, ownerMoves } = options.settings;
-  // Measured from when the last answered ping was sent.
+  // Measured from the time at which the last answered ping was sent.
   const trustMs = ownerLostMs - ownerLookMs;
   const watchesNothing = supervision.regions?.length === 0;
   let member: Membership | null = null;
@@ -159,7 +161,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     }
   }
 
-  /** Keeps since when each partition is free; returns those that this node may watch. */
+  /** Records since when each partition is free; returns those that this node may watch. */
   function mark(of: Membership, { held, regions }: PartitionScan, sentAt: number): number[] {
     const isHeld = new Set(held);
     const all = options.partitions ?? regions.flatMap(partitionsOf);
@@ -168,7 +170,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       if (isHeld.has(partition)) of.freeSince.delete(partition);
       else if (!of.freeSince.has(partition)) of.freeSince.set(partition, sentAt);
     }
-    // Free for longer than a take-over takes: nobody watches it.
+    // Free for longer than a take-over takes: no node watches it.
     const unwatched = all.filter(
       (one) => sentAt - (of.freeSince.get(one) ?? sentAt) >= ownerLostMs,
     );
@@ -205,7 +207,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     log.info({ event: "partitions.handed-back", node: of.session.node, count: partitions.length });
   }
 
-  /** One at a time: what is set meanwhile is told by one more, with the earliest. */
+  /** One announcement at a time. For all times that are set meanwhile, the earliest one follows. */
   async function sendMoment(of: Membership, first: EpochMs): Promise<void> {
     of.moment.under = true;
     for (let moment: EpochMs | null = first; moment !== null && member === of; ) {
@@ -218,7 +220,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     of.moment.under = false;
   }
 
-  /** Returns why there is no way to join, however often it is tried. */
+  /** Returns the error that makes it impossible to join, however often it is tried. */
   async function tick(): Promise<DroverError | null> {
     try {
       if (!member) await join();
@@ -253,7 +255,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       if (running) return;
       running = true;
       const noWay = await tick();
-      // Who watches nothing learns of lanes by its poll tick, a second later.
+      // A process that watches nothing also learns of lanes by its poll tick, up to a second later.
       running = noWay === null;
       if (noWay !== null && !watchesNothing) throw noWay;
       plan();
@@ -290,7 +292,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       });
     },
     announceMoment({ wakeAt, now }: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }) {
-      // One that is further away is seen by the next look of its owner.
+      // A time that is further away is seen by the next scan of its owner.
       if (!member?.peers || wakeAt === null || wakeAt - now >= lookEveryMs) return;
       const { moment: waiting } = member;
       if (!waiting.under) void sendMoment(member, wakeAt);
@@ -299,7 +301,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   });
 }
 
-/** No repetition helps: a transaction pooler stands between. */
+/** A repetition does not help: there is a transaction pooler in between. */
 function isNoWay(error: unknown): error is DroverError {
   return error instanceof DroverError && error.reason === "NOT_SUPPORTED";
 }

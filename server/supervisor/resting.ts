@@ -1,8 +1,8 @@
-// Due rows whose event has failed. Each rests alone, twice as long after every failure, and is left
-// out of the timer scan meanwhile: rows that always fail never take the place of others.
+// Due rows whose events have failed. Each rests by itself, twice as long after every failure, and
+// the timer scan leaves it out meanwhile: rows that always fail never take the place of others.
 //
-// So many are kept in memory. Where more fail, it is crowded (backlog.ts): each rests as long as
-// any, and the row that failed longest ago is left out for the one that has failed now.
+// The number of rows in memory is bounded. If more fail, it is crowded (backlog.ts): each row rests
+// for the longest time, and the row that failed longest ago is dropped for the one that fails now.
 import type { EpochMs } from "../core/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
@@ -14,29 +14,32 @@ interface Entry {
   readonly wakeAt: EpochMs;
   readonly failures: number;
   readonly untilMs: number;
-  /** Its rest has ended, and the scan has been told to find it again. */
+  /** Its rest has ended, and the scan was told to find it again. */
   isBack: boolean;
 }
 
 export interface Rest {
-  /** In a row, as far as is known. */
+  /** Failures in a row, as far as is known. */
   readonly failures: number;
   readonly restMs: number;
-  /** More rows fail than are kept: it may rest longer, until its turn comes. */
+  /** More rows fail than are kept: it may rest longer, until the walk reaches it. */
   readonly isCrowded: boolean;
 }
 
 export interface Resting {
   /**
-   * How long it rests now. `isCrowded`: it was crowded before. null: it rests already, since
-   * another row of its place (of another fence) failed while this one was under way: one failure.
+   * Returns how long the row rests now. `isCrowded`: it was crowded before. null: it rests already,
+   * because another row with its key (of another fence) failed while this one was in flight. Both
+   * are one failure.
    */
   failed(ref: DueRef, wakeAt: EpochMs, nowMs: number, isCrowded: boolean): Rest | null;
   succeeded(ref: DueRef): void;
   rests(ref: DueRef, nowMs: number): boolean;
-  /** Those that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
+  /** Rows that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
   refs(nowMs: number, since: EpochMs | null): readonly DueRef[];
-  /** The earliest `wakeAt` of rows whose rest has ended since the last call; null: of none. */
+  /**
+   * The earliest `wakeAt` of rows whose rest has ended since the last call; null: there is none.
+   */
   backSince(nowMs: number): EpochMs | null;
   count(nowMs: number): number;
 }

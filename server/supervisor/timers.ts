@@ -1,17 +1,17 @@
-// Looks for what did *not* happen: timers of our partitions that have come, and sessions that are
-// silent. It judges nothing: each becomes an event, the rules decide (core/on-timer.ts), and the
-// one door writes the intervention.
+// The timer scan: finds timers of our partitions that are due, and sessions that are silent. It
+// decides nothing: each finding becomes an event of a run, the rules decide (core/on-timer.ts), and
+// the pass writes the intervention.
 //
-// It sleeps until the earliest moment that its last look saw or that was announced since, for
-// `lookEveryMs` at most. A look begins where nothing was left before: dead entries of an index,
-// which a snapshot that somebody holds keeps there, are then not walked again and again. What is
-// set before that moment is announced; if that is lost, a look at all finds it, within a minute.
+// It sleeps until the earliest due time that its last scan saw or that was announced since, at most
+// `lookEveryMs`. A scan begins where nothing was left before, so that it does not read again the
+// dead index entries that an old snapshot keeps. A due time that is set before that point is
+// announced; if the announcement is lost, a whole scan finds it within a minute.
 //
-// A row whose event fails rests alone (resting.ts), and the scan leaves it out meanwhile. While
+// A row whose event fails rests by itself (resting.ts), and the scan leaves it out meanwhile. While
 // more rows fail than can rest, it leaves what came due long ago to a walk of its own (backlog.ts).
 //
-// Silence counts only while somebody could have heard: `watchingSince` of a partition begins anew
-// at take-over, when two looks are more than `gapMs` apart, and when the database's clock has
+// Silence counts only while heartbeats could be noticed: `watchingSince` of a partition begins anew
+// at a take-over, when two scans are more than `gapMs` apart, and when the database's clock has
 // jumped.
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
@@ -27,13 +27,13 @@ import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
 import { createResting, type Rest } from "./resting.ts";
 
-/** Rows of one look; what is left is looked for again at once. */
+/** Rows of one scan; what is left is found by another scan at once. */
 const DUE_MAX = 500;
-/** A moment may be read a little before it has come: looking again at once would find nothing. */
+/** A due time may be read a little too early: another scan at once would find nothing. */
 const LOOK_APART_MS = 5;
-/** How long a look waits for what it has found to be settled. */
+/** How long a scan waits until what it has found is settled. */
 const PATIENCE_MS = 200;
-/** How long a moment may have come before its transaction commits; none lives half as long. */
+/** How long after its due time a row may commit; no transaction lasts half as long. */
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
 const RESTING_MAX = 10_000;
@@ -41,22 +41,22 @@ const RESTING_MAX = 10_000;
 export interface TimerScan {
   start(): void;
   stop(): Promise<void>;
-  /** One look with all that follows from it; how many rows were due. */
+  /** One scan with all that follows from it; returns how many rows were due. */
   scanOnce(): Promise<number>;
-  /** A moment was set; the look comes no later. */
+  /** A due time was set: the next scan is no later. */
   announce(moment: EpochMs): void;
-  /** Partitions begin to be watched anew. */
+  /** These partitions begin to be watched anew. */
   taken(partitions: readonly number[]): void;
-  /** Resolves when no event of ours is under way. */
+  /** Resolves when no event of this scan is in flight. */
   quiet(): Promise<void>;
-  /** Due rows that rest after a failure. */
+  /** How many due rows rest after a failure. */
   resting(): number;
 }
 
 export interface TimerScanOptions {
   readonly store: Pick<EngineStore, "dueRows">;
   readonly advance: Pick<Advance, "submit">;
-  /** Begins the runs of a schedule whose moments have come. */
+  /** Begins the runs of a schedule that is due. */
   readonly fire: (
     schedule: DueSchedule,
     actor: SupervisorActor,
@@ -68,11 +68,11 @@ export interface TimerScanOptions {
   readonly onFenced: (node: string) => void;
   /** Due rows that rest in memory after a failure; left out: 10,000. */
   readonly restingMax?: number | undefined;
-  /** An event has failed, or a look. */
+  /** Called when an event or a scan has failed. */
   readonly onFailed?: (() => void) | undefined;
-  /** A row of a run has failed, and rests. */
+  /** Called when a row of a run has failed, and rests. */
   readonly onFailing?: ((failed: Failed, rest: Rest) => void) | undefined;
-  /** Something else can be done for our partitions. */
+  /** Called when other work is due for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
 }
 
@@ -83,12 +83,12 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   const watchingSince = new Map<number, EpochMs>();
   const fresh = new Set<number>();
   let last: { readonly lookedAtMs: number; readonly now: EpochMs } | null = null;
-  /** Nothing due is left before it; null: nobody knows. */
+  /** Nothing due is left before it; null: unknown. */
   let since: EpochMs | null = null;
-  /** The earliest of the moments that were announced after the last look had begun. */
+  /** The earliest of the due times that were announced since the last scan began. */
   let announced: EpochMs = Number.POSITIVE_INFINITY;
   let wholeAtMs = Number.NEGATIVE_INFINITY;
-  /** The last whole look came to more than a statement may take. */
+  /** The last whole scan needed more time than a statement may take. */
   let isTooMuch = false;
   let running = false;
   let timer: Timer | null = null;
@@ -108,7 +108,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     }
     const lookedAtMs = clock.monotonicMs();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
-    // What is taken while this look is under way is not in it, and stays fresh for the next.
+    // Partitions taken during this scan are not in it, and stay fresh for the next one.
     const takenBefore = new Set(fresh);
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
@@ -121,7 +121,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const isWhole = since === null || isAnew;
     const found = await lookAt([...epochs.keys()], isWhole, lookedAtMs);
     if (isWhole) since = null;
-    // Of what was left some may be as old as what was found and has been moved on.
+    // Rows that are left may be as old as rows that were found and have been moved on.
     const isMore = found.nextAt !== null && found.nextAt <= found.now;
     if (isCrowded) since = backlog.scanFrom(found, isMore);
     else if (!isMore) since = settledUntil(found);
@@ -153,7 +153,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     }
   }
 
-  /** Tries a page of those that the scan passes over, if it is time. */
+  /** Tries a page of the rows that the scan leaves out, if it is time. */
   async function lookAtBacklog(
     node: string,
     epochs: ReadonlyMap<number, number>,
@@ -169,8 +169,8 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   /**
-   * Where an old snapshot is held, a whole look may come to more than a statement may take: what
-   * has come of late is looked at all the same, and the whole again in a minute.
+   * While an old snapshot is open, a whole scan may need more time than a statement may take. Then
+   * what came due lately is scanned all the same, and the whole again in a minute.
    */
   async function lookAt(
     partitions: readonly number[],
@@ -187,7 +187,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       if (isWhole) isTooMuch = false;
       return found;
     } catch (error) {
-      // A database that is away has not said that it is too much.
+      // An unavailable database does not say that the scan was too much.
       if (!isWhole || error instanceof DroverError) throw error;
       isTooMuch = true;
       since ??= clock.wallMs() - WHOLE_EVERY_MS;
@@ -196,7 +196,8 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   /**
-   * Waits for what is under way, but not for long: a run that somebody holds must hold up no other.
+   * Waits for events in flight, but not for long: a run that another transaction holds delays no
+   * other.
    */
   async function settled(): Promise<void> {
     if (pending.size === 0) return;
@@ -209,7 +210,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     });
   }
 
-  /** The row's event goes through the one door. */
+  /** Submits the row's event to its run. */
   function submit(row: DueRow, since: EpochMs, actor: SupervisorActor): void {
     const { kind, runId, step, fence } = row;
     const key = `${kind}/${runId}/${step}/${fence}`;
@@ -218,7 +219,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     send(due, actor, () => options.advance.submit(row, eventOf(row, since), actor));
   }
 
-  /** Unless it is under way already, or failed while the look that found it was under way. */
+  /** Unless it is in flight already, or has failed while the scan that found it was running. */
   function send(
     due: Due,
     actor: SupervisorActor,
@@ -237,12 +238,12 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
 
   function failed({ ref, run, wakeAt, about }: Due, actor: SupervisorActor, error: unknown): void {
     options.onFailed?.();
-    // The store is away, or asks for patience: that says nothing about the row.
+    // The store is unavailable or overloaded: that says nothing about the row.
     const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
     const rest = isStore ? null : rested(ref, wakeAt);
     log.warn({ event: "watch.failed", ...about, restMs: rest?.restMs, err: String(error) });
     if (rest && run) options.onFailing?.({ run, wakeAt, actor, error }, rest);
-    // The scan has passed over it, and the walk through the backlog may take long.
+    // The scan has passed it, and the walk through the backlog may take long.
     if (isStore && backlog.isOn() && since !== null && wakeAt > since - COMMIT_MS_MAX)
       announced = Math.min(announced, wakeAt);
   }
@@ -259,7 +260,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     return rest;
   }
 
-  /** From when on silence counts in each partition. */
+  /** Records from when on silence counts in each partition. */
   function watch(
     partitions: readonly number[],
     found: DueLook,
@@ -291,7 +292,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     timer?.cancel();
     timer = clock.after(Math.max(0, atMs - clock.monotonicMs()), () => {
       wakeAtMs = Number.POSITIVE_INFINITY;
-      // The look under way began before this moment came: it may have missed it.
+      // The scan in progress began before this time: it may have missed what is due.
       if (under) again = true;
       else void scanOnce();
     });
@@ -348,7 +349,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   });
 }
 
-/** A row that is due, or a schedule. */
+/** A due row of a run, or a due schedule. */
 interface Due {
   readonly key: string;
   readonly ref: DueRef;
@@ -358,7 +359,7 @@ interface Due {
   readonly about: Readonly<Record<string, string>>;
 }
 
-/** What it has found may still be there when the next look begins. */
+/** Rows that were found may still be there when the next scan begins. */
 function settledUntil({ now, due, schedules }: DueLook): EpochMs {
   return [...due, ...schedules].reduce(
     (least, { wakeAt }) => Math.min(least, wakeAt),
@@ -366,12 +367,12 @@ function settledUntil({ now, due, schedules }: DueLook): EpochMs {
   );
 }
 
-/** What a due row is to the rules of its run. */
+/** The event that a due row is for its run. */
 export function eventOf(row: DueRow, watchingSince: EpochMs): RunEvent {
   const { step, fence } = row;
   switch (row.kind) {
     case "lease":
-      // The last heartbeat is read again once the lease is locked (scheduler/advance.ts).
+      // The last heartbeat is read again once the run is locked (scheduler/load.ts).
       return { kind: "lease-moment", step, fence, lastHeartbeatAt: null, watchingSince };
     case "ready":
       return {
