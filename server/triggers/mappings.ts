@@ -1,4 +1,5 @@
-// What triggers do, compiled once for each definition, and what a run that has ended shows them.
+// The mappings of triggers, compiled once for each definition, and the facts of ended runs that
+// they use.
 import type { EndKind, Reason } from "../core/model.ts";
 import type { Payload } from "../core/payload.ts";
 import type { TriggerDefinition } from "../core/trigger.ts";
@@ -15,7 +16,7 @@ import { triggerText } from "../store/trigger-text.ts";
 
 const KEPT_MAX = 1_000;
 
-/** Compiling one costs up to a second; the same definition is compiled once. */
+/** Compiling a definition may take a second, so each definition is compiled once. */
 export function createMappings(): (definition: TriggerDefinition) => CompiledTrigger {
   const known = new Map<string, CompiledTrigger>();
   return (definition) => {
@@ -36,7 +37,7 @@ export interface EndedRun {
   readonly reason: Reason;
 }
 
-/** Throws where the run is not there any more. */
+/** Throws if the run exists no more. */
 export async function factsOfEnd(
   { store, plans }: { readonly store: Pick<EngineStore, "facts">; readonly plans: Plans },
   { namespaceId, runId, definitionId, state, reason }: EndedRun,
@@ -56,7 +57,7 @@ export async function factsOfEnd(
   };
 }
 
-/** null where it is not JSON. */
+/** null: it is not JSON. */
 function jsonOf(payload: Payload | null): Json {
   if (payload?.kind !== "json") return null;
   const parsed = parseJson(payload.json);

@@ -1,11 +1,11 @@
-// What triggers refuse, gathered: those of one reason are one row with a count, written four
-// times a second at most, so that callers who are refused cost the database next to nothing.
+// Gathers what triggers refuse: refusals with the same reason are one row with a count, written at
+// most four times a second, so that refused callers cost the database next to nothing.
 import type { Clock } from "../clock.ts";
 import { createLoop, type Loop } from "../loop.ts";
 import type { Refused, Triggers } from "../store/triggers.ts";
 
 const EVERY_MS = 250;
-/** Reasons that wait to be written; what comes beyond is counted nowhere. */
+/** Reasons that wait to be written; further ones are not counted. */
 const WAITING_MAX = 1_000;
 const MESSAGE_CHARACTERS_MAX = 1_000;
 
@@ -59,7 +59,7 @@ export function createRefusals(options: {
   });
 }
 
-/** Of what a caller has sent: no text of the database holds a NUL. */
+/** The text is from a caller: the database stores no NUL. */
 function storable(message: string): string {
   return message.slice(0, MESSAGE_CHARACTERS_MAX).toWellFormed().replaceAll("\0", "\uFFFD");
 }

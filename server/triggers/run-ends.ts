@@ -1,11 +1,12 @@
-// Sets off what ended runs are waited for. The transaction of the end has written a row for each
-// trigger; the owner of its partition schedules the run that follows, under a key made of trigger
-// and ended run, and takes the row away. Whoever dies in between, or does it twice, begins one run.
-// The row stays where that run is not there: a store that lost its tail has lost it.
+// Starts the runs that triggers start after the end of other runs. The transaction that ends a run
+// has written a row for each trigger. The owner of its partition schedules the run that follows,
+// under a key made of the trigger and the ended run, and deletes the row. A crash in between, or
+// doing it twice, begins one run. The row stays if that run does not exist: a database that has
+// failed over may have lost it.
 //
-//   row ─ scheduled, `when` is false, or the trigger is gone ─→ gone
-//       ─ refused ─→ gone, and listed with its reason
-//       ─ nobody knows ─→ looked at again, 5 s later
+//   row ─ scheduled, `when` is false, or the trigger was deleted ─→ deleted
+//       ─ refused ─→ deleted, and listed with its reason
+//       ─ unknown outcome ─→ tried again, 5 s later
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
@@ -21,7 +22,7 @@ import { factsOfEnd } from "./mappings.ts";
 
 const ROUND_MS = 250;
 const ROWS_MAX = 100;
-/** These say nothing about the row. */
+/** These reasons say nothing about the row. */
 const PASSING: ReadonlySet<Reason> = new Set([
   "STORE_UNAVAILABLE",
   "OVERLOADED",
@@ -41,9 +42,9 @@ export interface RunEndsOptions {
 }
 
 export interface RunEnds extends Loop {
-  /** A run has ended: the next round looks. */
+  /** A run has ended: the next round queries. */
   announce(): void;
-  /** One look with all that follows from it; how many rows it has met. */
+  /** One query with all that follows from it; returns how many rows it has found. */
   lookOnce(): Promise<number>;
 }
 
@@ -60,7 +61,7 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     const ends = await Promise.all(
       rows.map(async (row) => ({ row, came: await setOff(options, row) })),
     );
-    // First, so that a crash between the two lists it twice and loses nothing.
+    // Before `settle`: a crash between the two lists a refusal twice, and loses none.
     await store.triggers.refuse(
       ends.flatMap(({ row, came }) => {
         const { trigger, runId, namespace } = row;
@@ -139,7 +140,7 @@ async function schedule(options: RunEndsOptions, row: EndedFor): Promise<CameTo>
   const { runId: began } = await options.schedule({
     ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
     ...{ notify: null, startAt: null, concurrency: null },
-    // By what it is about, not by what it says: the trigger may change before it is repeated.
+    // Of the key alone, not of the content: the trigger may change before a repetition.
     digest: createHash("sha256").update(key).digest("hex"),
     triggered: { trigger, ofRun: runId, depth: depth + 1 },
   });

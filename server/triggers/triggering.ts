@@ -1,5 +1,5 @@
-// Triggers, put together: what the edge is handed of them, the ends of runs that set others off,
-// and the gathering of what is refused.
+// Joins the parts of triggers: what `rpc` uses, the ends of runs that start other runs, and the
+// gathering of refusals.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
@@ -21,7 +21,7 @@ export interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
 
 export interface Triggering extends TriggerWork, Pick<RunEnds, "announce" | "lookOnce"> {
   start(): void;
-  /** Resolves when what is under way has ended, and what was refused is written. */
+  /** Resolves when what is in flight has ended, and refusals are written. */
   stop(): Promise<void>;
 }
 

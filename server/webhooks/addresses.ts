@@ -1,5 +1,5 @@
-// Which addresses no webhook is sent to unless the server allows it: those that lead back into this
-// machine or to what only its cloud should hear. A request to them would be made with our rights
+// Addresses to which no webhook is sent unless the server allows it: those that lead back to this
+// machine, or to what only its cloud should reach. A request to them would have the server's rights
 // instead of the caller's.
 import { BlockList, isIP } from "node:net";
 
@@ -12,16 +12,16 @@ refused.addAddress("::", "ipv6");
 // Link-local: 169.254.169.254 has the metadata of most clouds.
 refused.addSubnet("169.254.0.0", 16, "ipv4");
 refused.addSubnet("fe80::", 10, "ipv6");
-// Metadata elsewhere: of AWS by IPv6, of Alibaba, of Oracle, of Azure.
+// Metadata services elsewhere: of AWS by IPv6, of Alibaba, of Oracle, of Azure.
 refused.addAddress("fd00:ec2::254", "ipv6");
 refused.addAddress("100.100.100.200", "ipv4");
 refused.addAddress("192.0.0.192", "ipv4");
 refused.addAddress("168.63.129.16", "ipv4");
-// Nobody's in particular.
+// Multicast and reserved addresses.
 refused.addSubnet("224.0.0.0", 3, "ipv4");
 refused.addSubnet("ff00::", 8, "ipv6");
-// Ways to say an IPv4 address in IPv6 (NAT64, 6to4, Teredo, and the old compatible form): no public
-// receiver is reached by them alone.
+// IPv4 addresses in IPv6 form (NAT64, 6to4, Teredo, and the old compatible form): no public
+// receiver is reached only by them.
 refused.addSubnet("64:ff9b::", 96, "ipv6");
 refused.addSubnet("64:ff9b:1::", 48, "ipv6");
 refused.addSubnet("2002::", 16, "ipv6");

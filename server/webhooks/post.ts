@@ -1,6 +1,7 @@
-// Sends one webhook. The connection goes to an address that was checked: names are resolved once,
-// by our look-up, and the socket gets exactly what passed, so a name that resolves to another
-// address a moment later leads nowhere. Redirects are not followed, and proxies are not asked.
+// Sends one webhook. The connection goes to an address that was checked: the look-up of this file
+// resolves the name once, and the socket gets exactly the addresses that have passed, so a name
+// that resolves to another address later has no effect. Redirects are not followed, proxies not
+// used.
 import { lookup as resolve } from "node:dns";
 import http from "node:http";
 import https from "node:https";
@@ -12,13 +13,13 @@ import { signatureOf } from "./signature.ts";
 
 /** From the look-up of the name to the end of the answer's head. */
 const TIMEOUT_MS = 10_000;
-/** What an error shows of the answer's body. */
+/** Characters of the answer's body that an error contains. */
 const SHOWN_MAX = 200;
 const HEADERS_BYTES_MAX = 16 * 1024;
 
 export interface PostOptions {
   readonly clock: Clock;
-  /** Allows targets on this machine and on its link. */
+  /** Allows targets on this machine, its link and its cloud. */
   readonly allowLocal: boolean;
 }
 
@@ -76,7 +77,7 @@ function begin(webhook: Webhook, allowLocal: boolean): http.ClientRequest | stri
   });
 }
 
-/** One refused address refuses the name: whoever answers for it is not to be trusted. */
+/** One refused address refuses the name: a DNS server that returns it cannot be trusted. */
 const checkedLookup: LookupFunction = (host, options, callback) => {
   resolve(host, { ...options, all: true }, (error, addresses) => {
     const bad = error ? undefined : addresses.find(({ address }) => isRefused(address));
@@ -94,7 +95,7 @@ function refusal(host: string, address: string): string {
   return `${where} is an address of this machine, its link or its cloud: allow it by --allow-local-webhooks`;
 }
 
-/** The first characters of a body, whatever its length; the rest is never read. */
+/** The first characters of a body of any length; the rest is never read. */
 function startOf(response: http.IncomingMessage, then: (text: string) => void): void {
   let text = "";
   const end = (): void => {

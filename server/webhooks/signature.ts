@@ -1,9 +1,10 @@
-// What a receiver checks a webhook by: that it is ours, and that nobody plays an old one again.
+// The signature by which a receiver checks that a webhook is from this server, and that no old one
+// is sent again.
 //
 //     Drover-Signature: t=<seconds since 1970>,v1=<hex>
 //
 // v1 is HMAC-SHA256, keyed by the hook's secret, over `<t>.<body>`. A receiver compares it in
-// constant time and refuses a `t` that is more than some minutes away.
+// constant time, and refuses a `t` that is more than a few minutes away.
 import { createHmac } from "node:crypto";
 import type { EpochMs } from "../core/attempt.ts";
 
