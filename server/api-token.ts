@@ -1,6 +1,6 @@
-// API tokens as they are shown: `drover_` and 256 random bits in base64url. Servers keep the
-// SHA-256 of the text alone. It needs no salt and no slow hash: those protect secrets that people
-// choose, and 256 random bits are not guessed, however quick a guess is.
+// API tokens: `drover_` and 256 random bits in base64url. A server stores only the SHA-256 of the
+// text. It needs no salt and no slow hash: those protect secrets that people choose, and 256 random
+// bits cannot be guessed, however fast a guess is.
 import { hash } from "node:crypto";
 import type { Random } from "./clock.ts";
 
@@ -8,10 +8,10 @@ const SECRET_BYTES = 32;
 const ID_DIGITS = 16;
 
 export interface ApiToken {
-  /** What its holder shows. It is kept nowhere. */
+  /** The text that its holder presents. It is stored nowhere. */
   readonly secret: string;
   readonly digest: string;
-  /** Names it in calls and logs. */
+  /** Names the token in calls and logs. */
   readonly id: string;
 }
 

@@ -1,5 +1,5 @@
-// The parts of a control plane that work without a caller, each made with what it needs. What fails
-// in them is a line of the log at level warn, and is counted by its part.
+// The parts of a control plane that work without a caller, each created with what it needs. Each of
+// their failures is logged at level warn, and counted by its part.
 import type { Logger } from "pino";
 import type { Clock, Random } from "./clock.ts";
 import type { SupervisorConfig } from "./config.ts";
@@ -33,7 +33,7 @@ import type { Ownership } from "./supervisor/ownership.ts";
 import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
-/** Its owner does what is done once for all: it is of the region `default`. */
+/** Its owner does what only one process has to do. It is a partition of the region `default`. */
 const FIRST_PARTITION = 0;
 
 export const BACKGROUND_PARTS = [
@@ -66,7 +66,7 @@ export interface BackgroundOptions {
   };
 }
 
-/** What has failed without a caller who would hear of it. */
+/** Handlers for failures that no caller receives. */
 export function failuresOf({ log, measures }: BackgroundOptions) {
   const failed = (part: BackgroundPart) => () => measures?.failed(part);
   const onError = (error: unknown) => {
@@ -76,7 +76,7 @@ export function failuresOf({ log, measures }: BackgroundOptions) {
   return { failed, onError };
 }
 
-/** What becomes of leases whose task was not delivered. */
+/** What happens to leases whose task was not delivered. */
 export function undeliveredBy(
   advance: Advance,
   onError: (error: unknown) => void,

@@ -6,11 +6,11 @@
 //   item: pending → in flight → settled, or pending again ("again": another transaction holds its
 //   row; "postponed": this batch did not try it)
 //
-// A batch that fails by a retryable code is tried once more; else it is split in halves until the
-// bad item fails alone. Items with the same key are in one batch at a time; after MISSES_MAX tries
-// an item is alone in its batch and may wait for the row. batch-queue.ts decides which items are in
-// the next batch. The queue is bounded for callers: a call without room is refused with OVERLOADED,
-// and its caller repeats it.
+// A batch that fails with a retryable error is tried once more; else it is split in halves until
+// the bad item fails alone. Items with the same key are in one batch at a time; after MISSES_MAX
+// tries an item is alone in its batch and may wait for the row. batch-queue.ts decides which items
+// are in the next batch. The queue is bounded for callers: a call without room is refused with
+// OVERLOADED, and its caller repeats it.
 import { createBatchQueue, type FormedBatch, type Share } from "./batch-queue.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { DroverError } from "./errors.ts";
@@ -47,7 +47,7 @@ export interface BatcherOptions<Item, Result> {
   readonly outMax: number;
   /** Items that may wait before callers are refused; left out: there are no callers. */
   readonly waitingMax?: number;
-  /** Items of one key are in one batch at a time; left out: no such bond. */
+  /** Items of one key are in one batch at a time; left out: items have no keys. */
   readonly keyOf?: (item: Item) => string;
   /** Left out: 1. */
   readonly sizeOf?: (item: Item) => number;
@@ -55,7 +55,7 @@ export interface BatcherOptions<Item, Result> {
   readonly shareOf?: (item: Item) => Share;
   /** The same batch may be tried again as it is. */
   readonly isRetryable: (error: unknown) => boolean;
-  /** Hears of each batch that was applied, or failed: how many items it had, for how long. */
+  /** Called after each batch, applied or failed: how many items it had, and how long it took. */
   readonly onFlushed?: OnFlushed | undefined;
   /** One result for each item, in order. `wait`: a batch that may wait for locks. */
   readonly flush: (items: readonly Item[], wait: boolean) => Promise<readonly ItemResult<Result>[]>;
@@ -66,14 +66,15 @@ export type OnFlushed = (name: string, items: number, ms: number) => void;
 
 export interface Batcher<Item, Result> {
   /**
-   * The items of one call: throws OVERLOADED where so many more have no room to wait, and is not
-   * called then. What `submit` submits before it returns is in one batch, where that has the room.
+   * The items of one call. Throws OVERLOADED, and does not call `submit`, if so many more items
+   * have no room to wait. What `submit` submits before it returns is in one batch, if the batch has
+   * room.
    */
   admit<T>(count: number, submit: () => T): T;
   submit(item: Item): Promise<Result>;
   /**
-   * What the server does of its own accord. It is never refused, since nobody would repeat it in
-   * time: while callers fill the queue, no silence would be noticed. Who submits it bounds it.
+   * Work of the server itself. It is never refused, because nothing would repeat it in time: while
+   * callers fill the queue, no silent agent would be noticed. The part that submits it bounds it.
    */
   submitOwn(item: Item): Promise<Result>;
   /** Resolves when nothing is pending and nothing in flight. */
@@ -99,7 +100,7 @@ export function createBatcher<Item, Result>(
   const bucket = createTokenBucket(clock, options.bucket);
   const idlers: (() => void)[] = [];
   let timer: Timer | null = null;
-  /** A call submits its items: the last of them is not there yet. */
+  /** A call is submitting its items: more of them will follow. */
   let isSubmitting = false;
 
   function flushDue(): void {
@@ -217,7 +218,8 @@ export function createBatcher<Item, Result>(
 }
 
 /**
- * It was tried twice and somebody else held its rows: nothing has changed, and it may be repeated.
+ * The batch was tried twice, and another transaction held its rows both times. Nothing has changed,
+ * and the call may be repeated.
  */
 function heldElsewhere(cause: unknown): DroverError {
   return new DroverError(
@@ -227,7 +229,7 @@ function heldElsewhere(cause: unknown): DroverError {
   );
 }
 
-/** The store is away for all of them alike: halves would only ask it again. */
+/** The store is unavailable for all items alike: halves would only send more requests. */
 function isAway(error: unknown): boolean {
   return error instanceof DroverError && error.reason === "STORE_UNAVAILABLE";
 }

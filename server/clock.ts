@@ -1,24 +1,24 @@
 /**
- * Time and chance: the only module of the server that may touch the clock, timers and randomness.
+ * Time and chance: the only module of the server that uses the clock, timers and randomness.
  *
- * Everything that waits, measures or draws is handed a `Clock` and a `Random`, so that a simulation
- * can give it virtual twins and replay a run from one seed.
+ * Everything that waits, measures or draws receives a `Clock` and a `Random`, so that a simulation
+ * can pass virtual ones and replay a run from one seed.
  *
  * - A duration is a difference of `monotonicMs`, never of `wallMs`, which may jump.
- * - Due moments are compared by the database's clock alone; `wallMs` is for people (logs, names).
+ * - Due times are compared by the database's clock alone; `wallMs` is for people (logs, names).
  */
 
 export interface Timer {
-  /** Harmless after the timer has fired. */
+  /** Has no effect after the timer has fired. */
   cancel(): void;
 }
 
 export interface Clock {
-  /** Milliseconds since an arbitrary moment; never goes back. */
+  /** Milliseconds since an arbitrary time; never goes back. */
   monotonicMs(): number;
-  /** Milliseconds since 1970, as the machine believes. */
+  /** Milliseconds since 1970, by the clock of the machine. */
   wallMs(): number;
-  /** Calls `fn` once, never in the same turn. What is past or negative is due at once. */
+  /** Calls `fn` once, never in the same turn. A time that is past or negative is due at once. */
   after(ms: number, fn: () => void): Timer;
   /** Rejects with the signal's reason as soon as it is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
@@ -48,7 +48,7 @@ function after(ms: number, fn: () => void): Timer {
   return Object.freeze({ cancel: () => clearTimeout(handle) });
 }
 
-/** `sleep` in terms of `after`, so that every clock sleeps by the same rules. */
+/** `sleep` made from `after`, so that every clock sleeps by the same rules. */
 export function sleepBy(start: Clock["after"]): Clock["sleep"] {
   return (ms, signal) =>
     new Promise((resolve, reject) => {
@@ -75,11 +75,11 @@ export const systemClock: Clock = Object.freeze({
   sleep: sleepBy(after),
 });
 
-/** Asked for one by one, the 16 bytes of each secret cost a call into the system's generator. */
+/** Bytes of one draw: a draw for each secret would cost a call to the system's generator each. */
 const RANDOM_AHEAD = 4_096;
 let ahead = new Uint8Array(0);
 
-/** Each byte is given out once. */
+/** Each byte is returned once. */
 function randomBytes(count: number): Uint8Array {
   if (count > RANDOM_AHEAD) return crypto.getRandomValues(new Uint8Array(count));
   if (ahead.length < count) ahead = crypto.getRandomValues(new Uint8Array(RANDOM_AHEAD));

@@ -1,35 +1,35 @@
-// Every setting of a server, with its unit, default and reason. Flags come before the environment,
-// the environment before these defaults; the command line reads both and hands over a whole config.
+// All settings of a server, with unit, default and reason. Flags come before the environment, and
+// the environment before these defaults; the command line reads both and passes on a whole config.
 
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
 
 export const DEFAULT_PORT = 7420;
 
-/** What the edge of the server keeps to. */
+/** Settings of the API. */
 export interface RpcConfig {
   readonly host: string;
   /** 0: any free one. */
   readonly port: number;
-  /** Names under which a browser may reach it, beside localhost and addresses. */
+  /** Names under which a browser may reach it, besides localhost and addresses. */
   readonly hostNames: readonly string[];
-  /** Allows an address that is not loopback although nobody has to say who he is. */
+  /** Allows an address that is not loopback although callers are not authenticated. */
   readonly insecureNoAuth: boolean;
-  /** Every call shows an API token. */
+  /** Every call has to present an API token. */
   readonly requireTokens: boolean;
-  /** What listens in front of an address that is not loopback speaks TLS, and passes calls on. */
+  /** A proxy in front of an address that is not loopback speaks TLS, and passes calls on. */
   readonly tlsInFront: boolean;
   /**
-   * One payload, in bytes: what is larger belongs in object storage. The proto's hard limit is 2
-   * MiB.
+   * Most bytes of one payload: larger data belongs in object storage. The hard limit of the proto
+   * is 2 MiB.
    */
   readonly payloadBytesMax: number;
-  /** One request, in bytes. */
+  /** Most bytes of one request. */
   readonly messageBytesMax: number;
   /** A caller's deadline that is further away is a mistake. */
   readonly deadlineMsMax: number;
-  /** Calls in hand, without those that wait. */
+  /** Calls in progress, without those that wait. */
   readonly callsMax: number;
-  /** Polls, WaitRun and watches in hand (each holds about 12 kB). */
+  /** Polls, WaitRun and watches in progress (each holds about 12 kB). */
   readonly waitingCallsMax: number;
   /** Of these, from one address: three quarters, so that one peer leaves room for others. */
   readonly waitingCallsPerPeerMax: number;
@@ -38,7 +38,7 @@ export interface RpcConfig {
   readonly connectionsMax: number;
   /** Calls in flight on one HTTP/2 connection. */
   readonly streamsPerConnectionMax: number;
-  /** How long a drain waits for calls that are in flight. */
+  /** How long a drain waits for calls in flight. */
   readonly drainMs: number;
 }
 
@@ -61,19 +61,19 @@ export const RPC_DEFAULTS: RpcConfig = Object.freeze({
   drainMs: 10_000,
 });
 
-/** When a server says that it is degraded. */
+/** When a server counts as degraded. */
 export interface HealthConfig {
   /** What is due for longer is overdue, in milliseconds. */
   readonly overdueMs: number;
-  /** So long without an owner, partitions make it degraded. */
+  /** Partitions that have no owner for so long make it degraded. */
   readonly unownedMs: number;
-  /** Longer since the last whole round of its consistency check began make it degraded. */
+  /** It is degraded if the last whole round of its consistency check began longer ago than this. */
   readonly consistencyLateMs: number;
-  /** How often it looks. */
+  /** How often it checks. */
   readonly lookEveryMs: number;
 }
 
-/** 5 s: what is promised where a supervisor is frozen, the longest of the promises. */
+/** 5 s: the promise for a frozen supervisor, the longest of the promises. */
 export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
   overdueMs: 5_000,
   unownedMs: 2_000,
@@ -91,18 +91,18 @@ export interface LogConfig {
 
 export const LOG_DEFAULTS: LogConfig = Object.freeze({ level: "warn", pretty: false });
 
-/** Where the traces of runs go. */
+/** Where the traces of runs are sent. */
 export interface TraceConfig {
   /** Of an OTLP receiver: whole for HTTP, as http://127.0.0.1:4318/v1/traces; else its origin. */
   readonly url: string;
   readonly protocol: "http" | "grpc";
-  /** The share of the runs that is sampled, 0 to 1; a caller who is traced decides by himself. */
+  /** The share of the runs that is sampled, 0 to 1. A caller that is traced decides by itself. */
   readonly ratio: number;
 }
 
 /**
- * What a person calls a receiver: `http://HOST:4318` for OTLP over HTTP, whose path is added, or
- * `grpc://HOST:4317`, with an `s` each for TLS. null: it is none.
+ * A receiver as a person writes it: `http://HOST:4318` for OTLP over HTTP, whose path is added, or
+ * `grpc://HOST:4317`; with TLS `https` and `grpcs`. null: it is neither.
  */
 export function traceReceiver(said: string): Pick<TraceConfig, "url" | "protocol"> | null {
   const [, scheme = "", secure = "", host = "", path = ""] =
@@ -118,7 +118,7 @@ export type DatabaseConfig =
   | {
       readonly kind: "url";
       readonly url: string;
-      /** Leads to PostgreSQL itself where `url` leads to a transaction pooler. */
+      /** The URL of PostgreSQL itself, if `url` is that of a transaction pooler. */
       readonly directUrl?: string | undefined;
       /** Left out: `drover`. */
       readonly schema?: string | undefined;
@@ -129,11 +129,11 @@ export type DatabaseConfig =
       readonly schema?: string | undefined;
     };
 
-/** A number that a server may be told. */
+/** A number that may be set for a server. */
 export interface Setting {
   /** Its name on the command line; as DROVER_SLOW_FACTOR in the environment. */
   readonly flag: string;
-  /** share: 0 to 1, told in percent. */
+  /** share: 0 to 1, given in percent. */
   readonly unit: "ms" | "count" | "factor" | "share";
   readonly byDefault: number;
   readonly least: number;
@@ -148,8 +148,8 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * The thresholds of the watches that a server decides. Those of one step (heartbeat, attempt,
- * stall, pickup and the like) are the definition's, so that a run keeps what it started with.
+ * The thresholds of supervision that a server decides. Those of one step (heartbeat, attempt,
+ * stall, pickup and the like) are in the definition, so that a run keeps what it started with.
  */
 export const SUPERVISOR_SETTINGS = Object.freeze({
   lookEveryMs: {
@@ -328,7 +328,7 @@ export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
   return config;
 }
 
-/** How many may call at a time. Those that wait are counted apart from those that work. */
+/** How many calls may be in progress. Those that wait are counted apart from those that work. */
 export const EDGE_SETTINGS = Object.freeze({
   connectionsMax: {
     ...{ flag: "connections", unit: "count", least: 10, most: 1_000_000 },

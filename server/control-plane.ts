@@ -1,5 +1,5 @@
-// The control plane put together over a store: scheduler, dispatch and supervisor, each made once
-// and joined here. `main.ts` puts the real store, clock and ports around it; a test may put others.
+// Assembles the control plane over a store: creates scheduler, dispatch and supervisor, each once,
+// and connects them. `main.ts` passes the real store, clock and ports; a test may pass others.
 import type { Logger } from "pino";
 import {
   circuitsOf,
@@ -71,13 +71,13 @@ import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracing, type Tracing } from "./traces/tracing.ts";
 import type { Triggering } from "./triggers/triggering.ts";
 
-/** The part of a server that timers: all regions, shared with whoever else does. */
+/** The supervision of a server: all regions, shared with all other nodes that supervise. */
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });
 
 export interface ControlPlaneOptions {
   readonly store: EngineStore;
   readonly clock: Clock;
-  /** Of what only looks again whether anything has happened, and may wait; left out: `clock`. */
+  /** For parts that only check whether something has happened, and may wait; left out: `clock`. */
   readonly patient?: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -85,17 +85,17 @@ export interface ControlPlaneOptions {
   readonly isRetryable: (error: unknown) => boolean;
   /** Sends webhooks; left out: this process sends none. */
   readonly post?: Post;
-  /** What users have scheduled by SQL; left out: they cannot. */
+  /** Runs that users have scheduled by SQL; left out: they cannot. */
   readonly inbox?: InboxRows;
   /** When circuits open, and for how long; left out: as CIRCUIT_DEFAULTS. */
   readonly circuits?: CircuitSettings;
-  /** Where spans go, and of which share of the runs; left out: nobody traces. */
+  /** Where spans are sent, and of which share of the runs; left out: nothing is traced. */
   readonly spans?: { readonly sink: SpanSink; readonly ratio: number } | undefined;
   /** Records what was done; left out: no metrics. */
   readonly measures?: Measures;
-  /** What this process timers; left out: all, as a server with its supervisor embedded. */
+  /** What this process watches; left out: all, as a server with its supervisor embedded. */
   readonly supervision?: Supervision;
-  /** Those that there are; left out: all of every region. */
+  /** The partitions that exist; left out: all of every region. */
   readonly partitions?: readonly number[];
   /** Left out: the defaults. */
   readonly settings?: SupervisorConfig;
@@ -106,7 +106,7 @@ export interface ControlPlaneOptions {
 export interface ControlPlane {
   readonly scheduler: Scheduler;
   readonly dispatcher: Dispatcher;
-  /** Polls that wait here. */
+  /** Polls that wait in this process. */
   parked(): number;
   readonly advance: Advance;
   readonly fire: Occurrences["fire"];
@@ -117,14 +117,14 @@ export interface ControlPlane {
   readonly deliveries: Deliveries | null;
   readonly triggers: Triggering;
   readonly pollTick: Loop;
-  /** Learns what rests and who is cordoned, and moves the circuits of our lanes. */
+  /** Reads open circuits and cordons, and changes the circuits of our lanes. */
   readonly circuits: CircuitWatch;
-  /** Tells what was learned of durations, and asks for what is in use. */
+  /** Saves what was learned of durations, and reads what is in use. */
   readonly learning: Loop;
-  /** Of one payload in a namespace; null: what the server allows. */
+  /** Most bytes of one payload in a namespace; null: the limit of the server. */
   readonly payloadBytesMax: RateLimit["payloadBytesMax"];
   start(): Promise<void>;
-  /** Finishes what is under way and hands the partitions back. */
+  /** Finishes what is in flight and hands the partitions back. */
   stop(): Promise<void>;
 }
 
@@ -158,7 +158,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     if (summary.wakeAt !== null) timers.announce(summary.wakeAt);
     ownership.announceMoment(summary);
     if (summary.outside) for (const one of [deliveries, triggers]) one?.announce();
-    // Should it fail, the owner of the run's partition finds the message within its next looks.
+    // If it fails, the owner of the run's partition finds the message in one of its next scans.
     for (const run of summary.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
   };
   const handOver = handOverBy(() => claims);
@@ -198,7 +198,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
     ...undeliveredBy(advance, onError),
   });
-  // Should it fail, the next heartbeat of the session says the same.
+  // If it fails, the next heartbeat of the session reports the same.
   const onForgotten = (lease: SessionLease) =>
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
@@ -255,7 +255,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       payloadBytesMax: rateLimit.payloadBytesMax,
     },
     async start() {
-      // Before anything is handed out or given up.
+      // Circuits and cordons are known before any task is handed out or any step times out.
       await circuits.runOnce();
       await rateLimit.look();
       await ownership.start();
@@ -279,8 +279,8 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 }
 
 /**
- * What is kept in memory was read from one incarnation of the database: in the next one it may be
- * gone. Polls that are parked wait at lanes of the last one: their agents poll again.
+ * Caches were read from one incarnation of the database: in the next one their content may be gone.
+ * Parked polls wait at lanes of the last incarnation. They end, and their agents poll again.
  */
 function forgetWith(
   store: Pick<EngineStore, "onIncarnation">,
@@ -293,7 +293,7 @@ function forgetWith(
   });
 }
 
-/** What a look at circuits, cordons and pins says to those who hand out. */
+/** Passes a snapshot of circuits, cordons and pins to the parts of dispatch. */
 function learnerOf({ admission, versions, lanes, waiters, claims }: Learners) {
   return async (look: CircuitSnapshot): Promise<void> => {
     const made = versions.learn(look.pinned);
@@ -310,7 +310,7 @@ interface Learners {
   readonly claims: Claims;
 }
 
-/** undefined: neither a receiver of traces nor the log wants to hear of runs. */
+/** undefined: neither a receiver of traces nor the log wants spans. */
 function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tracing | undefined {
   const lines = spanLines(log);
   if (!spans && !lines) return undefined;
@@ -324,7 +324,7 @@ interface SchedulerParts {
   readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;
   readonly timed: OccurrenceOptions;
-  /** Looks at circuits and cordons now. */
+  /** Reads circuits, cordons and pins now. */
   readonly refresh: () => Promise<void>;
   readonly rateLimit: RateLimit;
 }
@@ -346,7 +346,8 @@ function schedulerOf(
       const answer = await advance.ask(run, event);
       if (answer.kind === "fenced")
         throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);
-      // It was there when it was looked up: the database has failed over and lost its tail.
+      // The run existed when it was looked up: the database has failed over and lost its last
+      // commits.
       if (answer.kind === "no-such-run")
         throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} is no more`);
       return answer;
@@ -364,7 +365,8 @@ function schedulerOf(
 }
 
 /**
- * Batches hand over by claims, which need the batches to give tasks back: claims are made later.
+ * Batches hand over by claims, and claims need batches to give tasks back. So claims are created
+ * later and called through this function.
  */
 function handOverBy(claims: () => HandOver): HandOver {
   return {

@@ -1,10 +1,11 @@
-// The schema of the database in which all of Drover is: tables, views and functions. Locks and
-// channels go by it too, so that two Drovers in two schemas of one database never meet.
+// The schema of the database that contains all of Drover: tables, views and functions. Locks and
+// channels depend on it too, so that two Drovers in two schemas of one database never affect each
+// other.
 
-/** The schema of the database that all of Drover is in, where no other is named. */
+/** The schema of the database that contains all of Drover, if no other is named. */
 export const DATABASE_SCHEMA = "drover";
 
-/** Where others have their tables; "public" is for everybody. */
+/** Schemas in which others have their tables; "public" is for everybody. */
 const OTHERS_SCHEMAS: readonly string[] = Object.freeze(["public", "information_schema"]);
 
 /** The name, if a schema of the database may have it. Throws an Error that says what is wrong. */

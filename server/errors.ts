@@ -1,6 +1,6 @@
-// The one error that the server shows to callers: a stable reason, a sentence for a person, and
-// details. `rpc` maps each reason to its gRPC code in one exhaustive table. Anything else that is
-// thrown is a bug of ours and is answered INTERNAL.
+// The one error that the server returns to callers: a stable reason, a sentence for a person, and
+// details. `rpc` maps each reason to its gRPC code in one exhaustive table. Any other error is a
+// defect of the server and is answered INTERNAL.
 
 /** The values of `drover.v1.ErrorReason`, without their prefix. */
 export type Reason =
@@ -78,8 +78,8 @@ export class DroverError extends Error {
 }
 
 /**
- * STORE_UNAVAILABLE for a call whose database has become another one, and may have lost what the
- * call had read. `what`: what follows from it, as a clause; left out: nothing more is to be said.
+ * STORE_UNAVAILABLE for a call during which the database has failed over: it may have lost what the
+ * call has read. `what`: the consequence, as a clause; left out: there is nothing more to say.
  */
 export function failedOver(what?: string, cause?: unknown): DroverError {
   const more = what === undefined ? "" : `, and ${what}`;

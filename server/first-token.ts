@@ -1,5 +1,6 @@
-// The first API token of a control plane, written into its database by whoever may write there: no
-// server takes a call without one. It goes by the rules of CreateToken, which makes all others.
+// Writes the first API token of a control plane into its database, for a person who may write
+// there: a server that requires tokens takes no call without one. The rules are those of
+// CreateToken, which makes all other tokens.
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
   CreateTokenRequestSchema,

@@ -1,20 +1,20 @@
-// What stands open everywhere, and what this process takes of the machine, as numbers. Both are
-// asked for when somebody scrapes, and cost nothing while nobody does.
+// Gauges: the open work of all servers, and the resources that this process uses. They are read
+// when metrics are scraped, and cost nothing otherwise.
 import type { Clock } from "./clock.ts";
 import type { RunState } from "./core/model.ts";
 import { seconds } from "./measures.ts";
 import type { Gauges, Operators } from "./store/operators.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
-/** Those that read again within that time get what was read: each scraper and each series. */
+/** Reads within this time get the same answer, for each scraper and each series. */
 const STANDING_KEPT_MS = 10_000;
-/** All of them are told, those without runs too: a series that comes and goes alarms nobody. */
+/** All are reported, also those without runs: an alert needs a series that does not disappear. */
 const OPEN_STATES: readonly RunState["kind"][] = [
   ...(["PENDING", "RUNNING", "PAUSED", "STOPPING"] as const),
   ...(["COMPENSATING", "FINISHING", "ESCALATED"] as const),
 ];
 
-/** What stands open, as the store said it in the last seconds; null: it does not say. */
+/** The open work, as the store returned it in the last seconds; null: the store did not answer. */
 export function createGauges(
   operators: Pick<Operators, "gauges">,
   clock: Clock,
@@ -23,14 +23,14 @@ export function createGauges(
   return () => {
     const atMs = clock.monotonicMs();
     if (asked === null || atMs - asked.atMs >= STANDING_KEPT_MS) {
-      // That the database is away says /readyz: a scrape goes on without these.
+      // /readyz reports that the database is unavailable: the scrape continues without these.
       asked = { atMs, answer: operators.gauges().catch(() => null) };
     }
     return asked.answer;
   };
 }
 
-/** What the store says of everybody's work: once for all of these series, and seldom. */
+/** The open work of all servers: one query for all of these series, and seldom. */
 export function observeGauges(
   metrics: Metrics,
   operators: Pick<Operators, "gauges" | "connections">,
@@ -78,7 +78,7 @@ export function observeGauges(
   );
 }
 
-/** What the process takes of the machine. */
+/** The resources of the machine that this process uses. */
 export function observeProcess(metrics: Metrics): void {
   const one = (value: number) => [{ value, labels: {} }];
   metrics.observe("drover_process_cpu_seconds_total", () => {

@@ -1,10 +1,11 @@
-// Schedules what users have put into the inbox in transactions of their own (drover.schedule). Each
-// row has a key, so a row that is taken twice, after a crash between the two, starts one run.
+// Starts the runs that users have put into the inbox in transactions of their own
+// (drover.schedule). Each row has a key, so a row that is taken twice, after a crash between the
+// two, starts one run.
 //
-//   waiting → taken for half a minute → gone, or refused and kept with the reason
+//   waiting → taken for half a minute → deleted, or refused and kept with the reason
 //
-// The owner of the region's first partition hears of them within a second, by its look for what is
-// due; another that owned it too for a moment would only find other rows.
+// The owner of the region's first partition finds them within a second, by its timer scan. A second
+// process that owns the partition for a moment too would only find other rows.
 import type { Logger } from "pino";
 import { DroverError, type Reason } from "./errors.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
@@ -13,7 +14,7 @@ import type { EngineStore } from "./store/store.ts";
 
 const ROWS_MAX = 200;
 const PRIORITY = 5;
-/** These say nothing about the row: it waits for the next look. */
+/** These reasons say nothing about the row: it waits for the next try. */
 const PASSING: ReadonlySet<Reason> = new Set([
   "STORE_UNAVAILABLE",
   "OVERLOADED",
@@ -23,11 +24,11 @@ const PASSING: ReadonlySet<Reason> = new Set([
 ]);
 
 export interface Inbox {
-  /** There are rows: they are taken, unless that is under way. */
+  /** There are rows: they are taken, unless that is in progress. */
   announce(): void;
-  /** One look with all that follows from it. */
+  /** Takes all rows that wait, and starts their runs. */
   takeOnce(): Promise<void>;
-  /** Resolves when what is under way has ended. */
+  /** Resolves when what is in progress has ended. */
   stop(): Promise<void>;
 }
 
@@ -71,7 +72,7 @@ export function createInbox(options: InboxOptions): Inbox {
   });
 }
 
-/** null: nobody knows, and its key makes the next try safe. */
+/** null: the outcome is unknown, and the row's key makes the next try safe. */
 async function answerOf(
   { store, schedule, log }: InboxOptions,
   row: InboxRow,

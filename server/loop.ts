@@ -1,18 +1,18 @@
-// A part that does the same thing again and again: `runOnce` apart from the loop, so that a test
-// calls it directly. The next round begins so long after the last has ended; a round that throws is
-// told and does not end the loop. Starting and stopping twice is fine.
+// A part that does the same work again and again. `runOnce` is separate from the loop, so that a
+// test calls it directly. The next round begins `everyMs` after the last one has ended. A round
+// that throws is reported and does not end the loop. Starting and stopping twice has no effect.
 import type { Clock, Timer } from "./clock.ts";
 
 const LOGGED_EVERY_MS = 60_000;
 
 export interface Loop {
   start(): void;
-  /** Resolves when the round under way has ended. */
+  /** Resolves when the round in progress has ended. */
   stop(): Promise<void>;
   runOnce(): Promise<void>;
 }
 
-/** Of failures in a row the first is passed on, and then one a minute. */
+/** Of failures in a row, the first is passed on, and then one a minute. */
 export function inARow(
   clock: Pick<Clock, "monotonicMs">,
   onError: (error: unknown) => void,

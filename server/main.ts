@@ -1,8 +1,10 @@
-// The two programs, put together and started in order: database, migrations, store, control plane,
-// port; and stopped in reverse, draining first. The only place that constructs things for real.
+// The two programs: their parts are created and started in order (database, migrations, store,
+// control plane, port), and stopped in reverse, draining first. Only this file creates the real
+// parts.
 //
 //   server       takes calls, and watches its share of the partitions unless told not to
-//   supervisor   takes no calls and watches: all there is, a region, or what nobody else does
+//   supervisor   takes no calls and watches: all partitions, a region, or (standby) what no other
+//                process watches
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
 import { systemClock, systemRandom } from "./clock.ts";
@@ -47,23 +49,26 @@ import { createTracedCalls } from "./traces/call-spans.ts";
 import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
-/** Scans of the consistency check: a round with few runs takes a third of it. */
+/**
+ * Scans of the consistency check after which a round is late: with few runs it takes a third of
+ * them.
+ */
 const SCANS_LATE_MAX = 100;
 /** What `npm run dashboard` builds. */
 const DASHBOARD = fileURLToPath(new URL("../web/dist", import.meta.url));
 
 interface ProcessOptions {
   readonly database: DatabaseConfig;
-  /** Thresholds of the watches; those left out have their defaults. */
+  /** Thresholds of supervision; those left out have their defaults. */
   readonly settings?: Partial<SupervisorConfig>;
   /** When circuits open, and for how long; what is left out is as CIRCUIT_DEFAULTS. */
   readonly circuits?: Partial<CircuitSettings>;
-  /** When the watching is late; what is left out is as HEALTH_DEFAULTS. */
+  /** When the process counts as degraded; what is left out is as HEALTH_DEFAULTS. */
   readonly health?: Partial<HealthConfig>;
-  /** Lets webhooks go to this machine and its link. Default false. */
+  /** Allows webhooks to this machine, its link and its cloud. Default false. */
   readonly allowLocalWebhooks?: boolean;
   readonly log?: Partial<LogConfig>;
-  /** Left out: nothing is traced, and nothing of it is loaded. */
+  /** Left out: nothing is traced, and the exporter is not loaded. */
   readonly trace?: TraceConfig | undefined;
 }
 
@@ -71,19 +76,21 @@ export interface ServerOptions extends ProcessOptions {
   /** `host:port`; port 0 is any free one. */
   readonly address: string;
   readonly insecureNoAuth?: boolean;
-  /** Every call shows an API token. Default false. */
+  /** Every call has to present an API token. Default false. */
   readonly requireTokens?: boolean;
   /** TLS ends in front of it, so that tokens never travel in plain text. Default false. */
   readonly tlsInFront?: boolean;
-  /** Names under which a browser may reach it on loopback, beside localhost and addresses. */
+  /** Names under which a browser may reach it on loopback, besides localhost and addresses. */
   readonly hostNames?: readonly string[];
-  /** none: other processes watch. Default embedded: it shares the watching with all others. */
+  /** none: other processes watch. Default embedded: it shares the partitions with all others. */
   readonly supervisor?: "embedded" | "none";
   readonly limits?: Partial<RpcConfig>;
 }
 
 export interface SupervisorOptions extends ProcessOptions {
-  /** The region that it watches, by name; left out: all of them, also those that come later. */
+  /**
+   * The region that it watches, by name; left out: all of them, also those that are created later.
+   */
   readonly region?: string;
   /** Takes over when no other process watches. Default false. */
   readonly standby?: boolean;
@@ -97,7 +104,7 @@ export interface RunningServer {
   readonly url: string;
   readonly connectionString: string;
   /**
-   * Drains: answers parked polls, finishes what is under way, hands partitions back. May be
+   * Drains: answers parked polls, finishes what is in flight, hands partitions back. May be
    * repeated.
    */
   stop(): Promise<void>;
@@ -106,7 +113,7 @@ export interface RunningServer {
 export interface RunningSupervisor {
   /** Of its pages; null: it has no port. */
   readonly address: string | null;
-  /** Finishes what is under way and hands its partitions back. May be repeated. */
+  /** Finishes what is in flight and hands its partitions back. May be repeated. */
   stop(): Promise<void>;
 }
 
@@ -186,7 +193,7 @@ async function starting<T extends object>(
   options: ProcessOptions,
   open: (start: Start) => Promise<T>,
 ): Promise<T & { stop(): Promise<void> }> {
-  // What is wrong with them is said before anything is opened.
+  // Wrong settings are reported before anything is opened.
   const settings = supervisorConfig(options.settings ?? {});
   const circuits = circuitConfig(options.circuits ?? {});
   const log = createLog({ ...LOG_DEFAULTS, ...options.log });

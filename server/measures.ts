@@ -1,5 +1,5 @@
-// What the control plane does, as numbers. It is told after the commit, so nothing is measured that
-// did not happen, and asked by nobody: the rules know nothing of it.
+// Metrics of what the control plane does. They are recorded after the commit, so nothing is
+// measured that did not happen. The rules know nothing of them.
 import { BACKGROUND_PARTS, type BackgroundPart } from "./background.ts";
 import type { OnFlushed } from "./batcher.ts";
 import type { Clock } from "./clock.ts";
@@ -21,22 +21,22 @@ export interface Measures {
   readonly onFlushed: OnFlushed;
   worked(worked: Worked): void;
   granted(leases: readonly Granted[]): void;
-  /** Work that no caller waits for has failed; it is tried again by supervisorHealth. */
+  /** Work that no caller waits for has failed; it is tried again by itself. */
   failed(part: BackgroundPart): void;
   /** The consistency check has rewritten derived rows. */
   derivedRowsRepaired(rows: number): void;
-  /** A transaction was decided by what is no longer so, and is decided once more. */
+  /** A transaction was decided on outdated knowledge, and is decided once more. */
   outdated(): void;
-  /** The same dispatcher, which takes note of the sessions that call it. */
+  /** The same dispatcher, which also records the sessions that call it. */
   dispatcher(of: Dispatcher): Dispatcher;
-  /** Sessions that were heard of in the last minute. */
+  /** Sessions that have called in the last minute. */
   sessions(): number;
 }
 
 export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   const seenAtMs = new Map<string, number>();
   const seen = (session: string): void => void seenAtMs.set(session, clock.monotonicMs());
-  // So that a rate is seen from the first one on.
+  // The counters begin at 0, so that a rate includes the first failure.
   for (const part of BACKGROUND_PARTS)
     metrics.count("drover_background_failures_total", 0, { part });
   metrics.count("drover_derived_rows_repaired_total", 0, {});
@@ -94,7 +94,7 @@ export function createMeasures(metrics: Metrics, clock: Clock): Measures {
   } satisfies Measures);
 }
 
-/** Once for a batch of hundreds that ended alike. */
+/** One increment for all attempts of a batch that ended alike. */
 function countAttempts(metrics: Metrics, records: readonly PassRecord[]): void {
   const ended = records.flatMap(({ effects }) =>
     effects.flatMap((effect) => (effect.kind === "task-ended" ? [effect.attempt] : [])),
@@ -124,8 +124,8 @@ function measure(metrics: Metrics, record: PassRecord, effect: Effect): void {
 }
 
 /**
- * How long it took since the outcome of an attempt was found unknown; null: none was. That moment
- * is not kept; what it set is, the end of what has to settle.
+ * How long it took since the outcome of an attempt was found unknown; null: none was. That time is
+ * not stored: it is computed from the end of the settling time, which it has determined.
  */
 function recovery({ after, effects, laneOf }: PassRecord, no: number): number | null {
   const step = after.steps.get(no);
@@ -138,12 +138,12 @@ function recovery({ after, effects, laneOf }: PassRecord, no: number): number | 
   return ended.attempt.endedAt - (step.settleUntil - task.timeouts.settleMs);
 }
 
-/** The database's clock may be set back. */
+/** Never negative, although the database's clock may be set back. */
 export function seconds(ms: number): number {
   return Math.max(0, ms) / 1_000;
 }
 
-/** What is asked for at each scrape. */
+/** Metrics that are read at each scrape. */
 export function observePlane(
   metrics: Metrics,
   {

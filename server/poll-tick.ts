@@ -1,8 +1,9 @@
-// The poll tick: once a second, never backed off. Whatever is parked in this process, one statement
-// asks for all lanes that somebody waits for and all runs that somebody watches, so a lost
-// notification costs a second and never a task; and whether anything has changed of what may be
-// handed out. Every 20 s it says which lanes are polled here, and which agents call here; and at
-// once, which of them may have died, and which of those that others take for dead have called.
+// The poll tick: once a second, never backed off. However much is parked in this process, one
+// statement (the poll query) asks for all lanes that polls wait for, all runs that callers watch,
+// and whether anything has changed of what may be handed out. So a lost notification costs a second
+// and never a task. Every 20 s the tick stores which lanes are polled here, and which agents call
+// here. It stores at once which agents may have died, and which agents that count as silent have
+// called.
 import type { Logger } from "pino";
 import type { Clock } from "./clock.ts";
 import type { AgentRegistry } from "./dispatch/agent-registry.ts";
@@ -24,7 +25,7 @@ export interface PollTickOptions {
   readonly log: Logger;
   /** This process among those that poll a lane. */
   readonly node: string;
-  /** Where agents reach it, for people. */
+  /** The address at which agents reach it, for operators. */
   readonly address: string;
   readonly waiters: Waiters;
   readonly lanes: Lanes;
@@ -33,7 +34,7 @@ export interface PollTickOptions {
   readonly runWatchers: RunWatchers;
   readonly agentRegistry: AgentRegistry;
   readonly circuits: Pick<CircuitWatch, "windowMs" | "heard">;
-  /** A part of a poll tick has failed. */
+  /** Called when a part of a poll tick has failed. */
   readonly onFailed?: (() => void) | undefined;
 }
 
@@ -41,7 +42,7 @@ export function createPollTick(options: PollTickOptions): Loop {
   const { store, clock, log, waiters, watermarks, runWatchers, agentRegistry, circuits } = options;
   const markedAtMs = new Map<number, number>();
 
-  /** A failure before or after the poll query stops none of the others. */
+  /** A part that fails stops none of the others. */
   async function alone(part: string, work: () => Promise<unknown>): Promise<void> {
     try {
       await work();
@@ -74,7 +75,7 @@ export function createPollTick(options: PollTickOptions): Loop {
     const known = watermarks.asked();
     const { windowMs: circuitsMs } = circuits;
     const answers = await store.pollQuery({ lanes, runs, watermarks: known, circuitsMs });
-    // Its look left out what stands before watermarks that no longer count.
+    // The query skipped rows before watermarks that are no longer valid.
     if (answers.watermarks && !watermarks.seen(answers.watermarks)) void options.claims.scan(lanes);
     if (answers.lanes.length > 0) void options.claims.scan(answers.lanes);
     runWatchers.polled(runs, answers.runs);

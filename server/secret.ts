@@ -1,5 +1,5 @@
-// The secret of a hand-out, and the digest of it that a callback token carries: whoever was given
-// the callback token cannot make a task token of it.
+// The secret of a hand-out, and its digest in a callback token: the holder of a callback token
+// cannot make a task token from it.
 import { hash } from "node:crypto";
 
 /** SHA-256 of the secret's bytes, hex. */

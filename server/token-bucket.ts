@@ -1,6 +1,6 @@
 // A token bucket by the clock of the process: `capacity` tokens after a pause, and one more every
-// `everyMs`. A token may be taken before it is there; the next one then comes a whole `everyMs`
-// later.
+// `everyMs`. A token may be taken before it is available; the next one is then available a whole
+// `everyMs` later.
 import type { Clock } from "./clock.ts";
 
 export interface TokenBucketSize {
@@ -9,7 +9,7 @@ export interface TokenBucketSize {
 }
 
 export interface TokenBucket {
-  /** Whole milliseconds until there is a token, as timers know no others; 0: there is one. */
+  /** Whole milliseconds until a token is available, as timers have no others; 0: there is one. */
   waitMs(): number;
   take(): void;
 }
@@ -18,7 +18,7 @@ export function createTokenBucket(
   clock: Pick<Clock, "monotonicMs">,
   { everyMs, capacity }: TokenBucketSize,
 ): TokenBucket {
-  /** What the tokens after the first take until they have come. */
+  /** How long it takes until the tokens after the first are available. */
   const restMs = (capacity - 1) * everyMs;
   let fullAtMs = Number.NEGATIVE_INFINITY;
   return Object.freeze({
