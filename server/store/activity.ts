@@ -1,54 +1,57 @@
-// What an overview counts in a namespace: open runs as they are, runs by the minute in which they
-// were accepted or ended, and what supervisors did.
+// Counts for the overview of a namespace: open runs by state, runs accepted or ended by minute, and
+// interventions by rule.
 //
-// Promise: runs are counted by the transaction that accepts or ends them, so a count is there as
-// surely as the run or its end. An ended run never opens again; a retry of it is a run of its own,
-// and so is a child. Counts outlive the runs: they are kept for `runCountsMs`.
+// Promise: the transaction that accepts or ends a run also counts it, so a count is as durable as
+// the run or its end. An ended run never opens again: a retry is a run of its own, and so is a
+// child. Counts outlive the runs; they are retained for `runCountsMs`.
 import type { EpochMs } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
 import type { EndKind, RunState } from "../core/model.ts";
 
 export const MINUTE_MS = 60_000;
-/** Of one partition: a hundred thousand in a region. */
+/** Most open runs that are counted in one partition: about 100,000 in a region. */
 export const OPEN_RUNS_COUNTED_MAX = 400;
-/** Of one namespace. */
+/** Most open runs that are counted in one namespace. */
 export const OPEN_RUNS_OF_NAMESPACE_MAX = 100_000;
-/** Of one rule. */
+/** Most interventions that are counted of one rule. */
 export const INTERVENTIONS_COUNTED_MAX = 10_000;
 
 export interface OpenRuns {
-  /** Open runs by state; states without any are left out. */
+  /** Open runs by state; states without runs are left out. */
   readonly openRuns: ReadonlyMap<RunState["kind"], number>;
-  /** False: there are more, which were not counted. */
+  /** False: there are more open runs, which were not counted. */
   readonly allCounted: boolean;
 }
 
 export interface RunCount {
-  /** When the minute of the database's clock began. */
+  /** When the minute began, by the database's clock. */
   readonly minute: EpochMs;
   /** ACCEPTED, or the state in which runs ended. */
   readonly event: "ACCEPTED" | EndKind;
   readonly runs: number;
 }
 
-/** How the runs of a workflow ended, of which some did not complete. */
+/** How the runs of a workflow ended; at least one of them did not complete. */
 export interface WorkflowEnds {
   readonly workflow: string;
   readonly ends: Readonly<Record<EndKind, number>>;
 }
 
 export interface Activity {
-  /** `namespaceId` null: of all namespaces. */
+  /** `namespaceId` null: the runs of all namespaces. */
   openRuns(namespaceId: number | null): Promise<OpenRuns>;
-  /** Exact, of the minutes that began at `since` or later, the oldest first. */
+  /** Exact counts of the minutes that began at `since` or later, the oldest first. */
   runCounts(namespaceId: number, since: EpochMs): Promise<readonly RunCount[]>;
-  /** Exact too; those with most ends other than COMPLETED first. */
+  /** Exact counts. Workflows with the most ends other than COMPLETED come first. */
   unsuccessfulWorkflows(
     namespaceId: number,
     since: EpochMs,
     limit: number,
   ): Promise<readonly WorkflowEnds[]>;
-  /** By rule, those that acted at `since` or later, up to `INTERVENTIONS_COUNTED_MAX` of each. */
+  /**
+   * Interventions by rule that were made at `since` or later; at most `INTERVENTIONS_COUNTED_MAX`
+   * are counted of each rule.
+   */
   countInterventions(namespaceId: number, since: EpochMs): Promise<ReadonlyMap<Rule, number>>;
 }
 

@@ -1,12 +1,13 @@
-// The id of a child run follows from its parent, the step that begins it and the fence under which
-// it does: whoever knows these three knows the child, and no child begins twice. It has the time of
-// its parent and its last byte, which names the partition: a family is of one range and of one
-// owner, and what begins a child changes one partition.
+// The id of a child run is computed from its parent's id, the step that begins it and the fence of
+// that beginning. So every process computes the same id, and no child begins twice. The child's id
+// has the time of its parent's id and the same last byte, which names the partition. So parent and
+// child are in one range of ids and have one owner, and a pass that begins a child changes one
+// partition only.
 import { createHash } from "node:crypto";
 import { uuidText } from "../uuid.ts";
 import type { RunId, RunRef } from "./run-head.ts";
 
-/** The 48 bits of a UUIDv7 that are time. */
+/** The first 48 bits of a UUIDv7 are a time. */
 const TIME_BYTES = 6;
 const LAST = 15;
 

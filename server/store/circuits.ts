@@ -1,5 +1,6 @@
-// Circuits and cordons: what may not be handed out for now, and what that is evaluated by. Which
-// way a circuit goes is said by core/circuit.ts; here it is kept, and moved by compare and set.
+// Circuits and cordons: what must not be dispatched at present, and the counts by which circuits
+// are evaluated. core/circuit.ts decides how a circuit changes; the store keeps its state and
+// changes it by compare and set.
 import type { EpochMs } from "../core/attempt.ts";
 import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
 import type { Actor } from "./pass-record.ts";
@@ -12,7 +13,7 @@ export interface CircuitRef {
   readonly agentId: string;
 }
 
-/** What a person has said of a circuit. */
+/** A person has forced the circuit open or closed. */
 export interface CircuitOverride {
   readonly forced: Exclude<Forced, null>;
   readonly by: string;
@@ -21,25 +22,25 @@ export interface CircuitOverride {
 
 export interface Circuit extends CircuitRef {
   readonly state: CircuitState;
-  /** null: the rules decide. */
+  /** null: no person has forced it, and the rules decide. */
   readonly override: (CircuitOverride & { readonly at: EpochMs }) | null;
-  /** Another one with each change. */
+  /** A new number with each change. */
   readonly version: number;
-  /** What the rules saw when they last moved it, in words; empty: they have not. */
+  /** What the rules saw when they last changed the circuit, in words; empty: they never have. */
   readonly saw: string;
 }
 
-/** As it is listed. */
+/** A circuit in a list. */
 export interface CircuitRecord extends Circuit {
   readonly queue: string;
   readonly task: string;
-  /** Of the lane for agents of this version; null: of that for all. */
+  /** The lane is for agents of this version; null: for all agents. */
   readonly agentVersion: string | null;
 }
 
-/** The task that tries: a lease that is about to be granted. */
+/** The one task that an open circuit lets through. Its lease is about to be granted. */
 export interface Probe extends CircuitRef {
-  /** The version of the circuit that lets it try. */
+  /** The version of the circuit that admits the probe. */
   readonly version: number;
   readonly runId: RunId;
   readonly step: number;
@@ -47,17 +48,17 @@ export interface Probe extends CircuitRef {
   readonly secret: string;
 }
 
-/** Ends of tasks of an agent in a lane that are not counted yet. */
+/** Outcome counts of an agent in a lane that are not stored yet. */
 export interface CountedOutcomes extends Tally {
   readonly lane: number;
-  /** How long ago they were, in milliseconds. */
+  /** How long ago the tasks ended, in milliseconds. */
   readonly agoMs: number;
 }
 
 export interface Cordon {
   readonly namespaceId: number;
   readonly kind: CordonKind;
-  /** The agent's id, or its version. */
+  /** The id of an agent, or a version of agents. */
   readonly name: string;
   readonly by: string;
   readonly why: string;
@@ -67,37 +68,40 @@ export interface Cordon {
 export type CordonKind = "agent" | "version";
 export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
 
-/** Whether anything has changed of what a look would show. */
+/** Tells whether a new snapshot would differ from the last one. */
 export interface CircuitSign {
   readonly now: EpochMs;
-  /** Another one after any change that has been committed. */
+  /** Differs after any committed change of what a snapshot contains. */
   readonly mark: string;
-  /** As in a look. */
+  /** As in a snapshot. */
   readonly watched: readonly number[];
 }
 
-/** All that a server has to know to hand out nothing that it should not. */
+/** All that a server has to know in order to dispatch nothing that it must not. */
 export interface CircuitSnapshot {
   readonly now: EpochMs;
-  /** Those that are not plainly closed. */
+  /** Circuits that are open or have a probe, and circuits that a person has forced. */
   readonly circuits: readonly Circuit[];
-  /** Of lanes, the latest 1,000 that ended in the last day or have not ended. */
+  /** Of lanes: outages that have not ended or ended in the last day; the latest 1,000 at most. */
   readonly outages: readonly (Outage & { readonly lane: number })[];
   readonly cordons: readonly Cordon[];
   readonly pinned: Pinned;
-  /** Lanes of which somebody has counted a bad end of late: all of their ends are counted. */
+  /**
+   * Lanes of which a server has counted a bad outcome recently. Servers count all outcomes of these
+   * lanes.
+   */
   readonly watched: readonly number[];
 }
 
-/** What the owner of a lane judges it by. */
+/** What the owner of a lane evaluates its circuits by. */
 export interface LaneEvidence {
   readonly lane: number;
   readonly now: EpochMs;
-  /** Since the window began, or the circuit of the lane or of the agent last changed. */
+  /** Since the window began, or since the circuit of the lane or of the agent last changed. */
   readonly tallies: readonly (Tally & { readonly lastAt: EpochMs })[];
-  /** Also closed ones. */
+  /** Closed circuits too. */
   readonly circuits: readonly (Circuit & {
-    /** How the task that tried has ended; null: it is out, or none is. */
+    /** How the probe has ended; null: it is still running, or there is none. */
     readonly probeEnd: ProbeEnd | null;
   })[];
 }
@@ -111,47 +115,54 @@ export interface ProbeEnd {
 }
 
 export interface CircuitChange extends CircuitRef {
-  /** The version that it was decided by; 0: there was none. */
+  /** The version of the circuit that was evaluated; 0: the circuit had no row. */
   readonly before: number;
   readonly state: CircuitState;
   readonly saw: string;
   readonly did: string;
-  /** When the last end came that it was decided by. */
+  /** When the last outcome came that the decision is based on. */
   readonly dueAt: EpochMs;
-  /** A task that it was decided by: where the intervention is kept. Step -1: the run as a whole. */
+  /**
+   * A task that the decision is based on: the intervention is stored with its run. Step -1: the run
+   * as a whole. null: no intervention is stored.
+   */
   readonly about: { readonly runId: RunId; readonly step: number; readonly fence: number } | null;
 }
 
 export interface CircuitPage {
   readonly after: { readonly lane: number; readonly agentId: string } | null;
   readonly limit: number;
-  /** Those of these agents alone; null or left out: all. */
+  /** Only the circuits of these agents; null or left out: all. */
   readonly agentIds?: readonly string[] | null;
-  /** Those alone through which not everything goes; left out: false. */
+  /** Only circuits that do not let everything through; left out: false. */
   readonly openOnly?: boolean;
 }
 
 export interface Circuits {
-  /** Adds to what was counted. */
+  /** Adds to the stored outcome counts. */
   count(ends: readonly CountedOutcomes[]): Promise<void>;
-  /** `windowMs`: how far back a bad end makes a lane watched. */
+  /** Reads a snapshot. `windowMs`: how far back a bad outcome makes a lane watched. */
   look(windowMs: number): Promise<CircuitSnapshot>;
-  /** The look that follows from a sign; costs nothing where its mark is the last one's. */
+  /**
+   * The snapshot that belongs to a sign. Costs nothing if the mark of the sign is that of the last
+   * snapshot.
+   */
   learn(sign: CircuitSign): Promise<CircuitSnapshot>;
-  /** `windowMs`: how far back. Lanes of which nothing is known are left out. */
+  /** `windowMs`: the length of the window. Lanes without circuits and counts are left out. */
   evidence(lanes: readonly number[], windowMs: number): Promise<readonly LaneEvidence[]>;
   /**
-   * Moves those whose version is what it was decided by, and that no person has moved, each with
-   * its intervention. Returns them.
+   * Changes the circuits that still have the version which was evaluated and that no person has
+   * forced, each with its intervention. Returns the changed ones.
    */
   change(changes: readonly CircuitChange[], actor: Actor): Promise<readonly CircuitRef[]>;
   /**
-   * What a person says, also of the lanes of that task for single versions of agents; null takes it
-   * back, and the circuit begins closed. Idempotent: said again it stays with who said it first.
+   * Forces a circuit, also in the lanes of the same task for single versions of agents; null takes
+   * that back, and the circuit begins closed. Idempotent: if it is forced in the same way again,
+   * the first person and reason stay.
    */
   say(of: CircuitRef, said: CircuitOverride | null): Promise<Circuit>;
-  /** Idempotent: the first stays. Other servers know within a second. */
+  /** Idempotent: the first cordon stays. Other servers learn of it within a second. */
   cordon(cordon: Omit<Cordon, "at">): Promise<Cordon>;
-  /** false: it was not. */
+  /** false: there was no such cordon. */
   uncordon(of: CordonRef): Promise<boolean>;
 }

@@ -1,5 +1,5 @@
-// Derived rows and the pages that they are computed from: `ready`, `lease` and a page's `wake_at`.
-// A write changes both in one transaction, so only a defect can make them differ.
+// Derived rows (`ready`, `lease` and the `wake_at` of a page) compared with the pages that they are
+// computed from. A write changes both in one transaction, so only a defect can make them differ.
 import type { EpochMs } from "../core/attempt.ts";
 import type { LeaseCancel } from "../core/model.ts";
 import { derivedRows } from "../core/page/derived-rows.ts";
@@ -8,22 +8,23 @@ import type { RunRef } from "./run-head.ts";
 
 /** A run whose derived rows were rewritten from its pages. */
 export interface RewrittenRun extends RunRef {
-  /** One sentence for each row that was missing, should not have been there, or said otherwise. */
+  /** One sentence for each row that was missing, superfluous or different. */
   readonly saw: readonly string[];
 }
 
 export interface DifferingRuns {
   readonly runs: readonly RunRef[];
-  /** Where the next call begins; null: there are no more. */
+  /** The last run that was checked: the next call begins behind it. null: there are no more. */
   readonly last: RunRef | null;
 }
 
-/** What the consistency check reads without a lock. */
+/** What the consistency check reads, without locks. */
 export interface Consistency {
   /**
-   * Of the next `limit` open runs of these partitions behind `after`, in the order of partition and
-   * id, those whose derived rows differ from what their pages say. A run whose pages cannot be read
-   * is one of them: `rewriteDerived` then throws for it, and every other run is still checked.
+   * Checks the next `limit` open runs of these partitions behind `after`, in the order of partition
+   * and id. Returns those whose derived rows differ from their pages. A run whose pages cannot be
+   * read is returned too: `rewriteDerived` then throws for it, and every other run is still
+   * checked.
    */
   differingRuns(
     partitions: readonly number[],
@@ -32,12 +33,13 @@ export interface Consistency {
   ): Promise<DifferingRuns>;
 }
 
-/** What it does within a transaction. */
+/** What the consistency check does within a transaction. */
 export interface ConsistencyTx {
   /**
-   * Locks the open ones of these runs, waiting for others; compares again under the lock; rewrites
-   * the derived rows that differ. A page keeps its state and its version. Returns the runs in which
-   * something differed. It takes the place of `lockRuns` in the order of locks.
+   * Locks those of these runs that are open, and waits for other transactions that hold them.
+   * Compares again under the lock, and rewrites the derived rows that differ. Pages keep their
+   * state and their version. Returns the runs in which something differed. In the order of locks
+   * this call takes the place of `lockRuns`.
    */
   rewriteDerived(runs: readonly RunRef[]): Promise<readonly RewrittenRun[]>;
 }
@@ -46,9 +48,9 @@ export interface ConsistencyTx {
 export interface StoredDerived {
   readonly of: "ready" | "lease";
   readonly step: number;
-  /** Of a lease; null: of a ready row. */
+  /** The secret of a lease; null: the row is a ready row. */
   readonly secret: string | null;
-  /** Of a ready row: it may not run past this time; null: no bound, or a lease. */
+  /** Of a ready row: no attempt may run past this time; null: no bound, or the row is a lease. */
   readonly until: EpochMs | null;
   /** Of a lease: whether its agent has to stop. */
   readonly cancel: LeaseCancel["kind"];
@@ -60,8 +62,8 @@ export interface StoredPage {
 }
 
 /**
- * What differs between the pages of an open run and what is stored beside them, a sentence each.
- * The lane of a ready row is not compared: pins and pauses have a say in it.
+ * Each difference between the pages of an open run and the derived rows that are stored beside
+ * them, in one sentence. Lanes of ready rows are not compared, since pins and pauses change them.
  */
 export function differencesOf(
   pages: readonly StoredPage[],

@@ -1,10 +1,10 @@
-// A definition as text, and what else is kept as it was said: the same text for the same content,
-// whatever the order in which it was put together, so that each content is known again. Bytes are
-// base64 under a key of their own.
+// Definitions and the specs of cron schedules as text. Equal content has equal text, whatever the
+// order of its fields, so that content which is stored already is recognized. Bytes are base64, in
+// an object with a key of its own.
 import type { Definition } from "../core/definition.ts";
 import type { ScheduleSpec } from "./schedules.ts";
 
-/** Where a payload keeps its bytes. */
+/** The field of a payload that contains its bytes. */
 const BYTES_FIELD = "data";
 const BYTES_KEY = "$bytes";
 
@@ -12,7 +12,7 @@ export function definitionText(definition: Definition): string {
   return contentText(definition);
 }
 
-/** Reads what `definitionText` wrote; nothing else may be given to it. */
+/** The text must come from `definitionText`. */
 export function definitionFromText(text: string): Definition {
   return JSON.parse(text, withBytes);
 }
@@ -21,14 +21,15 @@ export function specText(spec: ScheduleSpec): string {
   return contentText(spec);
 }
 
-/** Reads what `specText` wrote; nothing else may be given to it. */
+/** The text must come from `specText`. */
 export function specFromText(text: string): ScheduleSpec {
   return JSON.parse(text, withBytes);
 }
 
 function contentText(content: object): string {
   return JSON.stringify(content, function (this: object, key: string, shown: unknown) {
-    // A Buffer, and such comes from the wire, has made JSON of its own of itself by now: `shown`.
+    // JSON.stringify has already called the toJSON of a Buffer, and payloads from the wire are
+    // Buffers: `shown` is that result, so the value itself is read here.
     const value: unknown = Reflect.get(this, key);
     if (value instanceof Uint8Array) return { [BYTES_KEY]: Buffer.from(value).toString("base64") };
     if (typeof shown !== "object" || shown === null || Array.isArray(shown)) return shown;
@@ -36,11 +37,11 @@ function contentText(content: object): string {
   });
 }
 
-/** Only a payload's field: labels have names of any kind, these keys among them. */
+/** Decodes only the field of a payload: labels may have any name, these keys included. */
 function withBytes(key: string, value: unknown): unknown {
   if (key !== BYTES_FIELD || typeof value !== "object" || value === null) return value;
   if (BYTES_KEY in value) return new Uint8Array(Buffer.from(String(value[BYTES_KEY]), "base64"));
-  // Rows of before 0.1.0 hold what a Buffer makes of itself.
+  // Rows from before 0.1.0 contain what a Buffer's toJSON returns.
   if ("data" in value && Array.isArray(value.data)) return Uint8Array.from(value.data);
   return value;
 }

@@ -1,4 +1,4 @@
-// Timers of runs that have come, and leases whose session is silent for longer than they allow.
+// Timers of runs that are due, and leases whose session is silent for longer than they allow.
 import type { EpochMs } from "../core/attempt.ts";
 import type { WaitingFor } from "../core/model.ts";
 import type { RunId, RunRef } from "./run-head.ts";
@@ -8,36 +8,39 @@ export type DueKind = "lease" | "ready" | "backoff" | WaitingFor | "escalation" 
 
 export interface DueRow extends RunRef {
   readonly kind: DueKind;
-  /** -1 for the run's own moment, and for a message to it. */
+  /** -1: the timer is one of the run itself, or the row is a message to the run. */
   readonly step: number;
-  /** Of the task; of an escalation its number. */
+  /** The fence of the task; for an escalation its number. */
   readonly fence: number;
   readonly wakeAt: EpochMs;
-  /** Somebody polled its lane in the last minute, or nobody may take of it (ready rows). */
+  /**
+   * Of ready rows. True: an agent has polled the lane recently (`polledMs`) and has not fallen
+   * silent, or nothing may be claimed from the lane at present (a pause, an open circuit).
+   */
   readonly polled: boolean;
-  /** Of ready rows: where they wait. */
+  /** Of ready rows: the lane in which they wait. */
   readonly lane: number | null;
-  /** Of ready rows that a pin keeps for the agents of one version. */
+  /** Of ready rows that a pin reserves for the agents of one version: that version. */
   readonly agentVersion: string | null;
 }
 
-/** A schedule whose next moment has come. */
+/** A cron schedule whose next occurrence is due. */
 export interface DueSchedule extends ScheduleRef {
   readonly wakeAt: EpochMs;
 }
 
 /**
- * Work of a partition's owner that is no moment of a run: what users have put into the inbox,
- * webhooks to be sent, ends of runs that triggers wait for.
+ * Work of a partition's owner other than timers: rows that users have put into the inbox, webhooks
+ * to send, ends of runs that triggers wait for.
  */
 export type Outside = "inbox" | "deliveries" | "triggers";
 
-/** Which due row it is, of those of a run or a schedule. */
+/** Identifies a due row of a run or a cron schedule. */
 export interface DueRef {
   readonly kind: DueKind | "schedule";
-  /** Of the run, or of the schedule. */
+  /** The id of the run, or of the cron schedule. */
   readonly id: RunId;
-  /** The step; the number of an escalation; -1 of the run's own, of a message and of a schedule. */
+  /** The step; the number of an escalation; -1: the run itself, a message, or a schedule. */
   readonly place: number;
 }
 
@@ -45,17 +48,21 @@ export function dueRefOf({ kind, runId, step, fence }: DueRow): DueRef {
   return { kind, id: runId, place: kind === "escalation" ? fence : step };
 }
 
-/** Where a look begins and ends: what has long been dead may be in its way. */
+/** Where a scan begins and ends: rows that are long dead may slow it down. */
 export interface DueRange {
-  /** What has come before this moment is left out; null: nothing is. */
+  /** The scan leaves out what was due before this time; null: it leaves out nothing. */
   readonly since: EpochMs | null;
-  /** What comes later than so long from now is not told as the next; null: whatever comes is. */
+  /** `nextAt` leaves out timers further ahead than this, in milliseconds; null: no bound. */
   readonly aheadMs: number | null;
-  /** Rows that rest after a failure: they take the place of no other. Left out: none does. */
+  /**
+   * Rows that are suspended after a failure. The scan leaves them out, and they do not count
+   * against its limit. Left out: none are.
+   */
   readonly without?: readonly DueRef[];
   /**
-   * By partition: since when somebody could have heard the sessions that hold its leases; those of
-   * others are not looked at. Left out: none is.
+   * By partition: since when heartbeats of the sessions that hold its leases could have been
+   * received. Silence counts from then on at the earliest. Leases of other partitions are not
+   * scanned. Left out: no leases are scanned.
    */
   readonly heardSince?: ReadonlyMap<number, EpochMs>;
 }
@@ -64,21 +71,21 @@ export const WHOLE_RANGE: DueRange = Object.freeze({ since: null, aheadMs: null 
 
 export interface DueScan {
   readonly now: EpochMs;
-  /** Where something can be done now. */
+  /** The kinds of such work that can be done now. */
   readonly outside: readonly Outside[];
   readonly due: readonly DueRow[];
   readonly schedules: readonly DueSchedule[];
-  /** The earliest moment still to come in these partitions. */
+  /** The earliest time still to come in these partitions; now, if more rows may be due. */
   readonly nextAt: EpochMs | null;
-  /** Nothing was left out that is due before it. */
+  /** The scan has left out nothing that is due before this time. */
   readonly foundTo: EpochMs;
 }
 
 export interface Scanned
   extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
-  /** There may be more that is due. */
+  /** More rows may be due. */
   readonly isMore: boolean;
-  /** The earliest moment that was still to come. */
+  /** The earliest time that was still to come. */
   readonly nextAt: EpochMs | null;
 }
 

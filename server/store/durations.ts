@@ -1,13 +1,14 @@
-// How long attempts of a step take, by workflow version: what servers add to it, what is known.
+// How long attempts of a step take, by workflow version: what servers have measured, and what the
+// store has learned from it.
 import type { Quantiles, Sketch } from "./sketch.ts";
 
-/** Sketches are kept by definition and place: all items of a map are at the place of the first. */
+/** Stored by definition and step key; all items of a map share the key of the first item. */
 export interface DurationsKey {
   readonly definitionId: number;
   readonly step: number;
 }
 
-/** What one server has seen since it told the last time. */
+/** What one server has measured since its last `add`. */
 export interface SeenDurations extends DurationsKey {
   readonly sketch: Sketch;
 }
@@ -16,8 +17,8 @@ export interface LearnedDurations extends DurationsKey, Quantiles {}
 
 export interface Durations {
   /**
-   * Adds to what is kept; servers that do so at the same time wait for each other. Definitions that
-   * are no version of their workflow (inline ones) are left out.
+   * Adds to the stored durations. Servers that do so at the same time wait for each other.
+   * Definitions that are not a version of their workflow (inline ones) are left out.
    */
   add(seen: readonly SeenDurations[]): Promise<void>;
   learned(definitionIds: readonly number[]): Promise<readonly LearnedDurations[]>;

@@ -11,7 +11,7 @@ export interface EndedTask {
   readonly end: EndKind;
 }
 
-/** `leases`: those that have gone with the pass. */
+/** `leases`: the leases that the pass has ended. */
 export function endedTasks(
   { head: { runId }, effects }: PassRecord,
   leases: readonly DerivedLease[],

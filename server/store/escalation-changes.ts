@@ -1,11 +1,11 @@
-// Questions that a pass asks, closes and answers, as rows. What one pass asks and closes is one
-// insert; of those that were there before, answers come first, so that the close which follows
-// from an answer leaves it alone.
+// Escalations that a pass opens, closes and answers, as rows. An escalation that one pass opens and
+// closes is one insert. Older escalations are answered first and closed then, so that the close
+// which follows from an answer does not touch the answered one.
 import type { EpochMs } from "../core/attempt.ts";
 import type { Effect } from "../core/effect.ts";
 import type { AnswerKind, EscalationReason } from "../core/history.ts";
 
-/** Whoever answers it, nothing waits for the answer: what moves its step leaves it open. */
+/** An escalation with this reason stays open when its step moves on: no step waits for it. */
 export const STAYS_OPEN: EscalationReason = "doubled";
 
 export interface Closing {
@@ -27,7 +27,7 @@ export interface EscalationInsert {
   readonly message: string;
   readonly wakeAt: EpochMs;
   readonly deadlineAt: EpochMs | null;
-  /** A later effect of the same pass has closed it; null: it stands open. */
+  /** A later effect of the same pass has closed it; null: it is open. */
   readonly closing: Closing | null;
 }
 
@@ -35,7 +35,7 @@ export interface EscalationChanges {
   readonly escalations: readonly EscalationInsert[];
   readonly escalationsAnswered: readonly (Closing & { readonly n: number })[];
   readonly escalationsReminded: readonly Extract<Effect, { kind: "escalation-reminded" }>[];
-  /** Closes those of the step that stand open, but for KEPT_OPEN ones. */
+  /** Closes the open escalations of the step, except those with the reason `STAYS_OPEN`. */
   readonly escalationsClosed: readonly { readonly step: number; readonly by: string }[];
 }
 
@@ -65,7 +65,7 @@ export function escalationChanges(effects: readonly Effect[]): EscalationChanges
     }
     if (effect.kind === "escalation-answered") {
       const { n, answer, by, why } = effect;
-      // As the rules say it within the pass (core/evolve.ts).
+      // The same words as within the pass (core/evolve.ts).
       const closedBy = `answered "${answer}" by ${by}`;
       const closing = { closedBy, answer: { answer, by, why } };
       if (!close((one) => one.n === n, closing)) answered.push({ n, ...closing });

@@ -1,5 +1,5 @@
-// What a store looks for when it is asked for facts: which attempt holds the error of a step, which
-// strategy a task is about, whose output it is, and whose details go with it. Both stores ask here.
+// What both stores look up for facts: which attempt holds the error of a step, which strategy a
+// task is about, which strategy the output comes from, and whose details a task carries.
 import type { AttemptKind, Outcome, TaskKind } from "../core/attempt.ts";
 import type { Items } from "../core/items.ts";
 import type { Forward } from "../core/model.ts";
@@ -9,34 +9,34 @@ import type { RunId } from "./run-head.ts";
 import type { Granted } from "./store.ts";
 import type { TraceContext } from "./trace.ts";
 
-/** What a granted task carries besides its lease, read after the claim's commit. */
+/** What a granted task carries besides its lease. It is read after the claim has committed. */
 export interface TaskFacts {
   readonly runId: RunId;
   readonly step: number;
   readonly definitionId: number;
   readonly version: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The run's. */
+  /** The input of the run. */
   readonly input: Payload | null;
   /** Details of the last heartbeat before this attempt. */
   readonly lastDetails: Payload | null;
-  /** Of a map, whose own task is its gate. */
+  /** The items of a map step, whose own task is its gate; null: the step is no map. */
   readonly items: Items | null;
-  /** The place of the strategy that the task is about: the current one; for an undo, the next. */
+  /** Index of the task's strategy: the current one; for an undo, the next one to undo. */
   readonly strategy: number;
-  /** The strategy of the plan that it follows. */
+  /** Index of the strategy in the plan that it follows. */
   readonly planned: number;
-  /** The whole input that a person gave for this strategy instead; null: none. */
+  /** The whole input that a person gave for this strategy instead of the planned; null: none. */
   readonly changedInput: { readonly payload: Payload | null } | null;
-  /** For an undo: the output of the step, where this strategy made it. */
+  /** For an undo: the output of the step, if this strategy made it. */
   readonly output: Payload | null;
-  /** For an undo: the run that made the effect, where that is another one. */
+  /** For an undo: the run that made the effect, if it is another one. */
   readonly effectOf: RunId | null;
-  /** The run's; null: nobody traces it. */
+  /** The trace of the run; null: the run is not traced. */
   readonly trace: TraceContext | null;
 }
 
-/** States of which the facts of a step are told: they change no more. */
+/** Forward states in which the facts of a step change no more. Facts exist only in these. */
 export const FINAL = [
   "SUCCEEDED",
   "FAILED",
@@ -44,11 +44,11 @@ export const FINAL = [
   "CANCELLED",
 ] as const satisfies readonly Forward["kind"][];
 
-/** The error of a FAILED step is the newest of these attempts, by fence and by end. */
+/** The error of a FAILED step is that of the newest of these attempts, by fence and by end. */
 export const ERROR_KINDS: readonly AttemptKind[] = ["perform", "engine"];
 export const ERROR_OUTCOMES: readonly Outcome["kind"][] = ["failure", "unknown"];
 
-/** The place of the strategy that a task is about: the current one; for an undo, the next. */
+/** Index of the task's strategy: the current one; for an undo, the next one to undo. */
 export function strategyOfTask(task: TaskKind, strategies: readonly Strategy[]): number {
   const current = strategies.length - 1;
   if (task !== "compensate") return current;
@@ -57,8 +57,9 @@ export function strategyOfTask(task: TaskKind, strategies: readonly Strategy[]):
 }
 
 /**
- * Whether the output of a step is that of a strategy. It is the one that succeeded: the current
- * one, or one before whose success came late, when its successor had not been handed out.
+ * Whether the output of a step comes from this strategy. It comes from the strategy that succeeded:
+ * the current one, or an earlier one whose success was reported late, before the task of its
+ * successor was handed out.
  */
 export function madeOutput(
   forward: Forward["kind"],
@@ -71,7 +72,7 @@ export function madeOutput(
   );
 }
 
-/** Whose last details a task carries: those of an attempt of this kind, before this fence. */
+/** A task carries the last details of an attempt of this kind with a fence below this one. */
 export function detailsWanted({ ready }: Granted): { kind: TaskKind; beforeFence: number } {
   // A verify has the fence of the attempt that it is about.
   return ready.task === "verify"

@@ -1,4 +1,4 @@
-// What an agent session lets hear of itself and of its tasks, and what it is answered.
+// Heartbeats: what an agent session reports of itself and of its tasks, and what the store answers.
 import type { Payload } from "../core/payload.ts";
 import type { RunId, RunRef } from "./run-head.ts";
 
@@ -7,7 +7,7 @@ export interface HeartbeatReport {
   readonly step: number;
   readonly fence: number;
   readonly secret: string;
-  /** What the agent said; null leaves what is stored. */
+  /** As the agent reported it; null: what is stored stays. */
   readonly progress: string | null;
   readonly details: Payload | null;
 }
@@ -19,8 +19,8 @@ export interface SessionHeartbeat {
   readonly agentVersion: string;
   readonly reports: readonly HeartbeatReport[];
   /**
-   * Every lease of the session that was granted to a poll up to this number and that its agent
-   * still holds is in the reports; left out: that is not said.
+   * The reports contain every lease of the session that was granted to a poll up to this number and
+   * that its agent still holds. Left out: the list may be incomplete.
    */
   readonly listsAllTo?: number;
 }
@@ -31,7 +31,7 @@ export interface LostPolls {
   readonly polls: readonly number[];
 }
 
-/** A lease of a session, with the run that it is of. */
+/** A lease of a session, with its run. */
 export interface SessionLease extends RunRef {
   readonly step: number;
   readonly fence: number;
@@ -39,11 +39,11 @@ export interface SessionLease extends RunRef {
 }
 
 export interface HeartbeatsStored {
-  /** By heartbeat and report. */
+  /** By heartbeat, and within it by report. */
   readonly answers: readonly (readonly HeartbeatAnswer[])[];
-  /** Leases that their sessions say they do not hold. */
+  /** Leases that are missing in a complete list of their session: its agent does not hold them. */
   readonly forgotten: readonly SessionLease[];
-  /** Beats of sessions that belong to another namespace than they name; they store nothing. */
+  /** Heartbeats that name another namespace than that of their session: nothing is stored. */
   readonly foreign: ReadonlySet<SessionHeartbeat>;
 }
 
@@ -51,15 +51,13 @@ export type HeartbeatAnswer =
   | { readonly kind: "carry-on"; readonly leaseMs: number }
   | { readonly kind: "cancel"; readonly withinMs: number }
   | { readonly kind: "lease-lost" }
-  /** An advance holds the row: ask again in the next gathering. */
+  /** Another transaction holds the row: repeat the report in the next batch. */
   | { readonly kind: "busy" };
 
 /** What the store does for agent sessions, outside of transactions. */
 export interface HeartbeatStore {
-  /**
-   * Stores heartbeats of sessions and their reports; answers in the order of the reports. Durable.
-   */
+  /** Stores heartbeats of sessions and their reports durably; answers in the order of reports. */
   heartbeat(heartbeats: readonly SessionHeartbeat[]): Promise<HeartbeatsStored>;
-  /** Leases that were granted to one of these polls of their session; of many sessions at once. */
+  /** Leases that were granted to one of these polls of their session, of many sessions at once. */
   undelivered(lost: readonly LostPolls[]): Promise<readonly SessionLease[]>;
 }

@@ -1,35 +1,38 @@
-// What users put into the inbox by SQL (drover.schedule), and what became of it.
+// Runs that users request by SQL (drover.schedule), and the answers to these requests.
 import type { Payload } from "../core/payload.ts";
 import type { RunId } from "./run-head.ts";
 
-/** A run that a user has asked for in a transaction of his own. */
+/** A run that a user has requested in a transaction of their own. */
 export interface InboxRow {
   readonly id: number;
   readonly namespace: string;
   readonly workflow: string;
-  /** 0: the default one. */
+  /** 0: the default version. */
   readonly version: number;
   readonly input: Payload | null;
   readonly key: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** SHA-256, hex, of what was asked. No call has it: one key does not mean a call and a row. */
+  /**
+   * SHA-256 of the request, hex. No call of the API has this digest: a call and a row with the same
+   * key are two different requests.
+   */
   readonly digest: string;
 }
 
 export interface InboxAnswer {
   readonly id: number;
-  /** null: it was scheduled. */
+  /** null: the run was accepted. */
   readonly refused: { readonly reason: string; readonly message: string } | null;
   /**
-   * The run that it has begun; null: none. The row stays where that run is not there: the store
-   * has lost it with its tail.
+   * The run that the row has begun; null: none. If the database does not have this run, the row
+   * stays: a fail-over has lost the run together with the last transactions.
    */
   readonly began: RunId | null;
 }
 
 export interface InboxRows {
-  /** Takes up to so many rows, oldest first, for half a minute. */
+  /** Takes up to `limit` rows, the oldest first, for half a minute. */
   take(limit: number): Promise<readonly InboxRow[]>;
-  /** Rows that were scheduled go; those that were refused are kept with the reason. */
+  /** Deletes rows that were accepted; retains refused rows with their reason. */
   settle(answers: readonly InboxAnswer[]): Promise<void>;
 }

@@ -1,18 +1,18 @@
-// The outputs of a map's items, gathered once, when it ends. Both stores find the rows; what they
-// come to is said here.
+// The outputs of a map's items, collected once, when the map ends. Each store finds the rows; this
+// module decides what the map gets from them.
 import type { ItemOutputs } from "../core/items.ts";
 import { itemOf } from "../core/step-key.ts";
 
-/** All of them together, in bytes: as much as a payload may have unless it is told otherwise. */
+/** Most bytes of all outputs together: the default limit of one payload. */
 export const OUTPUTS_BYTES_MAX = 256 * 1024;
 
 export interface ItemOutput {
   readonly place: number;
-  /** null: not JSON. */
+  /** null: the output is not JSON. */
   readonly json: string | null;
 }
 
-/** `bytes`: of all outputs together. */
+/** `bytes`: the size of all outputs together. */
 export function itemOutputs(found: readonly ItemOutput[], bytes: number): ItemOutputs {
   if (bytes > OUTPUTS_BYTES_MAX) return { kind: "too-large" };
   const json = found.flatMap((one): [number, string][] =>

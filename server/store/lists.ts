@@ -1,5 +1,5 @@
-// What people and their tools list: page by page, of one namespace. Plain reads of a bounded cost,
-// no locks.
+// Lists for people and their tools, page by page, of one namespace. Plain reads of a bounded cost,
+// without locks.
 
 import type { EpochMs } from "../core/attempt.ts";
 import type { RunState } from "../core/model.ts";
@@ -14,7 +14,7 @@ import type { SchedulePage, ScheduleRecord } from "./schedules.ts";
 import type { RefusalRecord, TriggerRecord } from "./triggers.ts";
 
 export interface RunFilter {
-  /** Children of this run; null: any run. */
+  /** Only children of this run; null: any run. */
   readonly parent: RunId | null;
   readonly states: readonly RunState["kind"][];
   readonly workflow: string | null;
@@ -31,7 +31,7 @@ export interface RunPage {
   readonly after: RunId | null;
 }
 
-/** An escalation in a list over runs. */
+/** An escalation in a list over several runs. */
 export interface EscalationOfRun extends EscalationRecord {
   readonly runId: RunId;
   readonly workflow: string;
@@ -41,7 +41,7 @@ export interface EscalationOfRun extends EscalationRecord {
 export interface EscalationPage {
   readonly openOnly: boolean;
   readonly limit: number;
-  /** The last one of the page before. */
+  /** The last escalation of the page before. */
   readonly after: { readonly runId: RunId; readonly n: number } | null;
 }
 
@@ -52,7 +52,10 @@ export interface WorkflowRecord {
   readonly createdAt: EpochMs;
 }
 
-/** A version, and how many open runs have its content; counted up to `OPEN_RUNS_MAX`. */
+/**
+ * A version of a workflow, with the number of open runs that have its content, counted up to
+ * `OPEN_RUNS_MAX`.
+ */
 export interface VersionRecord {
   readonly name: string;
   readonly version: number;
@@ -73,29 +76,29 @@ export interface NamespaceRecord extends NamespaceSettings {
 export interface RegionRecord {
   readonly id: number;
   readonly name: string;
-  /** How many of its partitions are watched by somebody now. */
+  /** How many of its partitions a supervisor watches now. */
   readonly watched: number;
 }
 
 export interface Lists {
-  /** By name, those after `after`; `names`: only these, null: all. */
+  /** By name, those behind `after`. `names`: only these; null: all. */
   namespaces(
     of: { readonly names: readonly string[] | null; readonly after: string | null },
     limit: number,
   ): Promise<readonly NamespaceRecord[]>;
-  /** All, in the order in which they came. */
+  /** All regions, in the order of their creation. */
   regions(): Promise<readonly RegionRecord[]>;
-  /** Runs by creation; `after` and the order make pages. */
+  /** Runs in the order of creation, or the reverse; `after` continues behind a page. */
   runs(namespaceId: number, page: RunPage): Promise<readonly RunRecord[]>;
-  /** How many runs pass the filter, counted up to `most`, and the moment of that look. */
+  /** How many runs match the filter, counted up to `most`, and the database's time of the count. */
   countRuns(
     namespaceId: number,
     filter: RunFilter,
     most: number,
   ): Promise<{ readonly count: number; readonly now: EpochMs }>;
   /**
-   * What the oldest `runs` that pass the filter are runs of: the first `definitions` by name and
-   * version.
+   * The workflow versions of the oldest `most.runs` runs that match the filter: the first
+   * `most.definitions` of them by name and version.
    */
   definitions(
     namespaceId: number,
@@ -117,12 +120,12 @@ export interface Lists {
   ): Promise<readonly VersionRecord[]>;
   /** By name. */
   queues(namespaceId: number, page: QueuePage): Promise<readonly QueueRecord[]>;
-  /** Of the namespace as a whole. */
+  /** The pause of the namespace as a whole. */
   namespacePause(namespaceId: number): Promise<Pause | null>;
   workflowPause(of: WorkflowRef): Promise<Pause | null>;
-  /** Of this queue, by workflow and version. */
+  /** Pins of this queue, by workflow and version. */
   pins(namespaceId: number, queue: string): Promise<readonly Pin[]>;
-  /** Those that are not plainly closed, by lane and agent. */
+  /** Circuits that are not closed or that a person has forced, by lane and agent. */
   circuits(namespaceId: number, page: CircuitPage): Promise<readonly CircuitRecord[]>;
   /** By kind and name. */
   cordons(namespaceId: number): Promise<readonly Cordon[]>;
@@ -130,7 +133,7 @@ export interface Lists {
   schedules(namespaceId: number, page: SchedulePage): Promise<readonly ScheduleRecord[]>;
   /** By name. */
   triggers(namespaceId: number): Promise<readonly TriggerRecord[]>;
-  /** The last first; of one trigger, or of all. */
+  /** The latest first; of one trigger, or (null) of all. */
   refusals(
     namespaceId: number,
     trigger: string | null,

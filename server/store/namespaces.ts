@@ -1,18 +1,19 @@
-// What a namespace may take, and for how long its runs are kept after their end.
+// The limits of a namespace, and how long it retains its runs after their end.
 //
-// Limits are evaluated in memory, by what `limited` said last and what has begun here since. Runs
-// that have ended go in pages by their ids, with all that is of them: nobody can lock what has
-// ended but whoever removes it, so two that remove at once only find less to do.
+// Servers evaluate limits in memory, by the last answer of `limited` and by the runs that they have
+// begun since. Runs that have ended are removed in pages by their ids, with all their rows. A
+// removal locks its runs and skips those that are locked, so of two removals at once each only
+// finds less to do.
 import type { Rate } from "../core/limits.ts";
 import { type DroverError, failedOver } from "../errors.ts";
 import type { RunId } from "./run-head.ts";
 
 export interface NamespaceLimits {
-  /** Runs that have not ended; null, as of the others: any number. */
+  /** Most open runs; null, here and below: no limit. */
   readonly openRunsMax: number | null;
-  /** Runs that begin. */
+  /** Rate of runs that begin. */
   readonly rate: Rate | null;
-  /** Of one payload; null: what the server allows. */
+  /** Size of one payload; null: the limit of the server. */
   readonly payloadBytesMax: number | null;
 }
 
@@ -23,31 +24,31 @@ export const NO_LIMITS: NamespaceLimits = Object.freeze({
 });
 
 export interface NamespaceSettings {
-  /** How long a run is kept after its end, in milliseconds; null: for ever. */
+  /** How long a run is retained after its end, in milliseconds; null: forever. */
   readonly retentionMs: number | null;
   readonly limits: NamespaceLimits;
 }
 
-/** A namespace with limits, and what it has now. */
+/** A namespace with limits, and what it uses now. */
 export interface NamespaceUse {
   readonly namespaceId: number;
   readonly name: string;
   readonly limits: NamespaceLimits;
-  /** Counted up to its limit, and only where it has one. */
+  /** Counted up to the limit, and only if there is one. */
   readonly openRuns: number;
 }
 
 /** A page of runs, by their ids. */
 export interface OldRuns {
   readonly namespaceId: number;
-  /** After their end. */
+  /** How long a run is retained after its end, in milliseconds. */
   readonly keptMs: number;
-  /** The last one of the page before. */
+  /** The last run of the page before. */
   readonly after: RunId | null;
   readonly limit: number;
 }
 
-/** `more`: there is a page behind `after`, or something is left of this one. */
+/** `more`: there is a page behind `after`, or rows of this page are left. */
 export interface ForgottenPage {
   readonly after: RunId | null;
   readonly more: boolean;
@@ -55,38 +56,44 @@ export interface ForgottenPage {
 
 /** A page of definitions of all namespaces, by their ids. */
 export interface UnusedDefinitions {
-  /** The last one of the page before; 0: none. */
+  /** The last definition of the page before; 0: none. */
   readonly after: number;
   readonly limit: number;
-  /** How long one stays that nothing uses: whoever has found it uses it within that time. */
+  /**
+   * How long an unused definition is retained, in milliseconds: a caller that has found it uses it
+   * within that time.
+   */
   readonly keptMs: number;
 }
 
-/** Rows of one table that one call removes: a run with a large map goes in several. */
+/** Most rows of one table that one call removes: a run with a large map takes several calls. */
 export const ROWS_FORGOTTEN_MAX = 5_000;
 
 export interface Namespaces {
   setRetention(namespaceId: number, retentionMs: number | null): Promise<void>;
   setLimits(namespaceId: number, limits: NamespaceLimits): Promise<void>;
-  /** Those with a limit. */
+  /** Namespaces with a limit. */
   limited(): Promise<readonly NamespaceUse[]>;
-  /** Those whose runs go. */
+  /** Namespaces that do not retain their runs forever. */
   retained(): Promise<readonly { readonly namespaceId: number; readonly retentionMs: number }[]>;
   /**
-   * Removes those of a page whose time is over, with all that is of them but their keys. Those
-   * stay which somebody still asks about: an open escalation, an open parent, a trigger or a
-   * webhook that is still to be told.
+   * Removes the runs of a page whose retention is over, with all their rows except their keys. Runs
+   * that something still refers to stay: an open escalation, an open parent, or a trigger or a
+   * webhook that has not been handled yet.
    */
   forgetRuns(of: OldRuns): Promise<ForgottenPage>;
   /**
-   * Removes definitions of a page that no version of a workflow and no run has had for so long.
-   * `internDefinition` never returns one that is about to go. Returns where the next page begins;
-   * null: at the first definition.
+   * Removes the definitions of a page that no version of a workflow and no run has used for so
+   * long. `internDefinition` never returns a definition that is about to be removed. Returns where
+   * the next page begins; null: at the first definition.
    */
   forgetDefinitions(of: UnusedDefinitions): Promise<number | null>;
 }
 
-/** A call has found its namespace in a database that is no more: the new one does not know it. */
+/**
+ * The call has found its namespace in a database that a fail-over has replaced: the new one does
+ * not have it.
+ */
 export function namespaceDeleted(): DroverError {
   return failedOver("its namespace is no more");
 }

@@ -1,6 +1,6 @@
-// The half of the state store that only people look at and administer: lists, counts, the fleet,
-// API tokens, and the inbox that users fill by SQL. No decision of the engine reads it. PostgreSQL
-// alone keeps it; test/contract/operator holds it to that.
+// The half of the state store that serves people alone: lists, counts, agents, API tokens, and the
+// inbox that users fill by SQL. No decision of the engine reads it. Only PostgreSQL implements it;
+// test/contract/operator tests that.
 
 import type { InboxRows } from "./inbox.ts";
 import type { Lists } from "./lists.ts";

@@ -1,5 +1,5 @@
-// What operators look at: agents, queues in full, partitions, supervisors, interventions, and what
-// needs a person. Plain reads of a bounded cost: none looks through history.
+// What operators read: agents, queues in detail, partitions, supervisors, interventions, and what
+// needs a person. Plain reads of a bounded cost: none scans the whole history.
 
 import type { EpochMs, TaskKind } from "../core/attempt.ts";
 import type { Rule } from "../core/history.ts";
@@ -23,21 +23,27 @@ export interface AgentSeen {
   readonly agentId: string;
   readonly agentVersion: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** null: it has not polled here; what is stored stays. */
+  /** null: the session has not polled this server; the stored poll stays. */
   readonly poll: AgentPoll | null;
-  /** How long ago it was last there, in milliseconds: it called, or its poll was parked. */
+  /** How long ago it called, or its poll was parked, in milliseconds. */
   readonly agoMs: number;
-  /** How long ago it last called. A parked poll is no call: its agent may have died meanwhile. */
+  /**
+   * How long ago it last called, in milliseconds. A parked poll is no call: its agent may have died
+   * meanwhile.
+   */
   readonly calledAgoMs: number;
-  /** How long ago a success of it was taken; null: none was here, and what is stored stays. */
+  /**
+   * How long ago this server accepted a success from it, in milliseconds; null: never, and what is
+   * stored stays.
+   */
   readonly succeededAgoMs: number | null;
 }
 
 /**
- * A session that may have fallen silent; it is not, if it has called since. `lost`: a lease of it
- * ended then without a report, and it is silent if it had sent no heartbeat in the lease's time
- * before that. `gone`: its connection closed so long ago while its poll was parked, and it is
- * silent if it holds no task: where it does, its leases will tell.
+ * A session that may have fallen silent. It has not, if it has called since. `lost`: a lease of it
+ * ended at `at` without a report; the session is silent if it had sent no heartbeat in the
+ * `heartbeatMs` before that. `gone`: its connection closed `agoMs` ago while its poll was parked;
+ * the session is silent if it holds no task. If it holds one, the lease of that task decides.
  */
 export type SilentSession =
   | {
@@ -58,27 +64,27 @@ export interface AgentRecord {
   /** The address of the server that it called last. */
   readonly server: string;
   readonly firstSeenAt: EpochMs;
-  /** The last call of any kind, up to 20 s late. */
+  /** When it last called or had a parked poll; up to 20 s behind. */
   readonly seenAt: EpochMs;
   /** null: it has not held a task yet. */
   readonly lastHeartbeatAt: EpochMs | null;
-  /** It has fallen silent, and does not count as polling until it calls; null: it has not. */
+  /** Since when it is silent: until it calls, it does not count as polling. null: it is not. */
   readonly silentSince: EpochMs | null;
   readonly succeededAt: EpochMs | null;
-  /** Tasks in its hands, counted up to `HELD_MAX`. */
+  /** Tasks that it holds, counted up to `HELD_MAX`. */
   readonly held: number;
 }
 
 export interface AgentPage {
-  /** The sessions of this agent alone; null: all. */
+  /** Only the sessions of this agent; null: all. */
   readonly agentId: string | null;
   readonly session: string | null;
-  /** The last one of the page before. */
+  /** The last session of the page before. */
   readonly after: { readonly agentId: string; readonly session: string } | null;
   readonly limit: number;
 }
 
-/** A task in an agent's hands. */
+/** A task that an agent holds. */
 export interface HeldTask {
   readonly runId: RunId;
   readonly workflow: string;
@@ -91,64 +97,64 @@ export interface HeldTask {
   readonly attempt: number;
   readonly since: EpochMs;
   readonly attemptBy: EpochMs;
-  /** As the agent said it; null: it has said nothing. */
+  /** As the agent reported it; null: it has reported none. */
   readonly progress: string | null;
-  /** When the progress last became another one; the grant, until then. */
+  /** When the progress last changed; before the first change, the time of the grant. */
   readonly progressAt: EpochMs;
-  /** The agent is told to stop. */
+  /** The agent is asked to stop. */
   readonly cancelling: boolean;
 }
 
-/** How a queue stands, beside its record. */
+/** The activity of a queue, besides its record. */
 export interface QueueActivity {
   readonly name: string;
-  /** Since when the task waits that has waited longest; null: none waits. */
+  /** Since when the oldest waiting task waits; null: none waits. */
   readonly oldestAt: EpochMs | null;
-  /** When an agent was last seen to wait for its tasks, up to 20 s late; null: not lately. */
+  /** When an agent was last seen to wait for its tasks, up to 20 s behind; null: not recently. */
   readonly polledAt: EpochMs | null;
-  /** Sessions that have called in the last minute, and asked for its tasks with their last poll. */
+  /** Sessions that have called in the last minute and whose last poll asked for its tasks. */
   readonly agents: number;
 }
 
 export interface QueueTask extends Omit<QueueActivity, "name"> {
   readonly task: string;
-  /** Those that are kept for agents of this version; null: those for all agents. */
+  /** Tasks that are reserved for agents of this version; null: tasks for all agents. */
   readonly agentVersion: string | null;
   /** Counted up to 10,000. */
   readonly ready: number;
   readonly leased: number;
 }
 
-/** A lane with tasks that wait, which nobody has asked for in the last minute. */
+/** A lane with waiting tasks for which no agent has polled in the last minute. */
 export interface OrphanLane extends Pick<QueueActivity, "oldestAt" | "polledAt"> {
   readonly queue: string;
   readonly task: string;
-  /** It is for agents of this version; null: for all. */
+  /** The lane is for agents of this version; null: for all agents. */
   readonly agentVersion: string | null;
 }
 
 export interface PartitionOwner {
   readonly node: string;
-  /** null: the node has been silent for so long that it is forgotten. */
+  /** null: the node has been silent for so long that its row was deleted. */
   readonly address: string | null;
   readonly lastSeenAt: EpochMs | null;
 }
 
 export interface PartitionRecord {
   readonly partition: number;
-  /** Its region, by name. */
+  /** Name of its region. */
   readonly region: string;
   /** Something of the region waits for its supervisor, or will (the view region_use). */
   readonly used: boolean;
-  /** How often it has changed hands. */
+  /** How often a node has taken it. */
   readonly epoch: number;
-  /** null: nobody has had it yet. */
+  /** null: no node has taken it yet. */
   readonly takenAt: EpochMs | null;
-  /** Who took it last; null: it was given back, or nobody has had it. */
+  /** The node that took it last; null: it was given back, or no node has taken it yet. */
   readonly owner: PartitionOwner | null;
-  /** Its owner has been seen in the last 3 seconds. */
+  /** Its owner was seen in the last 3 seconds. */
   readonly watched: boolean;
-  /** The oldest moment that has come and was not acted upon; null: none. */
+  /** The earliest time that is due and that no supervisor has acted on; null: none. */
   readonly overdueAt: EpochMs | null;
 }
 
@@ -158,23 +164,23 @@ export interface PartitionPage {
   readonly limit: number;
 }
 
-/** A partition in one owner's hands. */
+/** The time during which one node owned a partition. */
 export interface HandOverRecord {
   readonly partition: number;
   readonly epoch: number;
   readonly node: string;
-  /** null: the node had left by then. */
+  /** null: the node had left before it could be recorded. */
   readonly address: string | null;
-  /** Why it was free to be taken. */
+  /** Why the partition was free to be taken. */
   readonly why: HandOverWhy;
   readonly takenAt: EpochMs;
-  /** When it was given back, or the next one took it; null: nobody has taken it since. */
+  /** When the node gave it back, or the next node took it; null: neither has happened. */
   readonly leftAt: EpochMs | null;
 }
 
-/** Newest first; of one moment by partition. */
+/** Newest first; those of one time by partition. */
 export interface HandOverPage {
-  /** null: of all. */
+  /** null: all partitions. */
   readonly partition: number | null;
   readonly after: Pick<HandOverRecord, "takenAt" | "partition" | "epoch"> | null;
   readonly limit: number;
@@ -185,37 +191,37 @@ export interface SupervisorRecord {
   readonly address: string;
   readonly startedAt: EpochMs;
   readonly lastSeenAt: EpochMs;
-  /** Seen in the last 3 seconds. */
+  /** It was seen in the last 3 seconds. */
   readonly alive: boolean;
   readonly partitions: number;
 }
 
-/** An intervention in a list over runs. */
+/** An intervention in a list over several runs. */
 export interface ListedIntervention extends InterventionRecord {
   readonly workflow: string;
   readonly definitionId: number;
-  /** The attempt that it was about; 0: none, or one that has not ended. */
+  /** Number of the attempt that it was about; 0: none, or one that has not ended. */
   readonly attempt: number;
 }
 
-/** Newest first; of one moment the newest runs first. */
+/** Newest first; those of one time by run, newest runs first. */
 export interface InterventionPage {
-  /** null: of all rules. */
+  /** null: all rules. */
   readonly rules: readonly Rule[] | null;
   readonly runId: RunId | null;
-  /** Acted then or later. */
+  /** Only those that were made at this time or later; null: no bound. */
   readonly from: EpochMs | null;
-  /** Acted before. */
+  /** Only those that were made before this time; null: no bound. */
   readonly until: EpochMs | null;
   readonly after: InterventionPlace | null;
   readonly limit: number;
 }
 
-/** Where an intervention stands in the order. */
+/** The position of an intervention in the order of the list. */
 export interface InterventionPlace {
   readonly actedAt: EpochMs;
   readonly runId: RunId;
-  /** null: about the run as a whole. */
+  /** null: it is about the run as a whole. */
   readonly step: number | null;
   readonly fence: number;
   readonly rule: Rule;
@@ -229,15 +235,15 @@ export interface MigrationRecord {
 }
 
 export interface ClusterRecord extends OpenRuns {
-  /** Its version. */
+  /** The version of the database. */
   readonly database: string;
-  /** In their order. */
+  /** By number. */
   readonly migrations: readonly MigrationRecord[];
 }
 
-/** What needs a person in a namespace; of each kind the first `ATTENTION_MAX`. */
+/** What needs a person in a namespace; at most `ATTENTION_MAX` of each kind. */
 export interface Attention {
-  /** Open ones, counted up to `ESCALATIONS_COUNTED_MAX`. */
+  /** Open escalations, counted up to `ESCALATIONS_COUNTED_MAX`. */
   readonly escalations: number;
   /** By queue and task. */
   readonly orphans: readonly OrphanLane[];
@@ -246,14 +252,14 @@ export interface Attention {
   readonly pausedWorkflows: readonly { readonly name: string; readonly pause: Pause }[];
 }
 
-/** What stands open in all namespaces together. */
+/** Gauges over all namespaces together. */
 export interface Gauges {
   readonly openRuns: OpenRuns["openRuns"];
-  /** Tasks that may be taken and nobody has, up to `WAITING_COUNTED_MAX` of each lane. */
+  /** Ready tasks that may be claimed, counted up to `WAITING_COUNTED_MAX` in each lane. */
   readonly waiting: number;
-  /** How long the one of these waits that has waited longest, in milliseconds; 0: none waits. */
+  /** How long the oldest of these has waited, in milliseconds; 0: none waits. */
   readonly waitingMs: number;
-  /** Up to `ESCALATIONS_COUNTED_MAX` of each namespace. */
+  /** Open escalations, counted up to `ESCALATIONS_COUNTED_MAX` in each namespace. */
   readonly escalations: number;
   readonly openCircuits: { readonly queue: number; readonly agent: number };
 }
@@ -263,7 +269,7 @@ export interface PoolUse {
   readonly pool: string;
   readonly busy: number;
   readonly idle: number;
-  /** Those who wait for one. */
+  /** Callers that wait for a connection. */
   readonly waiting: number;
 }
 
@@ -275,21 +281,21 @@ export const ESCALATIONS_COUNTED_MAX = 10_000;
 export const WAITING_COUNTED_MAX = 1_000;
 
 export interface Operators extends Activity {
-  /** By name and session. */
+  /** By name of the agent and session. */
   agents(namespaceId: number, page: AgentPage): Promise<readonly AgentRecord[]>;
-  /** What a session holds, what it has held longest first: up to `HELD_MAX`. */
+  /** The tasks that a session holds, the longest held first: up to `HELD_MAX`. */
   held(session: string): Promise<readonly HeldTask[]>;
-  /** In the order of the names, each of which is answered. */
+  /** One answer for each name, in the order of the names. */
   queueLooks(namespaceId: number, names: readonly string[]): Promise<readonly QueueActivity[]>;
-  /** By name, those for all agents first: up to `QUEUE_TASKS_MAX`. */
+  /** By name of the task, those for all agents first: up to `QUEUE_TASKS_MAX`. */
   queueTasks(namespaceId: number, queue: string): Promise<readonly QueueTask[]>;
-  /** By number, and the moment of the look. */
+  /** By number, with the database's time of the read. */
   partitions(
     page: PartitionPage,
   ): Promise<{ readonly now: EpochMs; readonly partitions: readonly PartitionRecord[] }>;
-  /** Who had which partition from when to when: of each partition the last `HAND_OVERS_KEPT`. */
+  /** Which node owned which partition when: the last `HAND_OVERS_MAX` of each partition. */
   handOvers(page: HandOverPage): Promise<readonly HandOverRecord[]>;
-  /** Those that were seen in the last minute, the longest there first: up to `SUPERVISORS_MAX`. */
+  /** Nodes seen in the last minute, the longest running first: up to `SUPERVISORS_MAX`. */
   supervisors(): Promise<readonly SupervisorRecord[]>;
   interventions(
     namespaceId: number,
@@ -297,10 +303,10 @@ export interface Operators extends Activity {
   ): Promise<readonly ListedIntervention[]>;
   /** The database's time. */
   now(): Promise<EpochMs>;
-  /** `namespaceId`: the one whose open runs are counted; null: all. */
+  /** `namespaceId`: the namespace whose open runs are counted; null: all. */
   cluster(namespaceId: number | null): Promise<ClusterRecord>;
   attention(namespaceId: number): Promise<Attention>;
   gauges(): Promise<Gauges>;
-  /** By name. */
+  /** By name of the pool. */
   connections(): readonly PoolUse[];
 }

@@ -1,17 +1,20 @@
-// What the outside is told: the hooks of a namespace, what there is to tell, and each webhook with
-// how its tries went.
+// Webhooks: the hooks of a namespace, the outbox with the events for them, and the deliveries with
+// the result of their tries.
 //
-//   a pass writes an outbox row for each hook that wants to hear of it, in its own transaction
-//   `due` makes deliveries of them: one for all of one cause, and at most one a minute
-//   `settle` says how a try went; a delivery ends as delivered or given up
+//   a pass writes an outbox row for each hook that subscribes to the event, in its own transaction
+//   `due` makes deliveries of these rows: one for all rows of one cause, at most one a minute
+//   `settle` stores the result of a try; a delivery ends as delivered or given up
 //
-// At least once: a try whose answer is lost is made again, under the same id.
+// Delivery is at least once: a try whose answer is lost is repeated under the same id.
 import type { EpochMs } from "../core/attempt.ts";
 import type { EscalationReason } from "../core/history.ts";
 import type { Reason, RunState } from "../core/model.ts";
 import type { RunId } from "./run-head.ts";
 
-/** What a hook may hear of. A code is a place in this list: it only grows at its end. */
+/**
+ * Events that a hook may subscribe to. The stored code is the index in this list, which only grows
+ * at its end.
+ */
 export const OUTBOX_KINDS = Object.freeze([
   "escalation-opened",
   "escalation-reminder",
@@ -20,15 +23,18 @@ export const OUTBOX_KINDS = Object.freeze([
 ] as const);
 export type OutboxKind = (typeof OUTBOX_KINDS)[number];
 
-/** Of one cause a hook is told so often at most; what comes sooner is counted. */
+/**
+ * Least time between two deliveries of one cause to one hook, in milliseconds; events that come
+ * sooner are in the next one.
+ */
 export const CAUSE_APART_MS = 60_000;
-/** How long a delivery that has ended is shown. */
+/** How long a delivery is retained after its end, in milliseconds. */
 export const DELIVERY_RETENTION_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Who is told of one run's end, whatever the hook wants to hear otherwise. */
+/** The hook for the end of one run, whatever events it subscribes to. */
 export interface Notify {
   readonly hook: string;
-  /** Instead of the hook's own; signed with the hook's secret all the same. */
+  /** Replaces the URL of the hook; the hook's secret signs all the same. null: it does not. */
   readonly url: string | null;
 }
 
@@ -37,7 +43,7 @@ export interface NewHook {
   readonly name: string;
   readonly url: string;
   readonly events: readonly OutboxKind[];
-  /** null: it keeps the one that it has. */
+  /** null: the hook keeps its secret. */
   readonly secret: { readonly value: string; readonly digest: string } | null;
 }
 
@@ -57,17 +63,17 @@ export type DeliveryState = "pending" | "delivered" | "given-up";
 export interface DeliveryRecord {
   readonly id: string;
   readonly hook: string;
-  /** Instead of the hook's own; null: none. */
+  /** Replaces the URL of the hook; null: it does not. */
   readonly url: string | null;
   readonly kind: OutboxKind;
-  /** How many things of one cause it tells; the first is the run, and the escalation of it. */
+  /** How many events of one cause it reports. `runId` and `n` are those of the first. */
   readonly count: number;
   readonly runId: RunId;
   /** The number of the escalation; 0: it is about the run. */
   readonly n: number;
   readonly state: DeliveryState;
   readonly tries: number;
-  /** Why the last try failed; null: none did. */
+  /** Why the last try failed; null: no try has failed. */
   readonly error: string | null;
   readonly createdAt: EpochMs;
   /** null: it is pending. */
@@ -76,7 +82,7 @@ export interface DeliveryRecord {
   readonly nextTryAt: EpochMs | null;
 }
 
-/** What is told of a run. */
+/** What a delivery reports of its run. */
 export interface OutboxRun {
   readonly namespace: string;
   readonly namespaceId: number;
@@ -86,7 +92,7 @@ export interface OutboxRun {
   readonly key: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly createdAt: EpochMs;
-  /** How it ended; null: it had not when the delivery was looked up. */
+  /** How the run ended; null: it was open when the delivery was read. */
   readonly end: {
     readonly state: RunState["kind"];
     readonly reason: Reason;
@@ -94,7 +100,7 @@ export interface OutboxRun {
   } | null;
 }
 
-/** What is told of an escalation. */
+/** What a delivery reports of an escalation. */
 export interface OutboxEscalation {
   readonly step: number;
   readonly reason: EscalationReason;
@@ -104,9 +110,9 @@ export interface OutboxEscalation {
   readonly closedBy: string | null;
 }
 
-/** A delivery that is to be tried now, with all that it says. */
+/** A delivery that is to be tried now, with its whole content. */
 export interface DueDelivery extends DeliveryRecord {
-  /** The time of the look. */
+  /** The database's time of the read. */
   readonly now: EpochMs;
   /** The hook as it is now; null: it was deleted. */
   readonly target: { readonly url: string; readonly secret: string } | null;
@@ -114,14 +120,14 @@ export interface DueDelivery extends DeliveryRecord {
   readonly escalation: OutboxEscalation | null;
 }
 
-/** How a try went. */
+/** The result of a try. */
 export interface Tried {
   readonly id: string;
-  /** Tries before this one: another sender may have been quicker. */
+  /** Tries before this one. If another sender was faster, this result is dropped. */
   readonly triesBefore: number;
   readonly state: DeliveryState;
   readonly error: string | null;
-  /** While it is pending. */
+  /** Only while the delivery is pending. */
   readonly nextTryInMs: number;
 }
 
@@ -130,20 +136,20 @@ export interface DeliveryPage {
   readonly states: readonly DeliveryState[];
   readonly hook: string | null;
   readonly limit: number;
-  /** Id of the last one of the page before. */
+  /** The id of the last delivery of the page before. */
   readonly after: string | null;
 }
 
 export interface Outbox {
-  /** Makes the hook or changes it. null: it is new and has no secret. */
+  /** Creates the hook or changes it. null: it is new and has no secret. */
   putHook(hook: NewHook): Promise<{ readonly created: boolean } | null>;
   /** By name. */
   hooks(namespaceId: number): Promise<readonly HookRecord[]>;
-  /** false: there is none. What is still to be told to it is given up. */
+  /** false: there is none. Its events and deliveries that are pending are given up. */
   deleteHook(namespaceId: number, name: string): Promise<boolean>;
   /**
-   * Makes deliveries of what there is to tell in these partitions, and returns those to be tried
-   * now: up to `limit` of each hook, the earliest first.
+   * Makes deliveries of the outbox rows of these partitions. Returns the deliveries to try now: up
+   * to `limit` of each hook, the earliest first.
    */
   due(partitions: readonly number[], limit: number): Promise<readonly DueDelivery[]>;
   settle(tried: readonly Tried[]): Promise<void>;

@@ -1,10 +1,10 @@
-// How far the watching of partitions is behind, seen from outside: what nobody has acted on
-// although its moment has long come, and partitions that no live node owns.
+// How far supervision is behind, seen from outside: rows that are long due and that no supervisor
+// has acted on, and partitions that no live node owns.
 import type { EpochMs } from "../core/attempt.ts";
 
 /**
- * What a moment is of. Webhooks are not among them: a target that is slow keeps those behind it
- * waiting, and that is no fault of the watching.
+ * What an overdue time belongs to. Webhooks are left out: a slow target delays the deliveries
+ * behind it, and that is no fault of the supervisors.
  */
 export const OVERDUE_OF = [
   "lease",
@@ -18,13 +18,13 @@ export const OVERDUE_OF = [
 ] as const;
 export type OverdueOf = (typeof OVERDUE_OF)[number];
 
-/** Rows that are counted of each kind in each partition; more are as bad. */
+/** Most rows that are counted of each kind in each partition; more are just as bad. */
 export const OVERDUE_ROWS_MAX = 10;
 
 export interface Overdue {
   readonly now: EpochMs;
   readonly rows: Readonly<Record<OverdueOf, number>>;
-  /** The earliest moment that nobody has acted on; null: nothing is overdue. */
+  /** The earliest time that is overdue; null: nothing is. */
   readonly oldestAt: EpochMs | null;
   /** Regions in use with partitions of the question whose owner was not seen for 3 seconds. */
   readonly unowned: readonly UnownedRegion[];
@@ -32,7 +32,7 @@ export interface Overdue {
 
 export interface UnownedRegion {
   readonly region: string;
-  /** Without an owner. */
+  /** Partitions without a live owner. */
   readonly partitions: number;
 }
 

@@ -1,5 +1,5 @@
-// What reads of a run look for in its pages: which attempts a report may be about, the output and
-// the error of a step, what a task carries.
+// What reads of a run look up in its pages: the attempts that a report may be about, the output and
+// the error of a step, and what a task carries.
 import type { EndedAttempt, Outcome } from "../core/attempt.ts";
 import type { PayloadKey } from "../core/page/apply-pass.ts";
 import { attemptNumber, TASKS, taskOf } from "../core/page/attempts.ts";
@@ -19,7 +19,7 @@ export function payloadIn(
   return stored?.kind === "row" ? payloadOf(key) : stored;
 }
 
-/** Of a step: the tasks of this fence that have ended, in the order in which they are looked at. */
+/** The tasks of a step with this fence that have ended, by kind of the task and by number. */
 export function endedTasksOf(
   step: number,
   attempts: readonly PageAttempt[],
@@ -44,7 +44,10 @@ function endedTask(step: number, of: PageAttempt): readonly EndedAttempt[] {
   ];
 }
 
-/** The attempt whose output is that of the step; null: it has none, or it is not among these. */
+/**
+ * The attempt whose output is that of the step; null: the step has no output, or the attempt is not
+ * among these.
+ */
 export function resultOf(
   { step: { result } }: Pick<PageStep, "step">,
   attempts: readonly PageAttempt[],
@@ -57,7 +60,7 @@ export function resultOf(
   );
 }
 
-/** The output of a step, by its result. */
+/** The output of a step, found by its result. */
 export function outputIn(
   of: PageStep,
   attempts: readonly PageAttempt[],
@@ -76,7 +79,7 @@ export function payloadKeyOf(
   return { step, kind: of.kind, fence: of.fence, n: attemptNumber(of), what };
 }
 
-/** The error of a FAILED step: of the newest attempt that has one, by fence and by end. */
+/** The error of a FAILED step: that of the newest attempt which has one, by fence and by end. */
 export function errorIn(
   attempts: readonly PageAttempt[],
 ): { readonly code: string; readonly message: string } | null {
@@ -95,7 +98,7 @@ export function errorIn(
   return { code, message };
 }
 
-/** Details of the newest attempt of a kind before a fence; null: none has said any. */
+/** Details of the newest attempt of this kind before this fence; null: none has reported any. */
 export function lastDetailsIn(
   step: number,
   attempts: readonly PageAttempt[],
@@ -110,7 +113,7 @@ export function lastDetailsIn(
     : null;
 }
 
-/** An attempt as people see it. */
+/** An attempt in its public form. */
 export function attemptRecord(step: number, of: PageAttempt, payloadOf: PayloadOf): AttemptRecord {
   const { kind, fence, attempt, agentId, startedAt, endedAt, progress } = of;
   const n = attemptNumber(of);

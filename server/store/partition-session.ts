@@ -1,12 +1,12 @@
-// Who owns which partition: sessions that elect the owners, and how one takes over from another.
+// Ownership of partitions: the sessions that elect owners, and how one takes over from another.
 import type { EpochMs } from "../core/attempt.ts";
 
 export interface NodeInfo {
   readonly node: string;
   readonly address: string;
-  /** Those whose partitions it watches; null or left out: all, also those that come later. */
+  /** The regions whose partitions it watches; null or left out: all, later ones too. */
   readonly regions?: readonly number[] | null;
-  /** It owns what no other node is there for. Default false. */
+  /** It owns only partitions for which no other node is there. Default false. */
   readonly standby?: boolean;
 }
 
@@ -17,13 +17,16 @@ export interface TakenPartition {
   readonly epoch: number;
 }
 
-/** Hand-overs of one partition that are kept. */
+/** Hand-overs of one partition that are retained. */
 export const HAND_OVERS_MAX = 20;
-/** Nobody had had it; the one before had given it back; the one before was gone, or hung. */
+/**
+ * Why a partition was free: no node had owned it; its owner had given it back; its owner was gone
+ * or hung.
+ */
 export const HAND_OVER_WHYS = ["first", "given-back", "lost"] as const;
 export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];
 
-/** A row that a batch of the node locks: one of each that can be out at a time. */
+/** A row that a batch of the node locks: there is one for each batch that may be in flight. */
 export interface Writer {
   readonly node: string;
   readonly slot: number;
@@ -32,46 +35,46 @@ export interface Writer {
 export interface PartitionScan {
   /** Partitions that some session holds, this one included. */
   readonly held: readonly number[];
-  /** Nodes whose session lives, in the order in which they joined. */
+  /** Nodes with a live session, in the order in which they joined. */
   readonly liveNodes: readonly LiveNode[];
-  /** Every region that there is. */
+  /** All regions. */
   readonly regions: readonly number[];
 }
 
 /** Opens sessions that elect the owners of partitions. */
 export interface Partitions {
   /**
-   * Joins under a new node id: its node row, writer rows and a direct session. NOT_SUPPORTED, with
-   * the way out, where a transaction pooler stands between.
+   * Joins under a new node id: creates its node row, its writer rows and a direct session. Throws
+   * NOT_SUPPORTED, with the way out, if a transaction pooler is in between.
    */
   join(node: NodeInfo): Promise<PartitionSession>;
 }
 
 /**
- * One direct session. Its advisory locks elect and never protect: what protects is the writer row
- * of each batch and the guard of each row. The session is gone 3 s after its last call.
+ * One direct session. Its advisory locks elect owners and protect nothing: the writer row of each
+ * batch and the guard of each row protect. The session is lost 3 s after its last call.
  */
 export interface PartitionSession {
   readonly node: string;
-  /** Renews the session and the node row, and looks at who holds what. */
+  /** Renews the session and the node row, and reads which partitions are held. */
   look(): Promise<PartitionScan>;
-  /** Locks those of the partitions that are free. */
+  /** Locks those of the partitions that are free, and returns them. */
   tryLock(partitions: readonly number[]): Promise<readonly number[]>;
   /**
-   * Fences the former owners of locked partitions: deletes their writer rows (waits for their
-   * batches) and bumps the epochs. The clean `unlock` has cleared the owner, so nobody needs to be
-   * fenced then. Of each partition the last `HAND_OVERS_KEPT` are kept for people.
+   * Fences the former owners of locked partitions: deletes their writer rows, which waits for their
+   * batches, and increments the epochs. A clean `unlock` clears the owner, so there is none to
+   * fence after it. The last `HAND_OVERS_MAX` hand-overs of each partition are retained for people.
    */
   takeOver(partitions: readonly number[]): Promise<readonly TakenPartition[]>;
-  /** Gives partitions back: no longer the owner's, then unlocked. */
+  /** Gives partitions back: first clears the owner, then unlocks. */
   unlock(partitions: readonly number[]): Promise<void>;
-  /** Hears the lanes that other servers announce. */
+  /** Receives the lanes that other servers announce. */
   onLanes(listener: (lanes: readonly number[]) => void): void;
   announceLanes(lanes: readonly number[]): Promise<void>;
-  /** Hears of moments that others have set, nearer than the next look of their owner. */
+  /** Receives due times that others have set and that come before the owner's next scan. */
   onMoments(listener: (moment: EpochMs) => void): void;
   announceMoment(moment: EpochMs): Promise<void>;
-  /** Calls back once when the session is lost. */
+  /** Calls back once, when the session is lost. */
   onLost(listener: (cause: Error) => void): void;
   leave(): Promise<void>;
 }

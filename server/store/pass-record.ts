@@ -1,4 +1,4 @@
-// A pass to be written: what it has read of its run, what it has decided, and on whose behalf.
+// A pass to be written: what it has read of its run, what it has decided, and who acts.
 import type { Effect } from "../core/effect.ts";
 import type { View } from "../core/model.ts";
 import type { LaneOf } from "../core/page/apply-pass.ts";
@@ -6,13 +6,13 @@ import type { RunHead } from "./run-head.ts";
 
 export type { LaneOf };
 
-/** Who acted, for interventions: the owner of the partition, or nobody but an agent's word. */
+/** Who acted, for interventions: the owner of the partition, in its epoch. */
 export interface Actor {
   readonly node: string;
   readonly epoch: number;
 }
 
-/** A pass to be written. */
+/** `actor` null: no supervisor acted; the pass was caused by a report of an agent. */
 export interface PassRecord {
   readonly head: RunHead;
   readonly before: View;
@@ -20,8 +20,8 @@ export interface PassRecord {
   readonly effects: readonly Effect[];
   readonly laneOf: LaneOf;
   /**
-   * How long an attempt to perform the step may run before somebody looks whether it is slow, in
-   * milliseconds; null, or left out: nobody knows.
+   * How long an attempt to perform the step may run until the supervisor checks whether it is slow,
+   * in milliseconds; null or left out: not known.
    */
   readonly slowAfter?: (step: number) => number | null;
   readonly actor: Actor | null;

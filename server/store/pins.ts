@@ -1,34 +1,34 @@
-// Queues that give the tasks of a workflow to one version of agents alone.
+// Pins: a queue gives the tasks of a workflow only to agents of one version.
 //
-// A lane has a class: 0, of which all agents may take, or one for each version of agents that its
-// queue has ever named in a pin. The statement that makes a row ready puts it into the lane of its
-// class, so that a claim knows nothing of pins, and a poll asks for the lanes of its version beside
-// those of class 0.
+// A lane has a class. Class 0 is for all agents; each version of agents that a pin of the queue has
+// ever named has a class of its own. The statement that makes a row ready puts it into the lane of
+// its class. So a claim needs to know nothing of pins, and a poll asks for the lanes of its version
+// besides those of class 0.
 import type { EpochMs } from "../core/attempt.ts";
 import type { WorkflowRef } from "./queues.ts";
 import type { LaneKey } from "./store.ts";
 
-/** Tasks of a workflow in a queue; version 0: of each version that has no pin of its own there. */
+/** Tasks of a workflow in a queue. Version 0: of each version without a pin of its own there. */
 export interface PinRef extends WorkflowRef {
   readonly queue: string;
   readonly version: number;
 }
 
 export interface Pin extends PinRef {
-  /** Agents of this version alone get them. */
+  /** Only agents of this version get the tasks. */
   readonly agentVersion: string;
   readonly at: EpochMs;
 }
 
-/** A pin as rows are evaluated by it. */
+/** A pin in the form by which rows are evaluated. */
 export interface KnownPin extends WorkflowRef {
   readonly queue: string;
-  /** null: of each version that has no pin of its own. */
+  /** null: each version that has no pin of its own. */
   readonly definitionId: number | null;
   readonly agentVersion: string;
 }
 
-/** A lane that agents of one version ask for. */
+/** A lane for which agents of one version poll. */
 export interface VersionLane extends LaneKey {
   readonly lane: number;
   /** The lane of the same task for all agents. */
@@ -36,7 +36,7 @@ export interface VersionLane extends LaneKey {
   readonly agentVersion: string;
 }
 
-/** All that a server has to know of them. */
+/** All that a server has to know of pins. */
 export interface Pinned {
   readonly pins: readonly KnownPin[];
   readonly lanes: readonly VersionLane[];
@@ -44,11 +44,11 @@ export interface Pinned {
 
 export interface Pins {
   /**
-   * From its return on no agent of another version gets such a task; one that an agent has stays
-   * with it. Another version takes the place of the one before. Idempotent. Returns the lanes that
-   * have got ready rows by it; null: there is no such workflow, or no such version of it.
+   * After it returns, no agent of another version gets such a task; a task that an agent holds
+   * stays with it. Another version replaces the one before. Idempotent. Returns the lanes that have
+   * received ready rows; null: there is no such workflow, or no such version of it.
    */
   pin(of: PinRef, agentVersion: string): Promise<readonly number[] | null>;
-  /** The same backwards: what another pin does not keep goes to any agent. */
+  /** Takes a pin back: what no other pin reserves goes to any agent. Returns lanes as `pin`. */
   unpin(of: PinRef): Promise<readonly number[]>;
 }

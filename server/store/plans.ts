@@ -1,6 +1,6 @@
 // Plans by definition id, with the lane of each task and the evaluator of its expressions.
-// Definitions never change, so a plan that was made once stays right; the cache is bounded and the
-// oldest goes first.
+// Definitions never change, so a plan stays right once it is made. The cache is bounded; the oldest
+// plan is dropped first.
 
 import type { TaskKind } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
@@ -24,13 +24,13 @@ export interface Plans {
 }
 
 export interface KnownPlans extends Plans {
-  /** Whether it was read from the database that there is now: its lanes are there then. */
+  /** Whether it was read from the current incarnation of the database: then its lanes exist. */
   isCurrent(laned: LanedPlan): boolean;
-  /** The database is another one: definitions and lanes may be gone. */
+  /** The database is another one: definitions and lanes may be missing in it. */
   forget(): void;
 }
 
-/** Compiles what a plan asks of expressions and schemas. */
+/** Compiles the expressions and schemas of a plan. */
 export type EvaluatorOf = (definition: Definition, plan: Plan) => Evaluator;
 
 export function createPlans(store: EngineStore, evaluatorOf: EvaluatorOf): KnownPlans {
@@ -86,7 +86,7 @@ interface PlacedTask {
   readonly task: PlanTask;
 }
 
-/** All that agents may be asked to do in a plan, each with the place that names it. */
+/** All tasks of a plan that agents may get, each with a name that identifies it. */
 export function tasksOf(plan: Plan): readonly PlacedTask[] {
   return plan.steps.flatMap(({ no, work, verify, compensate }) => [
     ...(work.kind === "map" ? tasksOfMap(no, work) : []),
@@ -99,7 +99,10 @@ export function tasksOf(plan: Plan): readonly PlacedTask[] {
   ]);
 }
 
-/** Those of its first item stand for all; what has a queue of its own for each item is not here. */
+/**
+ * The tasks of the first item stand for those of all items. Tasks whose queue contains an
+ * expression are left out: each item may have another queue.
+ */
 function tasksOfMap(no: number, { gate, item }: Extract<PlanWork, { kind: "map" }>): PlacedTask[] {
   const place = stepKeyOf(no, 1);
   const { work, verify, compensate } = item;
@@ -117,12 +120,12 @@ function tasksOfMap(no: number, { gate, item }: Extract<PlanWork, { kind: "map" 
   ];
 }
 
-/** Whether the queue is known only once its expressions are evaluated. */
+/** Whether the queue is known only after its expressions are evaluated. */
 export function hasExpression(queue: string): boolean {
   return queue.includes("${");
 }
 
-/** `lanes`: the id for each of `tasksOf`, in its order. */
+/** `lanes`: an id for each task of `tasksOf`, in its order. */
 export function laneOfPlan(plan: Plan, lanes: readonly number[]): LaneOf {
   const byPlace = new Map(
     tasksOf(plan).map(({ at, task }, place) => [at, { lane: lanes[place] ?? -1, task }]),

@@ -1,5 +1,4 @@
-// What people say about what is handed out: nothing of a queue, a namespace or a workflow; so much
-// of a queue at most.
+// What people set for dispatch: pauses of queues, namespaces and workflows, and limits of queues.
 
 import type { LanePause } from "../core/explanation.ts";
 import type { QueueLimits, QueueUse } from "../core/limits.ts";
@@ -12,7 +11,7 @@ export interface WorkflowRef {
   readonly workflow: string;
 }
 
-/** A queue, or with `queue` "" all queues of the namespace. */
+/** A queue; `queue` "": all queues of the namespace. */
 export interface QueueRef {
   readonly namespaceId: number;
   readonly queue: string;
@@ -25,21 +24,21 @@ export interface LimitedLane extends QueueRef {
   readonly lane: number;
 }
 
-/** What a person is asked about all tasks of a lane. */
+/** An escalation that asks a person about all tasks of a lane. */
 export interface LaneQuestion {
   readonly lane: number;
-  /** The escalation. */
+  /** The run of the escalation. */
   readonly runId: RunId;
   readonly n: number;
 }
 
 export interface QueueRecord {
   readonly name: string;
-  /** Tasks that wait for an agent: counted up to 10,000 of each of its task names. */
+  /** Tasks that wait for an agent, counted up to 10,000 for each of its task names. */
   readonly ready: number;
-  /** Tasks with agents. */
+  /** Tasks that agents hold. */
   readonly leased: number;
-  /** Of the queue itself. */
+  /** The pause of the queue itself. */
   readonly pause: Pause | null;
   readonly limits: QueueLimits;
 }
@@ -47,11 +46,11 @@ export interface QueueRecord {
 /** A queue with limits whose row the transaction has locked. */
 export interface LockedQueue extends QueueRef, QueueUse {}
 
-/** Tasks of one lane that are counted. */
+/** Most tasks that are counted in one lane. */
 export const READY_COUNTED_MAX = 10_000;
 
 export interface QueuePage {
-  /** Queues of these names, in any case; null: all that are known. */
+  /** Queues of these names, known or not; null: all known queues. */
   readonly names: readonly string[] | null;
   readonly after: string | null;
   readonly limit: number;
@@ -59,22 +58,22 @@ export interface QueuePage {
 
 export interface Queues {
   /**
-   * From its return on no claim takes from these lanes, on any server: claims that were under way
-   * have ended. Idempotent: the first reason stays.
+   * After it returns, no server claims from these lanes: claims that were in progress have ended.
+   * Idempotent: the first reason stays.
    */
   pause(of: QueueRef, reason: string): Promise<Pause>;
-  /** Returns its lanes, of which waiters may take again. */
+  /** Returns its lanes, from which waiting polls may be served again. */
   resume(of: QueueRef): Promise<readonly number[]>;
   /**
-   * From its return on no claim takes more, on any server. A new rate begins with a full bucket.
-   * Returns the queue's lanes, of which waiters may perhaps take more.
+   * After it returns, no server claims more than the limits allow. A new rate begins with a full
+   * bucket. Returns the lanes of the queue, from which waiting polls may perhaps get more.
    */
   setLimits(of: QueueRef, limits: QueueLimits): Promise<readonly number[]>;
   /**
-   * From its return on no claim takes a task of its runs, on any server, also of those that begin
-   * later. null: no run can have this workflow. Idempotent: the first reason stays.
+   * After it returns, no server claims a task of the workflow's runs, of later runs neither. null:
+   * no run can have this workflow. Idempotent: the first reason stays.
    */
   pauseWorkflow(of: WorkflowRef, reason: string): Promise<Pause | null>;
-  /** Returns the lanes that have got ready rows by it. */
+  /** Returns the lanes that have received ready rows. */
   resumeWorkflow(of: WorkflowRef): Promise<readonly number[]>;
 }

@@ -1,5 +1,5 @@
-// One run with all of its history, as people, their tools and the engine read it. Plain reads, no
-// locks. Lists of runs are in lists.ts.
+// One run with all of its history, as people, their tools and the engine read it. Plain reads
+// without locks. Lists of runs are in lists.ts.
 
 import type { AttemptKind, EpochMs, Outcome } from "../core/attempt.ts";
 import type { Liveness } from "../core/explanation.ts";
@@ -19,7 +19,7 @@ export interface RunRecord {
   readonly definitionId: number;
   readonly state: RunState["kind"];
   readonly reason: Reason | null;
-  /** What whoever cancelled it said. */
+  /** The note of the caller that cancelled it; null: none. */
   readonly cancelNote: string | null;
   readonly stateVersion: number;
   readonly priority: number;
@@ -28,18 +28,18 @@ export interface RunRecord {
   readonly createdAt: EpochMs;
   readonly endedAt: EpochMs | null;
   readonly deadlineAt: EpochMs | null;
-  /** When a PENDING run begins; null: it waits for a slot of its concurrency key. */
+  /** When a PENDING run begins; null: it waits for a permit, or is not PENDING. */
   readonly startAt: EpochMs | null;
   readonly concurrency: Concurrency | null;
-  /** Failures that it continued after. */
+  /** Failures after which it continued. */
   readonly warnings: number;
-  /** The run that it does again; null: none. */
+  /** The run that it repeats; null: none. */
   readonly rerunOf: RerunOf | null;
-  /** The run whose step began it; null: none has. */
+  /** The run whose step began it; null: none. */
   readonly parent: ParentRun | null;
 }
 
-/** What a run is one of. */
+/** The workflow, version and definition that a run is an execution of. */
 export type RunDefinition = Pick<RunRecord, "workflow" | "version" | "definitionId">;
 
 export interface ParentRun {
@@ -49,7 +49,7 @@ export interface ParentRun {
 
 export interface RerunOf {
   readonly runId: RunId;
-  /** The step from which; "": from the start; null: from the steps that had failed. */
+  /** The step from which it repeats; "": from the start; null: from the steps that had failed. */
   readonly from: string | null;
 }
 
@@ -63,7 +63,7 @@ export interface AttemptRecord {
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
   readonly outcome: Outcome;
-  /** As its lease had it at the end, see convert-progress.ts; null: it told none. */
+  /** As its lease had it at the end (rpc/convert-progress.ts); null: the agent reported none. */
   readonly progress: string | null;
 }
 
@@ -77,9 +77,7 @@ export interface InterventionRecord {
   readonly did: string;
   readonly dueAt: EpochMs;
   readonly actedAt: EpochMs;
-  /**
-   * Who acted: the node that owned the partition, and its epoch; null where an agent's word did it.
-   */
+  /** The node that owned the partition and acted; null: the report of an agent caused it. */
   readonly node: string | null;
   readonly partition: number;
   readonly epoch: number | null;
@@ -89,17 +87,17 @@ export interface EscalationRecord {
   readonly n: number;
   readonly step: number;
   readonly reason: EscalationReason;
-  /** The error code that led to it; empty: none did. */
+  /** The error code that led to it; empty: none. */
   readonly code: string;
   readonly message: string;
   readonly openedAt: EpochMs;
   readonly closedAt: EpochMs | null;
   readonly closedBy: string | null;
-  /** When nobody's answer is one, too; null: it waits for ever. */
+  /** When the lack of an answer counts as an answer, too; null: it waits forever. */
   readonly deadlineAt: EpochMs | null;
-  /** Who looks after it; it binds nobody who answers. */
+  /** The person who looks after it; others may answer all the same. null: no person does. */
   readonly claim: { readonly by: string; readonly at: EpochMs } | null;
-  /** What a person answered; null: nobody has, or it was closed otherwise. */
+  /** The answer of a person; null: there is none, or it was closed otherwise. */
   readonly answer: {
     readonly answer: AnswerKind;
     readonly by: string;
@@ -107,18 +105,18 @@ export interface EscalationRecord {
   } | null;
 }
 
-/** A signal as people see it. */
+/** A signal in its public form. */
 export interface SignalRecord {
   readonly seq: number;
   readonly id: string;
   readonly name: string;
   readonly payload: Payload | null;
   readonly at: EpochMs;
-  /** The step that took it; null: nobody has yet. */
+  /** The step that took it; null: no step has yet. */
   readonly takenBy: number | null;
 }
 
-/** What an approver has said. */
+/** A decision of an approver. */
 export interface DecisionRecord {
   readonly step: number;
   readonly approver: string;
@@ -128,10 +126,10 @@ export interface DecisionRecord {
   readonly at: EpochMs;
 }
 
-/** A run with everything about it, in one consistent look. */
+/** A run with everything about it, read in one consistent snapshot. */
 export interface RunDetail {
   readonly run: RunRecord;
-  /** As the rules know it. */
+  /** The state in the form that the rules use. */
   readonly state: RunState;
   /** A pivot has succeeded. */
   readonly pivoted: boolean;
@@ -141,35 +139,35 @@ export interface RunDetail {
   readonly escalations: readonly EscalationRecord[];
   readonly signals: readonly SignalRecord[];
   readonly decisions: readonly DecisionRecord[];
-  /** Steps that it keeps of another run, with the run that made their effect. */
+  /** Steps that it reuses from another run, with the run that made their effect. */
   readonly kept: ReadonlyMap<number, RunId>;
 }
 
 export interface ItemPage {
-  /** Number of the map. */
+  /** The number of the map. */
   readonly map: number;
-  /** Number of an item; 0: from the first. */
+  /** The number of an item; 0: from the first. */
   readonly after: number;
   readonly limit: number;
-  /** Only those whose forward state is one of these; null: all. */
+  /** Only items whose forward state is one of these; null: all. */
   readonly forwards: readonly Forward["kind"][] | null;
 }
 
 export interface ChangedInput {
   readonly step: number;
-  /** Its place in the step's strategies. */
+  /** Index in the step's strategies. */
   readonly strategy: number;
   readonly input: Payload | null;
 }
 
-/** What agents have let hear of themselves about a run. */
+/** Liveness of the agents that a run waits for. */
 export interface RunLiveness extends Liveness {
-  /** The database's time of the look. */
+  /** The database's time of the read. */
   readonly now: EpochMs;
 }
 
 export interface DetailWanted {
-  /** Attempts are needed for the outputs and errors of steps too. */
+  /** Attempts are also needed for the outputs and errors of steps. */
   readonly attempts: boolean;
   readonly interventions: boolean;
   readonly escalations: boolean;
@@ -181,13 +179,13 @@ export interface Reads {
     by: { readonly runId: RunId } | { readonly key: string },
   ): Promise<RunRecord | null>;
   runDetail(runId: RunId, wanted: DetailWanted): Promise<RunDetail | null>;
-  /** Items of a map in their order, those behind `after`, with the attempts at them. */
+  /** Items of a map in their order, those behind `after`, with their attempts. */
   runItems(runId: RunId, page: ItemPage): Promise<Pick<RunDetail, "steps" | "attempts">>;
-  /** The whole inputs that were given to strategies of its steps, instead of those of the plan. */
+  /** The whole inputs that persons gave to strategies of its steps instead of the planned ones. */
   changedInputs(runId: RunId): Promise<readonly ChangedInput[]>;
-  /** What their traces tell of these runs; those that are not there are left out. */
+  /** What the traces of these runs need; runs that do not exist are left out. */
   tracedRuns(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, TracedRun>>;
-  /** Of the steps that are in their queue or with an agent; empty for a run that is not there. */
+  /** Of steps that are in their queue or held by an agent; empty if the run does not exist. */
   runLiveness(runId: RunId): Promise<RunLiveness>;
 }
 

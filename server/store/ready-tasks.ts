@@ -1,4 +1,4 @@
-// Ready tasks as a claim locks them, and to whom it hands them out.
+// Ready tasks as a claim locks them, and the sessions that it grants them to.
 import type { EpochMs, TaskKind } from "../core/attempt.ts";
 import type { LimitedLane } from "./queues.ts";
 import type { RunRef } from "./run-head.ts";
@@ -18,17 +18,17 @@ export interface ReadyRow extends RunRef {
   readonly heartbeatMs: number;
   readonly cancelMs: number;
   readonly stallMs: number | null;
-  /** Its step's first try, as planned: the task is made of the plan and of the run alone. */
+  /** The first try of its step, as planned: the task is made from the plan and the run alone. */
   readonly plain: boolean;
 }
 
 export interface LockedReady {
   readonly rows: readonly ReadyRow[];
-  /** Those that gave nothing yet: their queues have to be locked first. */
+  /** Lanes that gave nothing yet, because their queues have to be locked first. */
   readonly limited: readonly LimitedLane[];
 }
 
-/** Who gets a locked ready row. */
+/** A locked ready row, and the session that gets it. */
 export interface Grant {
   readonly ready: ReadyRow;
   readonly secret: string;

@@ -1,14 +1,12 @@
-// For how long housekeeping leaves what nobody may ask for again, in milliseconds.
+// How long housekeeping retains data that no caller is expected to ask for again, in milliseconds.
 export interface Retention {
   readonly sessionMs: number;
   readonly pollerMs: number;
-  /**
-   * What circuits are evaluated by, twice their window: servers tell theirs up to a window late.
-   */
+  /** Outcome counts of circuits: twice their window, as servers report up to a window late. */
   readonly circuitEndsMs: number;
-  /** After the end of a run: how many triggers stand behind it. */
+  /** After the end of a run: the length of the chain of triggers that led to it. */
   readonly triggeredMs: number;
-  /** A definition that no version of a workflow and no run has. */
+  /** A definition that no version of a workflow and no run uses. */
   readonly definitionMs: number;
   /** How many runs were accepted and ended in a minute. */
   readonly runCountsMs: number;
@@ -24,7 +22,7 @@ export const RETENTION_DEFAULT: Retention = Object.freeze({
 });
 
 /**
- * Parts of the housekeeping that have failed, by name, and why. Each part is done by itself: one
- * that is in here is left out, and one that fails now is added.
+ * Parts of the housekeeping that have failed, by name, with the error. The parts are independent: a
+ * part that is in this map is skipped, and a part that fails now is added.
  */
 export type Failures = Map<string, unknown>;

@@ -1,6 +1,6 @@
 // The rows that the effects of a pass append beside the pages of its run: signals, approvals,
-// questions, interventions, messages between runs. Both stores write exactly these, so SQL and
-// memory cannot drift apart.
+// escalations, interventions, messages between runs. Both stores write exactly these rows, so SQL
+// and memory cannot diverge.
 import type { Effect } from "../core/effect.ts";
 import type { Intervention } from "../core/history.ts";
 import type { Message } from "../core/message.ts";
@@ -24,27 +24,27 @@ export type DecisionInsert = Extract<Effect, { kind: "decision-stored" }>;
 
 export interface OverrideInsert {
   readonly step: number;
-  /** Its place in the step's strategies. */
+  /** Index in the step's strategies. */
   readonly strategy: number;
   readonly input: Payload | null;
 }
 
-/** A step that has ended in a run before this one. */
+/** A step that the run reuses from an earlier run. */
 export interface ReusedInsert {
   readonly step: number;
   /** The run that made its effect. */
   readonly of: RunId;
 }
 
-/** What the run tells another one of its region. */
+/** A message from the run to another one of its region. */
 export interface MessageInsert {
   readonly to: RunRef;
   readonly message: Message;
 }
 
 /**
- * How long the process that has written a message has to bring it to its run before the owner of
- * the run's partition does, in milliseconds.
+ * How long the process that has written a message may take to apply it before the owner of the
+ * receiving run's partition does so, in milliseconds.
  */
 export const MESSAGE_GRACE_MS = 500;
 
@@ -52,7 +52,7 @@ export interface RowsOfEffects extends EscalationChanges {
   readonly head: RunHead;
   readonly interventions: readonly Intervention[];
   readonly signals: readonly SignalInsert[];
-  /** Of those that were there before. */
+  /** Signals that were stored by an earlier pass. */
   readonly signalsTaken: readonly { seq: number; step: number }[];
   readonly decisions: readonly DecisionInsert[];
   readonly overrides: readonly OverrideInsert[];
@@ -98,7 +98,7 @@ function signalChanges(
   };
 }
 
-/** In the order in which the pass wrote them. */
+/** The messages of a pass, in the order in which it wrote them. */
 export function messagesOf({ head, effects }: PassRecord): readonly MessageInsert[] {
   const region = regionOf(head.partition);
   return effects.flatMap((effect) => {
@@ -112,7 +112,7 @@ export function messagesOf({ head, effects }: PassRecord): readonly MessageInser
   });
 }
 
-/** Runs that a pass of their own has to look for: those that were told something, and children. */
+/** Runs that need a pass of their own: receivers of messages, and children that have begun. */
 export function runsToWake(record: PassRecord): readonly RunRef[] {
   return [
     ...messagesOf(record).map(({ to }) => to),
@@ -122,7 +122,10 @@ export function runsToWake(record: PassRecord): readonly RunRef[] {
   ];
 }
 
-/** One pass may begin a strategy where it has dropped another: the last at a place is kept. */
+/**
+ * A pass may begin a strategy in the place of one that it has dropped: the last one at an index is
+ * stored.
+ */
 function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
   const found = new Map<string, OverrideInsert>();
   for (const effect of effects) {
@@ -133,7 +136,7 @@ function overridesOf({ effects }: PassRecord): readonly OverrideInsert[] {
   return [...found.values()];
 }
 
-/** What undoes the effect of a kept step gets the input under which it was made. */
+/** The undo of a reused step's effect gets the input with which the effect was made. */
 function overridesKept(effects: readonly Effect[]): readonly OverrideInsert[] {
   return effects.flatMap((effect) =>
     effect.kind === "kept"

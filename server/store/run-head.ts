@@ -1,4 +1,5 @@
-// What names a run and places it: the words that the contract, its changes and its reads share.
+// The id, the partition and the head of a run: types that the contract, its changes and its reads
+// share.
 import type { End, Run } from "../core/model.ts";
 
 export type RunId = string;
@@ -8,16 +9,16 @@ export interface RunRef {
   readonly partition: number;
 }
 
-/** The narrow row of a run, and what places it. */
+/** The head of a run, with its id and partition. */
 export interface RunHead extends RunRef {
   readonly namespaceId: number;
   readonly definitionId: number;
-  /** 1 first, 9 last. */
+  /** 1: first, 9: last. */
   readonly priority: number;
   readonly run: Run;
 }
 
-/** A run that has ended, as the rules see it: they ask for nothing that it had counted. */
+/** A run that has ended, as the rules see it. They read none of its counters: all are zero. */
 export function endedRun(
   state: End,
   { version, warnings, escalations }: Pick<Run, "version" | "warnings" | "escalations">,

@@ -1,4 +1,4 @@
-// What people read of a run's state, from the head of its first page.
+// The public state of a run, from the head of its first page.
 import type { EpochMs } from "../core/attempt.ts";
 import type { RunState } from "../core/model.ts";
 import type { HeadOfRun } from "../core/page/head-codec.ts";

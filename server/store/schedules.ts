@@ -1,8 +1,10 @@
-// Schedules: calendars by which runs begin, and what became of each of their moments.
+// Cron schedules: calendars by which runs begin, and the occurrences of each calendar time.
 //
-//   a moment is due → its owner locks the schedule, begins the run, writes the fire, moves `next`,
-//   in one transaction. A moment has one fire, and so at most one run: its key is (schedule,
-//   series, moment).
+//   a time is due → the owner of the partition locks the schedule, begins the run, writes the
+//   occurrence and moves `next`, in one transaction
+//
+// A calendar time has one occurrence, and so at most one run: the key of an occurrence is
+// (schedule, series, moment).
 
 import type { EpochMs } from "../core/attempt.ts";
 import type { Calendar, Overlap, PlacedTime } from "../core/calendar.ts";
@@ -15,21 +17,21 @@ import type { RunId } from "./run-head.ts";
 
 type ScheduleId = string;
 
-/** What a person says about it. */
+/** What a person defines of a schedule. */
 export interface ScheduleSpec {
   readonly calendar: Calendar;
   readonly workflow: string;
-  /** 0: the one that is the default when a run begins. */
+  /** 0: the version that is the default when a run begins. */
   readonly version: number;
   readonly input: Payload | null;
-  /** 1 first to 9 last. */
+  /** 1: first, 9: last. */
   readonly priority: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly notify: Notify | null;
-  /** Of its runs; only where they may begin beside each other. */
+  /** Concurrency of its runs; only if the overlap policy lets them run beside each other. */
   readonly concurrency: Concurrency | null;
   readonly overlap: Overlap;
-  /** A moment that is later than that gets no run. */
+  /** An occurrence that is later than this gets no run, in milliseconds. */
   readonly catchUpMs: number;
   readonly jitterMs: number;
 }
@@ -42,12 +44,15 @@ export interface ScheduleRef {
 export interface ScheduleRecord extends ScheduleRef {
   readonly namespace: { readonly id: number; readonly name: string; readonly region: number };
   readonly name: string;
-  /** Grows with each other calendar: moments of different ones are different. */
+  /** Grows with each new calendar: occurrences of different series are different. */
   readonly series: number;
-  /** Grows when a person changes it. */
+  /** Grows when a person changes the schedule. */
   readonly revision: number;
   readonly spec: ScheduleSpec;
-  /** null: none comes any more. While it is paused, the one that was next then. */
+  /**
+   * The next occurrence; null: there is none. While the schedule is paused, the one that was next
+   * when it was paused.
+   */
   readonly next: PlacedTime | null;
   readonly pause: Pause | null;
   readonly createdAt: EpochMs;
@@ -63,16 +68,19 @@ export interface NewSchedule extends ScheduleRef {
   readonly pauseReason: string | null;
 }
 
-/** Whose word it was: the calendar's, or a person's. A code is a place: lists grow at their end. */
+/**
+ * What caused it: the calendar, or the call of a person. The stored code is the index: lists only
+ * grow at their end.
+ */
 export const OCCURRENCE_CAUSES = Object.freeze(["calendar", "backfill", "trigger"] as const);
 export type OccurrenceCause = (typeof OCCURRENCE_CAUSES)[number];
 
 export const OCCURRENCE_OUTCOMES = Object.freeze([
   /** It has a run. */
   "started",
-  /** The run before was under way, by its overlap policy. */
+  /** The run before was still open, and the overlap policy allows no other. */
   "overlapped",
-  /** Nobody could act within its catch-up window. */
+  /** No supervisor could act within its catch-up window. */
   "missed",
   /** The schedule was paused. */
   "paused",
@@ -81,10 +89,10 @@ export const OCCURRENCE_OUTCOMES = Object.freeze([
 ] as const);
 export type OccurrenceOutcome = (typeof OCCURRENCE_OUTCOMES)[number];
 
-/** Series of what a person has asked for: no moment of a calendar. */
+/** The series of runs that a person has triggered: they belong to no calendar. */
 export const TRIGGER_SERIES = 0;
 
-/** Series of marks: each speaks of many moments, of which some may have a run by a backfill. */
+/** Series of marks: a mark covers many occurrences, some of which a backfill may start. */
 export function markSeries({ series }: Pick<ScheduleRecord, "series">): number {
   return -series;
 }
@@ -99,13 +107,13 @@ export interface Occurrence extends OccurrenceKey {
   readonly at: EpochMs;
   readonly cause: OccurrenceCause;
   readonly outcome: OccurrenceOutcome;
-  /** null: it has none. */
+  /** null: it has no run. */
   readonly runId: RunId | null;
   /** Why it has no run; empty: the outcome says all. */
   readonly message: string;
-  /** Of a mark: this moment and those behind it, before `until`, got no run when they came. */
+  /** Of a mark: so many occurrences from this one on, before `until`, got no run when due. */
   readonly missed: { readonly count: number; readonly until: EpochMs } | null;
-  /** Of the supervisor that acted; null: a person's call did. */
+  /** The supervisor that acted; null: a person's call caused it. */
   readonly actor: { readonly node: string; readonly epoch: number } | null;
 }
 
@@ -115,23 +123,23 @@ export interface OccurrenceRecord extends Occurrence {
 }
 
 export interface SchedulePage {
-  /** The name of the last one of the page before. */
+  /** The name of the last schedule of the page before. */
   readonly after: string | null;
   readonly limit: number;
 }
 
-/** Plain reads, and what needs no lock. */
+/** Plain reads, and a change that needs no lock. */
 export interface Schedules {
   find(namespaceId: number, name: string): Promise<ScheduleRecord | null>;
-  /** Those of them that there are. */
+  /** Those of these schedules that exist. */
   byId(ids: readonly ScheduleId[]): Promise<readonly ScheduleRecord[]>;
-  /** The last fires of each of these, up to `limit`, the newest moment first. */
+  /** The last occurrences of each of these, up to `limit`, the newest first. */
   lastFires(ids: readonly ScheduleId[], limit: number): Promise<readonly OccurrenceRecord[]>;
-  /** false: there is none. Its runs go on; its moments are forgotten. */
+  /** false: there is none. Its runs go on; its occurrences are deleted. */
   delete(namespaceId: number, name: string): Promise<boolean>;
 }
 
-/** What a person has changed; `next` as the change leaves it. */
+/** A change by a person; `next` is the next occurrence after the change. */
 export interface ScheduleChange {
   readonly id: ScheduleId;
   readonly spec: ScheduleSpec;
@@ -145,21 +153,21 @@ export interface ScheduleMove {
   readonly next: PlacedTime | null;
 }
 
-/** The part of a transaction that is about schedules. */
+/** The part of a transaction that is about cron schedules. */
 export interface ScheduleTx {
   /**
-   * Locks schedules by id, before any idempotency key. Without `wait`, those that another
-   * transaction holds are left out; those that are deleted always are.
+   * Locks schedules by id, before any idempotency key. Without `wait`, schedules that another
+   * transaction holds are left out; deleted ones always are.
    */
   lockSchedules(ids: readonly ScheduleId[], wait: boolean): Promise<readonly ScheduleRecord[]>;
-  /** false: the namespace has one of this name. */
+  /** false: the namespace has a schedule of this name already. */
   insertSchedule(schedule: NewSchedule): Promise<boolean>;
-  /** Of locked schedules: the fires of these moments that there are. */
+  /** The schedules must be locked. Returns the occurrences of these keys that exist. */
   loadFires(keys: readonly OccurrenceKey[]): Promise<readonly Occurrence[]>;
-  /** Of locked schedules. A fire that has no run gives way to the new one. */
+  /** The schedules must be locked. Replaces an occurrence that has no run. */
   writeFires(fires: readonly Occurrence[]): Promise<void>;
-  /** Of locked schedules, whose calendar has gone on. */
+  /** The schedules must be locked. Stores their next occurrences. */
   moveSchedules(moves: readonly ScheduleMove[]): Promise<void>;
-  /** Of a locked schedule. */
+  /** The schedule must be locked. */
   changeSchedule(change: ScheduleChange): Promise<void>;
 }

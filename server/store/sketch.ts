@@ -1,18 +1,21 @@
 // Durations as a sketch: a histogram whose buckets are 1 % wide, from 1 ms to 7 days. Sketches are
-// added bucket by bucket, so servers may add theirs in any order and get the same. As text one
-// takes 50 bytes to 2 KB, however many samples it has.
+// added bucket by bucket, so servers may add theirs in any order with the same result. As text a
+// sketch takes 50 bytes to 2 KB, however many samples it has.
 import * as hdr from "hdr-histogram-js";
 
 /** A longer duration counts as this one. */
 const MS_MAX = 7 * 24 * 3_600_000;
 const DIGITS = 2;
-/** What is older than so many samples is forgotten when as many newer ones are there. */
+/**
+ * Most samples of a generation. A full generation becomes the older one; when the next one is full,
+ * it is dropped.
+ */
 export const GENERATION_SAMPLES = 10_000;
 
 export interface Sketch {
   add(ms: number): void;
   text(): string;
-  /** Adds all of it to a histogram. */
+  /** Adds all of its samples to a histogram. */
   addTo(all: hdr.Histogram): void;
   count(): number;
 }
@@ -24,14 +27,14 @@ export interface Quantiles {
   readonly p99Ms: number;
 }
 
-/** Two generations, so that what is learned follows a service that has changed. */
+/** Two generations, so that the durations follow a service that has changed. */
 export interface StoredSketch {
   readonly recent: string;
   /** null: there is none yet. */
   readonly older: string | null;
 }
 
-/** The same, decoded: for who keeps it and adds to it often. */
+/** The same, decoded: for a caller that keeps it in memory and adds to it often. */
 export interface Samples {
   readonly recent: hdr.Histogram;
   readonly older: hdr.Histogram | null;
@@ -47,7 +50,7 @@ export function createSketch(): Sketch {
   });
 }
 
-/** null: nothing was kept before. */
+/** `kept` null: nothing was stored before. */
 export function addSamples(kept: StoredSketch | null, more: Sketch): StoredSketch {
   if (kept === null) return { recent: more.text(), older: null };
   const recent = decoded(kept.recent);
@@ -56,7 +59,7 @@ export function addSamples(kept: StoredSketch | null, more: Sketch): StoredSketc
   return { recent: hdr.encodeIntoCompressedBase64(recent), older: kept.older };
 }
 
-/** As `keepMore`; what was kept before is not to be used any more. */
+/** As `addSamples`. It changes the histograms of `kept`, which must not be used afterwards. */
 export function withMore(kept: Samples | null, more: Sketch): Samples {
   const anew = kept === null || isFull(kept.recent, more);
   const recent = anew ? emptyHistogram() : kept.recent;

@@ -1,10 +1,11 @@
-// How long what somebody has said of himself counts, in milliseconds; a server decides both.
+// How long the last poll of a lane and the last call of a node count, in milliseconds. The server
+// sets both.
 import { POLLED_MS } from "../core/plan.ts";
 
 export interface StoreTimes {
-  /** A lane counts as polled for so long after a poll. */
+  /** A lane counts as polled for this long after a poll. */
   readonly polledMs: number;
-  /** A node that has said nothing for so long is gone, and what it owned is free. */
+  /** A node that has not called for this long is gone, and its partitions are free. */
   readonly ownerLostMs: number;
 }
 

@@ -1,15 +1,17 @@
-// The state store's contract, in two halves. SQL picks and writes rows; it judges nothing: every
-// rule is in `core`.
+// The contract of the state store, in two halves. SQL selects and writes rows and decides nothing:
+// all rules are in `core`.
 //
 //   EngineStore     what scheduler, dispatch, supervisor, triggers and webhooks need, and reads of
-//                   one run. PostgreSQL and memory keep it, see test/contract
-//   OperatorStore   what people list and administer (operator-store.ts): PostgreSQL alone
-//   Tx              one transaction of a batch. Phase 1 may wait, in this order: writer,
-//                   schedules, keys, first pages of runs, then their further pages, sessions whose
-//                   silence is evaluated, concurrency keys. Phase 2 (write, lockReady, grant) waits
-//                   for nothing of phase 1 again, and for queues by one call alone
+//                   one run. PostgreSQL and memory implement it, see test/contract
+//   OperatorStore   what people list and administer (operator-store.ts). PostgreSQL only
+//   Tx              one transaction of a batch. Phase 1 may wait for locks, in this order: writer,
+//                   cron schedules, idempotency keys, first pages of runs, their further pages,
+//                   sessions whose silence is evaluated, questions about lanes, concurrency keys.
+//                   Phase 2 (write, lockReady, grant) never waits for a lock of phase 1 again. It
+//                   waits for queues, in one call only
 //
-// Moments are the database's, in milliseconds. Ids of runs, sessions and secrets are hex text here.
+// Times are the database's, in milliseconds since 1970. Ids of runs and sessions, and secrets, are
+// hex text here.
 
 import type { EndedAttempt, EpochMs } from "../core/attempt.ts";
 import type { Definition } from "../core/definition.ts";
@@ -98,17 +100,17 @@ export interface NewRun extends RunHead {
   readonly version: number;
   readonly labels: Readonly<Record<string, string>>;
   readonly input: Payload | null;
-  /** The hook that is told of its end, whatever it wants to hear otherwise; null: none. */
+  /** The hook that is notified of its end, whatever events it subscribes to; null: none. */
   readonly notify: Notify | null;
   readonly createdAt: EpochMs;
-  /** null: it was scheduled by itself. */
+  /** null: it repeats no other run. */
   readonly rerunOf: RerunOf | null;
-  /** As `run.parent`, for people; null: it is no child. */
+  /** `run.parent` in its public form; null: it is no child. */
   readonly parent: ParentRun | null;
   readonly concurrency: Concurrency | null;
-  /** The ended run that has set it off; left out: none has. */
+  /** The ended run whose trigger began it; left out: none. */
   readonly triggered?: TriggeredBy;
-  /** The trace that it is part of; left out: nobody traces it. */
+  /** The trace that it is part of; left out: it is not traced. */
   readonly trace?: TraceContext;
 }
 
@@ -117,7 +119,7 @@ export interface ConcurrencyKey {
   readonly key: string;
 }
 
-/** A slot as it is now; null: the run has none any more. */
+/** A permit as it is after the change; null: the run no longer has one. */
 export interface PermitChange extends ConcurrencyKey {
   readonly runId: RunId;
   readonly permit: Permit | null;
@@ -129,11 +131,11 @@ export interface KeyReservation {
   readonly runId: RunId;
   /** SHA-256 of the request, hex. */
   readonly digest: string;
-  /** How long the key is kept at least, in milliseconds from now. */
+  /** How long the key is retained at least, in milliseconds from now. */
   readonly keepMs: number;
 }
 
-/** Who had reserved the key before; the reservation of this transaction if `mine`. */
+/** The run that a key is reserved for: before, or (`mine`) by this transaction. */
 export interface KeyHolder {
   readonly namespaceId: number;
   readonly key: string;
@@ -167,30 +169,27 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   /** The transaction's time. */
   readonly now: EpochMs;
   /**
-   * Locks the writer row of a supervisor for this batch. Gives what its node owns of `taken`, in
-   * these epochs; nothing, where a take-over has deleted the row.
+   * Locks the writer row of a supervisor for this batch. Returns those of `taken` that its node
+   * still owns in these epochs; none, if a take-over has deleted the row.
    */
   holdWriter(writer: Writer, taken: readonly TakenPartition[]): Promise<readonly TakenPartition[]>;
-  /** Reserves keys in key order; waits for another transaction that reserves the same one. */
+  /** Reserves idempotency keys in key order; waits for a transaction that reserves the same one. */
   reserveKeys(keys: readonly KeyReservation[]): Promise<readonly KeyHolder[]>;
-  /** Locks open runs by id. Without `wait`, those that another transaction holds are left out. */
+  /** Locks open runs by id. Without `wait`, runs that another transaction holds are left out. */
   lockRuns(runs: readonly RunRef[], wait: boolean): Promise<readonly RunHead[]>;
-  /** Heads of runs that have ended, for reports that come too late. Open ones are left out. */
+  /** Heads of runs that have ended, for reports that come too late. Open runs are left out. */
   endedRuns(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
-  /** Steps of locked runs; the pages that they are in are locked, too. */
+  /** Steps of locked runs. Also locks the pages that contain them. */
   loadSteps(wanted: readonly StepsWanted[]): Promise<ReadonlyMap<RunId, ReadonlyMap<number, Step>>>;
-  /**
-   * Last heartbeats of sessions, as they are now: a heartbeat that comes waits for this
-   * transaction.
-   */
+  /** Last heartbeats of sessions. A heartbeat that arrives now waits for this transaction. */
   lastHeartbeats(sessions: readonly string[]): Promise<ReadonlyMap<string, EpochMs>>;
-  /** Tasks that ended: those of a step and fence, of every kind. */
+  /** Tasks of these steps and fences that have ended, of every kind. */
   loadAttempts(keys: readonly AttemptKey[]): Promise<ReadonlyMap<RunId, readonly EndedAttempt[]>>;
-  /** What expressions see: the run's own facts, and those of the named steps that are final. */
+  /** What expressions see: facts of the run, and of those named steps that are final. */
   loadFacts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
-  /** The signals of these runs, in the order in which they came. */
+  /** The signals of these runs, in the order of arrival. */
   loadSignals(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly StoredSignal[]>>;
-  /** By run and map, the outputs of the items that succeeded; a map that has none is left out. */
+  /** By run and map, the outputs of the items that succeeded; maps without any are left out. */
   loadItemOutputs(
     maps: readonly MapRef[],
   ): Promise<ReadonlyMap<RunId, ReadonlyMap<number, ItemOutputs>>>;
@@ -199,55 +198,56 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
   loadEscalations(
     wanted: readonly { readonly runId: RunId; readonly n: number }[],
   ): Promise<ReadonlyMap<RunId, readonly OpenEscalation[]>>;
-  /** What other runs have told these and no pass has applied yet, in the order of the numbers. */
+  /** Messages of other runs that no pass has applied yet, in the order of their numbers. */
   loadMessages(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, readonly StoredMessage[]>>;
-  /** Concurrency keys of runs, as they were scheduled with; runs without one are left out. */
+  /** Concurrency that the runs were started with; runs without a concurrency key are left out. */
   concurrencyOf(runs: readonly RunId[]): Promise<ReadonlyMap<RunId, Concurrency>>;
   /**
-   * Locks concurrency keys until the transaction ends, and then looks at their slots: all that are
-   * held, and of those who wait for one the first.
+   * Locks concurrency keys until the transaction ends, then reads their permits: all that are held,
+   * and the first of those that wait.
    */
   lockPermits(
     keys: readonly ConcurrencyKey[],
   ): Promise<readonly (ConcurrencyKey & { readonly slots: Permits })[]>;
   /**
-   * Locks questions about lanes until the transaction ends, after the steps; returns the lanes of
-   * which one stands open.
+   * Locks the questions about these lanes until the transaction ends; called after the steps are
+   * loaded. Returns the lanes that have an open question.
    */
   lockLaneQuestions(lanes: readonly number[]): Promise<readonly number[]>;
-  /** Of locked lanes. */
+  /** The lanes must be locked. */
   writeLaneQuestions(questions: readonly LaneQuestion[]): Promise<void>;
-  /** Of locked concurrency keys. */
+  /** The concurrency keys must be locked. */
   writePermits(changes: readonly PermitChange[]): Promise<void>;
   /** Takes back reservations of this transaction. */
   releaseKeys(keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[]): Promise<void>;
   insertRuns(runs: readonly NewRun[]): Promise<void>;
-  /** Writes the difference that each pass made, and appends the rows that its effects carry. */
+  /** Writes what each pass has changed, and appends the rows of its effects. */
   write(passes: readonly PassRecord[]): Promise<Written>;
   /**
-   * Locks up to `limit` ready rows of each lane, by priority and age; locked ones are skipped. A
-   * lane whose queue or namespace is paused gives none; one of a queue with limits only when the
-   * caller has locked that queue, and so says `queuesLocked`. Rows before a mark are not looked at.
+   * Locks up to `limit` ready rows of each lane, by priority and age; skips rows that another
+   * transaction holds. A lane whose queue or namespace is paused gives none. A lane whose queue has
+   * limits gives some only if the caller has locked the queue, which `queuesLocked` says. Rows
+   * before the watermarks (`marks`) are not scanned.
    */
   lockReady(
     lanes: readonly { readonly lane: number; readonly limit: number }[],
     queuesLocked?: boolean,
     marks?: readonly Watermark[],
   ): Promise<LockedReady>;
-  /** Locks queues with limits in one order, then counts; others are left out. Called once. */
+  /** Locks those of the queues that have limits, in one order, then counts. Called once. */
   lockQueues(queues: readonly QueueRef[]): Promise<readonly LockedQueue[]>;
   /** Writes the buckets of locked queues. */
   writeBuckets(queues: readonly LockedQueue[]): Promise<void>;
   /**
-   * Marks tasks that are about to be granted as those that try circuits; returns the circuits that
-   * let them: open, their time over, and nobody else tries. Waits for nobody.
+   * Records tasks that are about to be granted as probes of circuits. Returns the circuits that
+   * admit them: those that are open, whose time is over and that have no other probe. Never waits.
    */
   takeProbes(probes: readonly Probe[]): Promise<readonly CircuitRef[]>;
-  /** Hands out the tasks of locked ready rows: their pages say LEASED from now on. */
+  /** Hands out the tasks of locked ready rows: their pages say LEASED from then on. */
   grant(grants: readonly Grant[]): Promise<readonly Granted[]>;
   /**
-   * The end of what is claimed in this transaction. Returns, by its commit at the latest, the lanes
-   * in which claims find ready rows that it has made; some of them may be granted already.
+   * Ends the claims of this transaction. Returns, by its commit at the latest, the lanes in which
+   * claims find ready rows that it has made; some of these may be granted already.
    */
   placeReady(): Promise<readonly number[]>;
 }
@@ -256,31 +256,32 @@ export interface TransactOptions {
   /** Names the batch in errors and logs. */
   readonly name: string;
   /**
-   * Whether the fate of a COMMIT without an answer is found out. A claim does not ask: a poll that
-   * fails gives back what it was granted anyway, and a claim that finds nothing then costs no
-   * transaction id.
+   * Whether the store finds out the result of a COMMIT without an answer. A claim does not ask: a
+   * poll that fails gives back what it was granted anyway, and a claim that finds nothing then
+   * costs no transaction id.
    */
   readonly fate?: "asked" | "unasked";
   /**
-   * What it asks first changes nothing, and leaves together with BEGIN: `now` is known from the
-   * first answer on. A write must not: if BEGIN alone failed, it would count by itself.
+   * The first statement of `work` changes nothing and is sent together with BEGIN: `now` is known
+   * from the first answer on. A write must not be sent so: if BEGIN alone failed, it would take
+   * effect by itself.
    */
   readonly leadsWithLock?: boolean;
-  /** How long `lockRuns` with `wait` may wait. */
+  /** How long `lockRuns` with `wait` may wait, in milliseconds. */
   readonly lockTimeoutMs?: number;
   /**
-   * It may be decided by what the process knows of its runs and lanes, before the store has
-   * answered. Where that is no longer so nothing is written, and `work` is called once more.
+   * What the process knows of its runs and lanes may decide it, before the store has answered. If
+   * that is outdated, nothing is written, and `work` is called once more.
    */
   readonly optimistic?: boolean;
 }
 
-/** A person says that he looks after an escalation, or that he no longer does. */
+/** A person takes charge of an escalation, or gives it back. */
 export interface EscalationClaim {
   readonly runId: RunId;
   readonly n: number;
   readonly by: string;
-  /** Although another has it. */
+  /** Even if another person has it. */
   readonly anyway: boolean;
 }
 
@@ -289,10 +290,10 @@ export interface WatchedRun {
   readonly version: number;
 }
 
-/** Both halves: what a server is given. PostgreSQL alone keeps it. */
+/** Both halves, as a server gets them. Only PostgreSQL implements it. */
 export interface Store extends EngineStore, OperatorStore {}
 
-/** What the engine needs. PostgreSQL and memory keep it. */
+/** What the engine needs. PostgreSQL and memory implement it. */
 export interface EngineStore extends HeartbeatStore, Consistency {
   readonly reads: Reads;
   readonly partitions: Partitions;
@@ -308,14 +309,14 @@ export interface EngineStore extends HeartbeatStore, Consistency {
 
   namespace(name: string): Promise<Namespace | null>;
   /**
-   * Makes a namespace, and its region if that is new; one that is there stays as it is. Left out:
-   * the region `default`. RangeError if there are 128 regions already.
+   * Creates a namespace, and its region if that is new; an existing namespace stays as it is.
+   * `region` left out: the region `default`. RangeError if there are 128 regions already.
    */
   createNamespace(name: string, region?: string): Promise<Namespace>;
   /** The id of this content; the same content has one id in a namespace. */
   internDefinition(namespaceId: number, definition: Definition): Promise<number>;
   definition(id: number): Promise<Definition>;
-  /** A new version if the content is new under this name; the default unless told not to be. */
+  /** A new version if the content is new under this name: the default, unless `keepDefault`. */
   registerWorkflow(workflow: {
     readonly namespaceId: number;
     readonly name: string;
@@ -324,56 +325,57 @@ export interface EngineStore extends HeartbeatStore, Consistency {
   }): Promise<{ readonly version: number; readonly created: boolean }>;
   /** Returns the default before; null: there is no such version, and nothing has changed. */
   setDefaultVersion(namespaceId: number, name: string, version: number): Promise<number | null>;
-  /** version 0: the default one. */
+  /** `version` 0: the default one. */
   workflowVersion(
     namespaceId: number,
     name: string,
     version: number | "newest",
   ): Promise<WorkflowVersion | null>;
-  /** Ids of lanes for all agents, in the order of the keys; unknown ones are made. */
+  /** Ids of lanes for all agents, in the order of the keys; missing lanes are created. */
   lanes(keys: readonly LaneKey[]): Promise<readonly number[]>;
-  /** Every lane for all agents of these queues, for an agent that performs any task. */
+  /** Every lane for all agents in these queues, for an agent that performs any task. */
   lanesOfQueues(
     namespaceId: number,
     queues: readonly string[],
   ): Promise<readonly { readonly lane: number; readonly queue: string; readonly task: string }[]>;
-  /** null: it stands open and is now `by`'s; else who has it, or null in `by` when it is closed. */
+  /** null: it is open and is now claimed by `by`. Else its holder; `by` null: it is closed. */
   claimEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
-  /** The same; nobody has it then. */
+  /** The same for giving it back: no person has it then. */
   releaseEscalation(claim: EscalationClaim): Promise<{ readonly by: string | null } | null>;
   /**
-   * What granted tasks carry, in their order. Those whose lease has ended are left out: their step
-   * may be tried in another way by now, under another key.
+   * What granted tasks carry, in their order. Tasks whose lease has ended are left out: their step
+   * may follow another strategy by now, under another key.
    */
   taskFacts(tasks: readonly Granted[]): Promise<readonly TaskFacts[]>;
-  /** As `Tx.loadFacts`, outside of a transaction: facts never change once they are there. */
+  /** As `Tx.loadFacts`, outside of a transaction: facts never change once they exist. */
   facts(wanted: readonly FactsWanted[]): Promise<ReadonlyMap<RunId, Facts>>;
-  /** Says that these lanes are polled here: a backlog is told from a lane without agents by it. */
+  /** Records that this node polls these lanes, so that lanes without agents can be found. */
   markPolled(node: string, lanes: readonly number[]): Promise<void>;
-  /** Says which agents call the server of this address: one that was silent may be no more. */
+  /** Records which agents call the server of this address. A call ends a session's silence. */
   markAgents(server: string, seen: readonly AgentSeen[]): Promise<void>;
-  /** Says which sessions do not count as polling until they call again. */
+  /** Records which sessions do not count as polling until they call again. */
   markSilent(silent: readonly SilentSession[]): Promise<void>;
   /**
-   * Forgets, up to so many rows of each: agents and sessions that hold nothing and were silent for
-   * long, pollers not seen for long, expired keys of runs that have ended, deliveries that ended 7
-   * days ago, deleted schedules with their fires, old counts of runs, and how many triggers stand
-   * behind runs that ended long ago (retention.ts). true: of one of them there may be more.
+   * Deletes, up to `rowsMax` rows of each kind: agents and sessions that hold nothing and were
+   * silent for long, pollers not seen for long, expired keys of runs that have ended, deliveries
+   * that ended 7 days ago, deleted schedules with their occurrences, old counts of runs, and the
+   * trigger chains of runs that ended long ago (retention.ts). true: there may be more of some
+   * kind.
    */
   forgetOld(rowsMax: number, kept?: Partial<Retention>, failures?: Failures): Promise<boolean>;
   /** One statement for everything that waits in this process. */
   pollQuery(asked: PollQuery): Promise<PollQueryResult>;
   /**
-   * Rows of the partitions whose moment has come, earliest first, and the moment after them; now,
-   * where there are more; and leases whose sessions are silent. A page that was looked at too early
-   * is moved on to its next timer. `range`: left out, all of them.
+   * Rows of the partitions that are due, earliest first, and leases whose sessions are silent; and
+   * the next time that comes, which is now if there are more. A page whose wake-up came too early
+   * is moved to its next timer. `range` left out: `WHOLE_RANGE`.
    */
   dueRows(partitions: readonly number[], limit: number, range?: DueRange): Promise<DueScan>;
-  /** What is overdue by more than so long, and how many nobody owns. `since`: as of a range. */
+  /** What is overdue by more than `byMs`, and what has no owner. `since`: as in `DueRange`. */
   overdue(partitions: readonly number[], byMs: number, since?: EpochMs | null): Promise<Overdue>;
-  /** What the owner of a run's partition did now, where no pass can be made; else it is nothing. */
+  /** Stores what a partition's owner did without a pass; nothing, if it is no longer the owner. */
   recordIntervention(run: RunRef, intervention: Intervention, actor: Actor): Promise<void>;
-  /** Hears, before it is asked anything more, that the database has another incarnation. */
+  /** Calls back if the database has another incarnation, before it is asked anything more. */
   onIncarnation(listener: () => void): void;
   ready(): Promise<void>;
   close(): Promise<void>;

@@ -1,15 +1,15 @@
-// API tokens: who may call a server that asks for them. Of the secret there is only its digest.
+// API tokens: who may call a server that requires them. Of the secret only the digest is stored.
 //
-//   living → over (revoked, or its time has passed) → forgotten a year later
+//   valid → ended (revoked or expired) → deleted a year later
 import type { EpochMs } from "../core/attempt.ts";
 
-/** What a token lets its holder do; the table of all calls is the edge's. */
+/** What a token lets its holder do; rpc/roles.ts says which calls that is. */
 export type Role = (typeof ROLE_NAMES)[number];
 export const ROLE_NAMES = ["viewer", "client", "agent", "operator", "admin"] as const;
 
-/** Kept so long after their end, in milliseconds: 365 days. */
+/** How long tokens are retained after their end, in milliseconds: 365 days. */
 export const TOKEN_RETENTION_MS = 365 * 86_400_000;
-/** That a token was shown is noted this often at most. */
+/** The use of a token is recorded this often at most, in milliseconds. */
 export const USE_NOTED_MS = 60_000;
 
 export interface NewToken {
@@ -21,10 +21,10 @@ export interface NewToken {
   readonly role: Role;
   /** null: every namespace. */
   readonly namespaceId: number | null;
-  /** Those that an agent may poll; empty: all. */
+  /** Queues that an agent may poll; empty: all. */
   readonly queues: readonly string[];
   readonly madeBy: string;
-  /** How long it is good for, in milliseconds; null: until it is revoked. */
+  /** How long it is valid, in milliseconds; null: until it is revoked. */
   readonly validMs: number | null;
 }
 
@@ -32,29 +32,29 @@ export interface TokenRecord extends Omit<NewToken, "digest" | "validMs" | "name
   /** null: every namespace. */
   readonly namespace: string | null;
   readonly madeAt: EpochMs;
-  /** null: never, as of the others. */
+  /** null, here and below: never. */
   readonly expiresAt: EpochMs | null;
   readonly usedAt: EpochMs | null;
   readonly revokedAt: EpochMs | null;
   readonly revokedBy: string | null;
 }
 
-/** What a call is evaluated by. */
+/** What a call is authorized by. */
 export interface KnownToken extends Pick<TokenRecord, "id" | "name" | "role" | "queues"> {
   readonly digest: string;
   /** null: every namespace. */
   readonly namespace: string | null;
-  /** How long it is still good, in milliseconds by the database's clock; null: no end is set. */
+  /** How long it is still valid, in milliseconds by the database's clock; null: no end is set. */
   readonly leftMs: number | null;
   readonly revoked: boolean;
-  /** Nobody has noted for `USE_NOTED_MS` that it was shown. */
+  /** No use has been recorded for `USE_NOTED_MS`. */
   readonly useUnnoted: boolean;
 }
 
 export interface TokenPage {
-  /** null: those of every namespace, and those for all. */
+  /** null: tokens of every namespace, and those for all namespaces. */
   readonly namespaceId: number | null;
-  /** Also those that are over. */
+  /** Also tokens that have ended. */
   readonly ended: boolean;
   /** The last id of the page before. */
   readonly after: string | null;
@@ -62,17 +62,17 @@ export interface TokenPage {
 }
 
 export interface Tokens {
-  /** Forgets those whose end is long past, too. */
+  /** Also deletes tokens that ended long ago. */
   create(token: NewToken): Promise<TokenRecord>;
   /** By id. */
   list(page: TokenPage): Promise<readonly TokenRecord[]>;
   /**
-   * null: there is none of this id, or it is not for this namespace (null: whatever it is for). One
-   * that is revoked stays as it is.
+   * null: there is no token of this id, or it is not for this namespace (`namespaceId` null: any
+   * namespace). A token that is revoked already stays as it is.
    */
   revoke(id: string, by: string, namespaceId: number | null): Promise<TokenRecord | null>;
-  /** Those that have these digests, living or not. */
+  /** Tokens with these digests, valid or ended. */
   find(digests: readonly string[]): Promise<readonly KnownToken[]>;
-  /** Notes that they were shown. */
+  /** Records that they were used. */
   noteUse(ids: readonly string[]): Promise<void>;
 }

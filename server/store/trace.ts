@@ -1,19 +1,19 @@
-// The trace that a run is part of, and what a trace tells of its run.
+// The trace that a run is part of, and what the trace needs to know of its run.
 import type { EpochMs } from "../core/attempt.ts";
 import type { RunId } from "./run-head.ts";
 
 /** As W3C Trace Context writes it, stored with the run when it begins and never changed. */
 export interface TraceContext {
   /**
-   * The trace of the run; the span of whoever scheduled it, zeros where nobody said so; and whether
-   * the run is sampled.
+   * The trace of the run; the span of the caller that started it, zeros if the caller named none;
+   * and whether the run is sampled.
    */
   readonly traceparent: string;
   /** "": none. */
   readonly tracestate: string;
 }
 
-/** What stands from the beginning of a run. */
+/** What is fixed when a run begins. */
 export interface TracedRun {
   readonly runId: RunId;
   readonly namespaceId: number;
@@ -22,19 +22,19 @@ export interface TracedRun {
   /** 0: an inline definition. */
   readonly version: number;
   readonly createdAt: EpochMs;
-  /** null: nobody traces it. */
+  /** null: it is not traced. */
   readonly trace: TraceContext | null;
-  /** The run whose step began it; null: none has. */
+  /** The run whose step began it; null: none. */
   readonly parentId: RunId | null;
-  /** The run that it does again; null: none. */
+  /** The run that it repeats; null: none. */
   readonly rerunOf: RunId | null;
 }
 
-/** A traceparent, read. */
+/** A parsed traceparent. */
 export interface Trace {
   /** 16 bytes, hex. */
   readonly traceId: string;
-  /** The span of whoever scheduled the run, 8 bytes, hex; null: nobody said so. */
+  /** The span of the caller that started the run, 8 bytes, hex; null: the caller named none. */
   readonly callerId: string | null;
   readonly sampled: boolean;
   /** "": none. */
@@ -54,7 +54,7 @@ export function readTrace({ traceparent, tracestate }: TraceContext): Trace | nu
   return { traceId, callerId, sampled, state: tracestate };
 }
 
-/** What stands under a span, or (null) under none. */
+/** The trace context under a span, or (null) under none. */
 export function writeTrace(
   { traceId, sampled, state }: Omit<Trace, "callerId">,
   spanId: string | null,

@@ -1,11 +1,11 @@
-// A trigger's definition as it is stored. Its payloads are JSON: others are refused when it is put.
+// A trigger's definition as it is stored. Its payloads are JSON: a trigger with others is refused.
 import type { TriggerDefinition } from "../core/trigger.ts";
 
 export function triggerText(definition: TriggerDefinition): string {
   return JSON.stringify(definition);
 }
 
-/** Reads what `triggerText` wrote; nothing else may be given to it. */
+/** The text must come from `triggerText`. */
 export function triggerFromText(text: string): TriggerDefinition {
   return JSON.parse(text);
 }

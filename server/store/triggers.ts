@@ -1,23 +1,26 @@
-// Triggers, what ended runs have set off, and what was refused.
+// Triggers, the ended runs that they wait for, and refusals.
 //
 //   the transaction that ends a run writes a row for each trigger that waits for its workflow
-//   `ended` finds such rows; the run that each sets off has a key of its own, so it is one
-//   `settle` takes the row away, with the reason where nothing could be set off
+//   `ended` finds such rows; the run that a row begins has a key of its own, so it begins once
+//   `settle` deletes the row; `refuse` stores the reason if no run could begin
 import type { EpochMs } from "../core/attempt.ts";
 import type { EndKind, Reason } from "../core/model.ts";
 import type { TriggerDefinition } from "../core/trigger.ts";
 import type { RunId } from "./run-head.ts";
 import type { Namespace } from "./store.ts";
 
-/** Refusals of one trigger that are kept. */
+/** Refusals of one trigger that are retained. */
 export const REFUSALS_MAX = 100;
-/** An ended run that could not be taken up is looked at again so much later. */
+/** An ended run that could not be handled is tried again after this time, in milliseconds. */
 export const END_AGAIN_MS = 5_000;
 
 export interface NewTrigger {
   readonly namespaceId: number;
   readonly definition: TriggerDefinition;
-  /** Of a bearer the digest alone is kept. null: what it has for this kind of auth stays. */
+  /**
+   * Of a bearer secret only the digest is stored. null: the secret that it has for this kind of
+   * auth stays.
+   */
   readonly secret: { readonly value: string; readonly digest: string } | null;
 }
 
@@ -29,13 +32,13 @@ export interface TriggerRecord {
   readonly changedAt: EpochMs;
 }
 
-/** With what its callers are known by. */
+/** A trigger with the secret that authenticates its callers. */
 export interface KnownTrigger extends TriggerRecord {
-  /** null: only its digest is kept, or it has none. */
+  /** null: only its digest is stored, or it has none. */
   readonly secret: string | null;
 }
 
-/** What is refused for one reason, gathered. */
+/** Refusals for one reason, added up. */
 export interface Refused {
   readonly namespaceId: number;
   readonly trigger: string;
@@ -51,7 +54,7 @@ export interface RefusalRecord extends Omit<Refused, "namespaceId"> {
   readonly lastAt: EpochMs;
 }
 
-/** By whose end a run was begun, and how many triggers stand behind it. */
+/** The trigger and the ended run that began a run, and the length of the trigger chain. */
 export interface TriggeredBy {
   readonly trigger: string;
   readonly ofRun: RunId;
@@ -69,30 +72,30 @@ export interface EndedFor {
   readonly definitionId: number;
   readonly state: EndKind;
   readonly reason: Reason;
-  /** Triggers behind the run, or behind the runs whose child it is; 0: none. */
+  /** Length of the trigger chain before the run, or before the runs whose child it is. */
   readonly depth: number;
 }
 
 export interface SettledEnd {
   readonly id: number;
-  /** Nobody knows: it is looked at again later. */
+  /** The result is not known: the row is handled again later. */
   readonly again: boolean;
   /**
-   * The run that it has set off; null: none. The end stays where that run is not there: the store
-   * has lost it with its tail.
+   * The run that has begun; null: none. If the database does not have this run, the row stays: a
+   * fail-over has lost the run together with the last transactions.
    */
   readonly began: RunId | null;
 }
 
 export interface Triggers {
-  /** Makes the trigger or changes it. null: it needs a secret, and has none. */
+  /** Creates the trigger or changes it. null: it needs a secret, and has none. */
   put(trigger: NewTrigger): Promise<{ readonly created: boolean } | null>;
   find(namespaceId: number, name: string): Promise<KnownTrigger | null>;
-  /** false: there is none. Its refusals go with it. */
+  /** false: there is none. Its refusals are deleted with it. */
   delete(namespaceId: number, name: string): Promise<boolean>;
-  /** Those of triggers that are not there are dropped. */
+  /** Refusals of triggers that do not exist are dropped. */
   refuse(refused: readonly Refused[]): Promise<void>;
-  /** What is to be set off in these partitions now, the oldest first. */
+  /** Rows of these partitions that are to be handled now, the oldest first. */
   ended(partitions: readonly number[], limit: number): Promise<readonly EndedFor[]>;
   settle(settled: readonly SettledEnd[]): Promise<void>;
 }

@@ -1,11 +1,12 @@
-// Where the ready rows of a lane begin. While an old snapshot is open, claimed rows leave dead
-// entries behind that every claim would walk past again; a mark lets it begin behind them.
+// Watermarks: where the ready rows of a lane begin. While an old snapshot is open, claimed rows
+// leave dead entries behind that every claim would scan again; a watermark lets it begin behind
+// them.
 //
-// Rows stand in the order of the transactions that made them ready, and one that began earlier may
-// commit later. So a mark never passes a transaction that still writes, nor a row that a plain read
-// sees, be it held by somebody or not: all before it are gone for good.
+// Ready rows are in the order of the transactions that made them ready, and a transaction that
+// began earlier may commit later. So a watermark never passes a transaction that still writes, nor
+// a row that a plain read sees, locked or not: all rows before it are gone for good.
 
-/** Rows of a lane and priority that stand before `from`, a transaction's number, are gone. */
+/** Rows of a lane and priority before `from`, the number of a transaction, are gone. */
 export interface Watermark {
   readonly lane: number;
   readonly priority: number;
@@ -16,16 +17,16 @@ export interface SeenWatermarks {
   readonly watermarks: readonly {
     readonly lane: number;
     readonly priority: number;
-    /** The transaction of the first row from the mark on; null: there is none. */
+    /** The transaction of the first row from the watermark on; null: there is none. */
     readonly first: bigint | null;
   }[];
-  /** The oldest transaction that had not ended in the same instant. */
+  /** The oldest transaction that had not ended, in the same snapshot. */
   readonly oldest: bigint;
   /** Numbers of transactions are given out again after a crash or a fail-over. */
   readonly incarnation: string;
 }
 
-/** Rows of a lane from a place on, up to a priority. */
+/** Rows of a lane from a priority and transaction on, up to the last priority. */
 export interface LaneRange {
   readonly lane: number;
   readonly priority: number;
@@ -39,7 +40,7 @@ export function watermarkAfter(first: bigint | null, oldest: bigint): bigint {
   return first !== null && first < oldest ? first : oldest;
 }
 
-/** Of each lane all rows but those before its marks, in the order in which they are handed out. */
+/** All rows of each lane except those before its watermarks, in the order of dispatch. */
 export function rangesOf(
   lanes: readonly number[],
   marks: readonly Watermark[],

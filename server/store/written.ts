@@ -1,18 +1,17 @@
-// What a write says of itself, beside the rows.
+// The result of writing passes, besides the rows.
 import type { EndedTask } from "./ended-tasks.ts";
 
-/** What came of writing passes, besides the rows. */
 export interface Written {
-  /** Lanes that claims of this transaction look at for what it has made ready. */
+  /** Lanes that claims of this transaction scan for what it has made ready. */
   readonly filled: readonly number[];
-  /** Known when the store has answered, which a look of a claim need not wait for. */
+  /** Known when the store has answered; a claim need not wait for it to scan. */
   readonly ended: Promise<Ended>;
   /** No task that has ended was of a queue with limits, as far as the process knows. */
   readonly freesNothing: boolean;
 }
 
 export interface Ended {
-  /** Lanes of queues with limits of which a task has ended: others of them may be handed out. */
+  /** Lanes of queues with limits in which a task has ended: other tasks may be handed out there. */
   readonly freed: readonly number[];
   /** Tasks of agents that have ended. */
   readonly tasks: readonly EndedTask[];
