@@ -1,28 +1,28 @@
-// Which agents ask for the tasks of a queue, by what the servers have seen of them.
+// Which agents poll for the tasks of a queue, by what servers have recorded of them.
 import type { EpochMs } from "../../core/attempt.ts";
 import { cordonKey } from "./circuit-tables.ts";
 import type { AgentRow } from "./process-tables.ts";
 import type { Tables } from "./tables.ts";
 
-/** As operators.sql and reads.sql say it. */
+/** The same as in operators.sql and reads.sql. */
 const AGENT_SHOWN_MS = 60_000;
 
 interface Asked {
   readonly namespaceId: number;
   readonly queue: string;
   readonly task?: string;
-  /** Those of this version alone; null or left out: all. */
+  /** Only agents of this version; null or left out: all. */
   readonly agentVersion?: string | null;
 }
 
-/** Sessions that were seen in the last minute, have not fallen silent, and asked for it last. */
+/** Sessions seen in the last minute that are not silent and asked for it with their last poll. */
 export function agentsAsking(tables: Tables, now: EpochMs, of: Asked): readonly AgentRow[] {
   return allAsking(tables, of).filter(
     ({ silentSince, seenAt }) => silentSince === null && seenAt > now - AGENT_SHOWN_MS,
   );
 }
 
-/** All agents that polled the lane have fallen silent, as the view silent_lane has it. */
+/** All agents that polled the lane have fallen silent, as the view silent_lane defines it. */
 export function isSilent(tables: Tables, now: EpochMs, of: Asked, polledMs: number): boolean {
   const asking = allAsking(tables, of);
   const since = now - Math.max(polledMs, AGENT_SHOWN_MS);

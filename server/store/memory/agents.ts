@@ -1,4 +1,4 @@
-// What servers tell of agents, as the statements of agents.sql do.
+// What servers record of agents, as the statements of agents.sql do.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { AgentSeen, SilentSession } from "../operators.ts";
 import type { AgentRow } from "./process-tables.ts";

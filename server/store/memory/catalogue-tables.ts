@@ -18,7 +18,7 @@ export interface NamespaceRow extends Namespace, NamespaceSettings {}
 export interface DefinitionRow {
   readonly id: number;
   readonly namespaceId: number;
-  /** Its text: equal for equal definitions. */
+  /** The text of the definition: equal for equal definitions. */
   readonly content: string;
   readonly definition: Definition;
   readonly unusedSince: EpochMs | null;
@@ -26,7 +26,7 @@ export interface DefinitionRow {
 
 export interface WorkflowRow extends Pick<WorkflowRecord, "name" | "defaultVersion"> {
   readonly namespaceId: number;
-  /** Definitions by version, the first of which is 1. */
+  /** Definitions by version; the first version is 1. */
   readonly definitions: readonly number[];
   readonly createdAts: readonly EpochMs[];
 }
@@ -45,8 +45,8 @@ export interface VersionClassRow extends QueueRef {
 }
 
 /**
- * The numbers of these tables are ids. None is given out twice, also after a fail-over that has
- * lost its row: PostgreSQL draws them at random.
+ * The numbers of these tables are ids. No id is given out twice, not even after a fail-over that
+ * has lost its row: PostgreSQL draws ids at random.
  */
 export interface CatalogueTables {
   readonly region: Table<RegionRow, never>;

@@ -1,8 +1,8 @@
-// What changes seldom: namespaces, definitions, workflows, lanes.
+// What changes rarely: namespaces, definitions, workflows, lanes.
 //
-// Each call is a transaction of its own that ends at once, also beside one that is open: plans are
-// made, and lanes with them, while the passes of their runs are. What the open one writes is not
-// here, so neither sees half of the other.
+// Each call is a transaction of its own that ends at once, even while another transaction is open:
+// plans, and the lanes of their tasks, are made while passes of their runs are in progress. The
+// open transaction does not write these tables, so neither sees half of the other.
 import type { EpochMs } from "../../core/attempt.ts";
 import { definitionText } from "../definition-text.ts";
 import { type NamespaceSettings, namespaceDeleted } from "../namespaces.ts";
@@ -40,14 +40,14 @@ export interface Catalogue {
   namespaceOf(id: number): Namespace;
   namespaceRows(): readonly NamespaceRow[];
   setNamespace(id: number, settings: Partial<NamespaceSettings>): void;
-  /** By their ids, the first of which is 0. */
+  /** By their ids; the first id is 0. */
   regionNames(): readonly string[];
   isWorkflow(of: WorkflowRef): boolean;
   /** Whether the definition is a version of a workflow. */
   isVersion(definitionId: number): boolean;
   laneOf(lane: number): LaneRow;
   forgetDefinitions: NamespaceWorld["forgetDefinitions"];
-  /** What pins ask of it. */
+  /** What pins need from the catalogue. */
   readonly ofPins: Pick<PinWorld, "makeClass" | "definitionOf">;
 }
 

@@ -16,13 +16,13 @@ export interface OutageRow extends Outage {
 
 export interface EndRow extends Tally {
   readonly lane: number;
-  /** The begin of its slot. */
+  /** Begin of its interval of 5 seconds. */
   readonly at: EpochMs;
   readonly lastAt: EpochMs;
 }
 
 export interface CircuitTables {
-  /** Its numbers are the versions. */
+  /** The numbers of this table are the versions of circuits. */
   readonly circuit: NumberedTable<CircuitRow, "lane">;
   readonly circuitOutage: Table<OutageRow, "lane">;
   readonly circuitEnd: Table<EndRow, "lane">;

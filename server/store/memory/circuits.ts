@@ -1,4 +1,4 @@
-// Circuits and cordons, as the .sql statements of the same names keep them.
+// Circuits and cordons in memory, as the .sql statements of the same names store them.
 import type { EpochMs } from "../../core/attempt.ts";
 import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/circuit.ts";
 import type { LaneCircuit } from "../../core/explanation.ts";
@@ -33,7 +33,7 @@ const OUTAGES_REPORTED_MAX = 1_000;
 export interface CircuitWorld {
   readonly tables: Tables;
   readonly now: () => EpochMs;
-  /** Every lane, by its id less one. */
+  /** Every lane, in the order of the ids. */
   readonly lanes: () => readonly LaneRow[];
 }
 
@@ -73,7 +73,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
   } satisfies Circuits);
 }
 
-/** The mark is a new one each time: what is looked up costs nothing here. */
+/** The mark is always empty: a snapshot costs nothing here, so each one is read anew. */
 export function circuitSign(tables: Tables, now: EpochMs, windowMs: number): CircuitSign {
   const bad = tables.circuitEnd.all().filter((end) => end.bad > 0 && end.at > now - windowMs);
   return { now, mark: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
@@ -134,7 +134,7 @@ function sayOne(world: CircuitWorld, of: CircuitRef, said: CircuitOverride | nul
   settleOutage(world, of);
 }
 
-/** What a person says of a circuit holds for a new lane of the task too. */
+/** What a person has set for a circuit holds for a new lane of the task, too. */
 export function inheritSaid(world: CircuitWorld, base: number, lane: number): void {
   for (const { agentId, override } of world.tables.circuit.where("lane", base))
     if (override) sayOne(world, { lane, agentId }, override);
@@ -228,7 +228,7 @@ export function isHeld({ state, override }: Circuit): boolean {
   return override ? override.forced === "open" : state.kind !== "closed";
 }
 
-/** What keeps the tasks of a lane; null: nothing. */
+/** The circuit that stops a lane; null: none. */
 export function laneCircuit({ tables }: Pick<CircuitWorld, "tables">, lane: number) {
   const row = tables.circuit.get(circuitKey({ lane, agentId: "" }));
   return row && isHeld(row) ? circuitShown(row) : null;
@@ -245,7 +245,7 @@ function circuitShown({ state, override, saw }: Circuit): LaneCircuit {
   };
 }
 
-/** Within the claim that hands them out. */
+/** Called by the claim that hands out the probes. */
 export function probesOf(
   { tables, now }: { readonly tables: Tables; readonly now: EpochMs },
   enter: () => void,

@@ -1,4 +1,4 @@
-// The check of derived rows, over tables in memory.
+// The consistency check of derived rows, over tables in memory.
 import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
 import {
   type DifferingRuns,

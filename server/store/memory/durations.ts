@@ -1,4 +1,4 @@
-// What was learned of durations, as the .sql statements keep it.
+// Learned durations in memory, as the .sql statements store them.
 import type { Durations, DurationsKey, SeenDurations } from "../durations.ts";
 import { type Quantiles, quantilesOfSamples, type Samples, withMore } from "../sketch.ts";
 import { createTable, type Table } from "./table.ts";

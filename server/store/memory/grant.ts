@@ -1,4 +1,4 @@
-// A claim takes a ready task: its page says that it is LEASED.
+// A claim grants a ready task: from then on its page says that it is LEASED.
 
 import { movingSide } from "../../core/model.ts";
 import { handOut } from "../../core/page/hand-out.ts";

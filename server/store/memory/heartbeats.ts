@@ -1,4 +1,4 @@
-// Heartbeats: the session has sent, and pages keep what was said of its tasks.
+// Heartbeats: the session row gets the time, and pages get what was reported of tasks.
 import type { EpochMs } from "../../core/attempt.ts";
 import { hearHeartbeat } from "../../core/page/hand-out.ts";
 import { pageNoOf } from "../../core/page/page.ts";
@@ -41,7 +41,10 @@ function storeSession(tables: Tables, now: EpochMs, heartbeat: SessionHeartbeat)
   return true;
 }
 
-/** What sessions have left out of lists that they call whole: those of a session are one. */
+/**
+ * Leases that are missing in complete lists of their sessions. All heartbeats of a session in one
+ * batch are one list.
+ */
 function forgottenLeases(
   tables: Tables,
   heartbeats: readonly SessionHeartbeat[],

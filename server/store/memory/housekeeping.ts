@@ -1,4 +1,4 @@
-// Forgets what nobody will ask for again, as the .sql statements of the same names do.
+// Deletes what no caller will ask for again, as the .sql statements of the same names do.
 import type { EpochMs } from "../../core/attempt.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import type { Retention } from "../retention.ts";

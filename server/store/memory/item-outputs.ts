@@ -1,4 +1,4 @@
-// What the items of maps have come to, for a pass that ends them.
+// The outputs of the items of maps, for a pass that ends the maps.
 import type { ItemOutputs } from "../../core/items.ts";
 import { itemOf, numberOf } from "../../core/step-key.ts";
 import { type ItemOutput, itemOutputs } from "../item-outputs.ts";

@@ -1,4 +1,4 @@
-// Questions about lanes that nobody polls.
+// Questions about lanes that no agent polls.
 import type { Tx } from "../store.ts";
 import type { Tables } from "./tables.ts";
 

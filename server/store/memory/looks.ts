@@ -1,4 +1,5 @@
-// What processes ask without locks: leases that never arrived, what is ready, and what is due.
+// What processes read without locks: leases that never arrived, what is ready, what is due, and the
+// liveness of a run.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
 import { isEnded } from "../../core/model.ts";
@@ -24,10 +25,10 @@ import { scheduleTimers } from "./schedules.ts";
 import { pageOf, pageStepOf, stepKey, stepsOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** What keeps a lane, if it is paused. */
+/** The pause of a lane; null: it is not paused. */
 export type PauseOf = (lane: number) => LanePause | null;
 
-/** Its circuit, if that lets nothing through. */
+/** The circuit of a lane, if it lets nothing through. */
 export type CircuitOf = (lane: number) => LaneCircuit | null;
 
 /** What is known of a lane, by its number. */
@@ -39,7 +40,7 @@ export interface LaneFacts {
   readonly regions: RegionWorld;
 }
 
-/** Why nobody may take what stands in a lane, or that somebody would, and who. */
+/** What decides whether the tasks of a lane are claimed, and by agents of which version. */
 export type LaneHold = Omit<LaneFacts, "laneOf" | "regions"> & {
   readonly laneOf: (lane: number) => Omit<LaneRow, "lane" | "base">;
 };
@@ -160,8 +161,8 @@ const NEVER_HEARD: ReadonlyMap<number, EpochMs> = new Map();
 
 /**
  * When each session with leases in a partition has been silent for longer than they allow, counted
- * from `since` at the earliest; null: nobody could have heard it. Not of a lease that has heard
- * that it should stop: its grace ends it.
+ * from `since` at the earliest; null: no process could have received its heartbeats. Leases whose
+ * agent has received the request to stop are left out: the time that it has for that ends them.
  */
 export function silentLeases(
   tables: Tables,
@@ -178,7 +179,7 @@ export function silentLeases(
   });
 }
 
-/** Not those of pages that are to be looked at later than `until`. */
+/** Timers of pages with a wake-up later than `until` are left out. */
 export function timersOfRun(tables: Tables, partition: number, until: EpochMs): readonly DueRow[] {
   const ofPages = tables.page.where("waking", partition).flatMap(({ runId, page, wakeAt }) =>
     wakeAt !== null && wakeAt <= until
@@ -202,14 +203,14 @@ export function timersOfRun(tables: Tables, partition: number, until: EpochMs): 
 
 const UNTAKEN = { polled: false, lane: null, agentVersion: null };
 
-/** When pages are to be looked at, which may be too early. */
+/** The wake-up times of pages, which may be too early. */
 function wakeUpsOf(tables: Tables, partition: number): readonly { readonly wakeAt: EpochMs }[] {
   return tables.page
     .where("waking", partition)
     .flatMap(({ wakeAt }) => (wakeAt === null ? [] : { wakeAt }));
 }
 
-/** Of a ready task: whether somebody may take it, and who. */
+/** Adds to a ready task its lane, whether agents may be expected to claim it, and their version. */
 function withTakers(
   tables: Tables,
   now: EpochMs,

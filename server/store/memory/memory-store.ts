@@ -1,11 +1,11 @@
 // The engine's half of the state store in memory (EngineStore of ../store.ts): for simulation,
-// rehearsal and fast tests. Lists and what else only people ask for are PostgreSQL's alone.
+// rehearsal and fast tests. What only people read is in PostgreSQL alone.
 //
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row
-//   catalogue.ts       definitions and lanes             partitions.ts   who watches what
-//   queues.ts          what people say about queues      schedules.ts    calendars, and their fires
-//   circuits.ts        what rests, and cordons           rows.ts         what a simulation looks at
+//   catalogue.ts       definitions and lanes             partitions.ts   owners of partitions
+//   queues.ts          pauses and limits of queues       schedules.ts    schedules and occurrences
+//   circuits.ts        circuits and cordons              rows.ts         what a simulation reads
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
 import type { EpochMs } from "../../core/attempt.ts";
@@ -53,9 +53,12 @@ import { claimEscalation, recordIntervention } from "./write.ts";
 export interface MemoryStoreOptions {
   /** The database's time, in milliseconds. It may jump. */
   now(): EpochMs;
-  /** What the silence of sessions is measured by; left out: the database's time never jumps. */
+  /**
+   * Measures the silence of sessions, in milliseconds. Left out: the database's time, which then
+   * must never jump.
+   */
   elapsedMs?(): number;
-  /** What is left out is as STORE_TIMES. */
+  /** Values that are left out are those of STORE_TIMES. */
   readonly times?: Partial<StoreTimes>;
 }
 
@@ -69,13 +72,13 @@ export interface MemoryStore extends EngineStore {
     begun?: BegunTransaction,
   ): Promise<T>;
   /**
-   * What a fail-over to a standby does that had not received the last transactions, so many at
-   * most: they never were. Ids of theirs are not given out again. Returns what they had changed.
+   * Simulates a fail-over to a standby that had not received the last transactions, at most this
+   * many: they are undone. Their ids are not given out again. Returns what they had changed.
    */
   loseTail(transactions: number): Promise<readonly ChangedRow[]>;
-  /** What was committed until now is not lost with any tail. */
+  /** What is committed by now can no longer be lost by `loseTail`. */
   keepTail(): void;
-  /** What `dueRows` says of the world outside, without a look at moments. */
+  /** The `outside` of `dueRows`, without a scan of timers. */
   outside(partitions: readonly number[]): Promise<readonly Outside[]>;
 }
 
@@ -98,7 +101,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
   const clock = { elapsedMs, regions, ownerLostMs };
   const partitions = createPartitions(tables, transactions, clock);
   const { run, begin, loseTail, keepTail } = transactions;
-  // The default namespace is of every database.
+  // Every database has the default namespace.
   keepTail();
 
   function transact<T>(

@@ -1,5 +1,5 @@
-// What namespaces may take, and runs that have been kept for long enough, in memory, as the .sql
-// statements of the same names do.
+// Limits of namespaces, and runs whose retention is over, in memory, as the .sql statements of the
+// same names do.
 import type { EpochMs } from "../../core/attempt.ts";
 import {
   type ForgottenPage,
@@ -22,7 +22,7 @@ export interface NamespaceWorld {
   readonly tables: Tables;
   readonly now: () => EpochMs;
   readonly namespaceRows: () => readonly NamespaceRow[];
-  /** Puts it in the place of what was set. */
+  /** Replaces these of the settings. */
   readonly set: (namespaceId: number, settings: Partial<NamespaceSettings>) => void;
   readonly forgetDefinitions: (
     of: UnusedDefinitions,

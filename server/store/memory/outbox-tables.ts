@@ -1,4 +1,4 @@
-// The tables of hooks, of what there is to tell, and of deliveries.
+// The tables of hooks, of the outbox, and of deliveries.
 import type { DeliveryRecord, HookRecord, OutboxKind } from "../outbox.ts";
 import type { RunId } from "../store.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
@@ -9,7 +9,7 @@ export interface HookRow extends HookRecord {
   readonly secret: string;
 }
 
-/** What a hook wants to hear, until a delivery tells it. */
+/** An event for a hook, until a delivery takes it up. */
 export interface OutboxRow {
   readonly id: number;
   readonly partition: number;
@@ -23,7 +23,7 @@ export interface OutboxRow {
 }
 
 export interface DeliveryRow extends DeliveryRecord {
-  /** Place in the order in which deliveries were made. */
+  /** Number in the order in which deliveries were made. */
   readonly no: number;
   readonly partition: number;
   readonly namespaceId: number;
@@ -36,7 +36,7 @@ export interface OutboxTables {
   readonly delivery: NumberedTable<DeliveryRow, "partition" | "namespace" | "group">;
 }
 
-/** What is told as one: by which hook, and of which cause. */
+/** Events of one hook, kind and cause are reported together. */
 export function groupOf({ namespaceId, hook, kind, cause }: OutboxRow | DeliveryRow): string {
   return JSON.stringify([namespaceId, hook, kind, cause]);
 }

@@ -72,7 +72,10 @@ function putHook({ tables, now }: OutboxWorld, { secret, ...hook }: NewHook) {
   return { created: known === undefined };
 }
 
-/** A row for each hook that wants to hear of the escalation, with others of its cause. */
+/**
+ * Writes a row for each hook that subscribes to the event. Rows of one hook and cause are in one
+ * partition.
+ */
 export function publishEscalation(
   tables: Tables,
   kind: Exclude<OutboxKind, "run-ended">,
@@ -90,7 +93,7 @@ export function publishEscalation(
   }
 }
 
-/** Hooks that want to hear of each end, and the one that Schedule named. */
+/** Writes a row for each hook that subscribes to ends, and for the one that Schedule named. */
 export function publishEnd(
   tables: Tables,
   { runId, namespaceId, partition, notify }: RunRow,
@@ -104,7 +107,7 @@ export function publishEnd(
   }
 }
 
-/** FNV-1a: any spread will do. */
+/** FNV-1a: any hash that spreads well will do. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (const char of text) hash = Math.imul(hash ^ (char.codePointAt(0) ?? 0), 0x01000193);

@@ -1,4 +1,4 @@
-// How far the watching is behind, as the statement of the same name says it.
+// How far supervision is behind, as the statement of the same name computes it.
 import type { EpochMs } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
 import { regionOf } from "../partition.ts";
@@ -28,7 +28,7 @@ export function overdue(
     for (const { nextAt } of tables.triggerEnd.where("partition", partition))
       count("run-end", nextAt);
     for (const { kind, wakeAt } of due) count(overdueOf(kind), wakeAt);
-    // Whoever asks could always have heard them here.
+    // Here heartbeats could always have been received, hence 0.
     for (const { wakeAt } of silentLeases(tables, partition, 0)) count("lease", wakeAt);
     for (const of of Object.keys(rows) as OverdueOf[])
       rows[of] += Math.min(counted[of], OVERDUE_ROWS_MAX);

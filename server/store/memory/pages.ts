@@ -1,4 +1,4 @@
-// Pages are written with the difference that they make in the derived rows.
+// Writes pages with the difference that they make in the derived rows.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { AppliedPass, PayloadRow } from "../../core/page/apply-pass.ts";
 import { attemptNumber } from "../../core/page/attempts.ts";
@@ -27,7 +27,7 @@ export interface Writing {
 }
 
 export interface WrittenPage {
-  /** Lanes in which claims find ready rows that it has made. */
+  /** Lanes in which claims find ready rows that the write has made. */
   readonly filled: readonly number[];
   readonly leasesGone: DerivedChanges["leasesGone"];
 }
@@ -70,7 +70,7 @@ export function insertLease(
   });
 }
 
-/** The lane that claims find it in; none where its workflow is paused. */
+/** Returns the lane in which claims find the row; none, if its workflow is paused. */
 export function insertReady(
   writing: Writing,
   { runId, partition }: RunRef,
@@ -90,7 +90,7 @@ export function insertReady(
   return isPaused ? [] : [pinned];
 }
 
-/** What a pass has made of the pages of its run, with what had no room in them. */
+/** Writes what a pass has made of the pages of its run, and what had no room in them. */
 export function putApplied(writing: Writing, ref: RunRef, applied: AppliedPass): WrittenPage {
   const { tables } = writing;
   const { runId } = ref;
@@ -126,7 +126,7 @@ function loggedOf(tables: Tables, runId: RunId, of: PageAttempt & { readonly ste
     );
 }
 
-/** All attempts at a step, those in the log first. */
+/** All attempts at a step, those of the log first. */
 export function attemptsOf(
   tables: Tables,
   runId: RunId,

@@ -1,11 +1,11 @@
 // Sessions that elect the owners of partitions.
 //
-//   live → lost    it made no call for 3 s: its locks are free, its calls fail, it is told once
+//   live → lost    it made no call for 3 s: its locks are free, its calls fail, `onLost` is called
 //   live → left    it gave everything back
 //
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
-// that the batches of that process are refused, and bumps the epoch. Nothing here has a timer: that
-// a session is lost comes to light with the next call of any session.
+// that the batches of that process are refused, and increments the epoch. Nothing here has a timer:
+// the next call of any session finds that a session is lost.
 import type { EpochMs } from "../../core/attempt.ts";
 import type {
   LiveNode,
@@ -17,14 +17,12 @@ import type {
 import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-/** A session that calls nothing for so long is lost, and a node that is not seen is not live. */
-
 export interface PartitionClock {
-  /** What the silence of sessions is measured by. */
+  /** The time by which the silence of sessions is measured. */
   readonly elapsedMs: () => number;
-  /** Ids of those that there are. */
+  /** The ids of all regions. */
   readonly regions: () => readonly number[];
-  /** A session without a call for so long is lost. */
+  /** A session without a call for so long is lost, and its node is not live. */
   readonly ownerLostMs: number;
 }
 
@@ -46,7 +44,7 @@ interface World extends PartitionClock {
 }
 
 export interface MemoryPartitions extends Partitions {
-  /** Nodes whose session made a call in the last seconds. */
+  /** Nodes whose session is live and has called within `ownerLostMs`. */
   live(): readonly string[];
   close(): void;
 }
@@ -127,7 +125,10 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
   });
 }
 
-/** Every call is a sign of life; the first thing that it does is to see who gave none. */
+/**
+ * Every call proves that its session lives. First it ends the sessions that have not called for too
+ * long.
+ */
 function call(world: World, session: Session): void {
   const { ownerLostMs } = world;
   const nowMs = world.elapsedMs();

@@ -1,4 +1,4 @@
-// Pins of agent versions. As transactions are serial here, a pin waits for nobody.
+// Pins of agent versions. Transactions are serial here, so a pin waits for no other.
 import type { Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { RunHead } from "../run-head.ts";
@@ -10,12 +10,15 @@ import { byAge } from "./ready-rows.ts";
 import type { Transactions } from "./transactions.ts";
 
 export interface PinWorld extends QueueWorld {
-  /** The lanes of a queue for agents of one version, also of tasks that come later; new ones. */
+  /**
+   * Creates the lanes of a queue for agents of one version, also those of tasks that come later.
+   * Returns the new ones.
+   */
   readonly makeClass: (
     of: { readonly namespaceId: number; readonly queue: string },
     agentVersion: string,
   ) => readonly LaneRow[];
-  /** Of a version; null: there is none. */
+  /** The definition of a version of a workflow; null: there is no such version. */
   readonly definitionOf: (of: WorkflowRef, version: number) => number | null;
 }
 
@@ -54,7 +57,7 @@ function isSame(row: PinRow, of: PinRef): boolean {
   );
 }
 
-/** Where a ready row of this run stands that is sent to the lane of this task for all agents. */
+/** The lane of a ready row of this run; `base`: the lane of the task for all agents. */
 export function pinnedLane(
   { tables, lanes }: Pick<QueueWorld, "tables" | "lanes">,
   base: number,
@@ -72,7 +75,7 @@ export function pinnedLane(
   return own?.lane ?? base;
 }
 
-/** Moves the ready rows of a workflow to the lanes that its pins want. */
+/** Moves the ready rows of a workflow to the lanes that its pins require. */
 function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): readonly number[] {
   const { tables } = world;
   const moves = tables.ready
@@ -86,7 +89,7 @@ function placeReady(world: PinWorld, of: WorkflowRef, transaction: number): read
       const lane = Math.sign(row.lane) * pinnedLane(world, base, run);
       return lane === row.lane ? [] : [{ row, lane }];
     });
-  // As if they had become ready now, in their order.
+  // Ordered as if they had become ready now, in their order.
   for (const [number, { row, lane }] of moves.entries())
     tables.ready.put({ ...row, lane, transaction, number });
   return [...new Set(moves.flatMap(({ lane }) => (lane > 0 ? [lane] : [])))];

@@ -27,7 +27,7 @@ export interface LanePollerRow {
   readonly seenAt: EpochMs;
 }
 
-/** All slots of a process in one row: transactions are serial, and a take-over fences them all. */
+/** One row for all writer numbers: transactions are serial, and a take-over fences them all. */
 export interface WriterRow {
   readonly node: string;
 }

@@ -1,4 +1,4 @@
-// The tables of what people say about queues and workflows, and are asked about lanes.
+// The tables of pauses, limits and pins, and of the questions about lanes.
 import type { Bucket, QueueLimits } from "../../core/limits.ts";
 import type { Pin } from "../pins.ts";
 import type { LaneQuestion, Pause, QueueRef, WorkflowRef } from "../queues.ts";
@@ -16,7 +16,7 @@ export interface QueueRow extends QueueRef {
 }
 
 export interface PinRow extends Pin {
-  /** null: of every version that has no pin of its own. */
+  /** null: every version that has no pin of its own. */
   readonly definitionId: number | null;
 }
 

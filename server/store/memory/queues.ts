@@ -1,4 +1,4 @@
-// Queues: what people say about them. As transactions are serial here, a pause waits for nobody.
+// Pauses and limits of queues. Transactions are serial here, so a pause waits for no other.
 import type { EpochMs } from "../../core/attempt.ts";
 import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
 import type {
@@ -21,7 +21,7 @@ export interface QueueWorld {
   readonly tables: Tables;
   readonly now: () => EpochMs;
   readonly lanes: () => readonly LaneRow[];
-  /** Some run may have it: a definition of this name is known. */
+  /** Whether some run may have this workflow: a definition of this name is known. */
   readonly isWorkflow: (of: WorkflowRef) => boolean;
 }
 
@@ -71,7 +71,7 @@ export function createQueues(world: QueueWorld, { run }: Transactions): Queues {
         const known = tables.pausedWorkflow.get(workflowKey(of));
         if (known) tables.pausedWorkflow.removeRow(known);
         const held = tables.ready.all().filter((row) => row.lane < 0 && isOf(tables, row, of));
-        // As if they had become ready now, in their order.
+        // Ordered as if they had become ready now, in their order.
         for (const [number, row] of held.sort(byAge).entries())
           tables.ready.put({ ...row, lane: -row.lane, transaction, number });
         return [...new Set(held.map(({ lane }) => -lane))];
@@ -84,7 +84,7 @@ function isOf(tables: Tables, { runId }: ReadyRow, of: WorkflowRef): boolean {
   return namespaceId === of.namespaceId && workflow === of.workflow;
 }
 
-/** What keeps a lane; of its queue and its namespace the former first. */
+/** The pause of a lane: that of its queue, else that of its namespace. */
 export function lanePause({ tables }: Pick<QueueWorld, "tables">, lane: number): LanePause | null {
   const key = tables.lane.get(String(lane));
   if (!key) return null;
@@ -107,7 +107,7 @@ export function limitedLane(
   return row && isLimited(row.limits) ? { lane, namespaceId, queue } : null;
 }
 
-/** All lanes of the limited queues that these lanes are of. */
+/** All lanes of those queues with limits that these lanes belong to. */
 export function freedLanes(world: QueueWorld, ended: readonly number[]): readonly number[] {
   const queues = new Set(
     ended.flatMap((lane) => {

@@ -88,7 +88,7 @@ export function runItems(
   return { steps, attempts: attemptRecords(tables, runId).filter(({ step }) => steps.has(step)) };
 }
 
-/** Of the items of a map those that are not done for good. */
+/** Items of a map are shown only while they are not done for good. */
 function isShown({ no, forward, undo }: Step): boolean {
   return itemOf(no) === 0 || !isFinal(forward) || isUndoLeft(undo);
 }
@@ -113,13 +113,13 @@ function escalationsOf(tables: Tables, runId: RunId): readonly EscalationRecord[
   });
 }
 
-/** In the order in which they came. */
+/** In the order of arrival. */
 export function signalsOf(tables: Tables, runId: RunId): readonly SignalRecord[] {
   const rows = tables.signal.where("run", runId).sort((a, b) => a.seq - b.seq);
   return rows.map(({ runId: _, ...record }) => record);
 }
 
-/** What other runs have told it, in the order of the numbers. */
+/** Messages of other runs to it, in the order of the numbers. */
 export function messagesOf(tables: Tables, runId: RunId): readonly StoredMessage[] {
   const rows = tables.message.where("run", runId).sort((a, b) => a.no - b.no);
   return rows.map(({ no, from, message }) => ({ no, from, message }));

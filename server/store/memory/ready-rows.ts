@@ -1,4 +1,4 @@
-// Ready rows as a claim walks them.
+// Ready rows as a claim scans them.
 import type { EpochMs } from "../../core/attempt.ts";
 import { movingSide } from "../../core/model.ts";
 import type { SeenWatermarks, Watermark } from "../watermarks.ts";
@@ -9,14 +9,14 @@ export function byAge(a: ReadyRow, b: ReadyRow): number {
   return a.priority - b.priority || a.transaction - b.transaction || a.number - b.number;
 }
 
-/** Its time is not over, and it stands behind the mark of its lane and priority. */
+/** Its time is not over, and it is not before the watermark of its lane and priority. */
 export function mayBeTaken(row: ReadyRow, now: EpochMs, marks: readonly Watermark[]): boolean {
   const { until } = row;
   const mark = marks.find(({ lane, priority }) => lane === row.lane && priority === row.priority);
   return (until === null || until > now) && (!mark || BigInt(row.transaction) >= mark.from);
 }
 
-/** The task of a ready row, as its page says it. */
+/** The task of a ready row, from its page. */
 export function readyTaskOf(tables: Tables, { runId, step }: Pick<ReadyRow, "runId" | "step">) {
   const of = pageStepOf(tables, runId, step);
   const ready = of && movingSide(of.step)?.state;

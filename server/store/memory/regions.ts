@@ -1,4 +1,4 @@
-// Regions: whether anything of one waits for its supervisor, and whether it has one.
+// Regions: whether something of a region waits for its supervisor, and whether it has one.
 import type { Unwatched } from "../../core/explanation.ts";
 import { partitionsOf, regionOf } from "../partition.ts";
 import { scheduleTimers } from "./schedules.ts";
@@ -7,11 +7,11 @@ import { openRunsOf, type Tables } from "./tables.ts";
 export interface RegionWorld {
   readonly tables: Tables;
   readonly regionNames: () => readonly string[];
-  /** Nodes that are. */
+  /** Nodes with a live session. */
   readonly live: () => readonly string[];
 }
 
-/** As the view region_use has it; the inbox is always empty here. */
+/** As the view region_use defines it; the inbox is always empty here. */
 export function isUsed({ tables }: Pick<RegionWorld, "tables">, region: number): boolean {
   const isHere = ({ partition }: { readonly partition: number }) => regionOf(partition) === region;
   return (
@@ -28,7 +28,7 @@ export function isOwned({ tables, live }: Omit<RegionWorld, "regionNames">, part
   return node !== null && live().includes(node);
 }
 
-/** null: it is watched. */
+/** null: the partition is watched. */
 export function unwatchedOf(world: RegionWorld, partition: number): Unwatched | null {
   if (isOwned(world, partition)) return null;
   const region = regionOf(partition);

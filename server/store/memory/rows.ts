@@ -1,5 +1,5 @@
-// What a simulation, or whoever else plays a world over this store, looks at: all rows of a
-// namespace, where people would ask PostgreSQL for a page of a list.
+// What a simulation or a rehearsal reads: all rows of a namespace, where people would ask
+// PostgreSQL for a page of a list.
 import type { EscalationOfRun } from "../lists.ts";
 import type { DeliveryRecord } from "../outbox.ts";
 import type { RunRecord } from "../reads.ts";
@@ -12,13 +12,13 @@ import type { Transactions } from "./transactions.ts";
 export interface StoredRows {
   /** In the order of their creation. */
   runs(namespaceId: number): Promise<readonly RunRecord[]>;
-  /** Newest runs first, those of one run by number. */
+  /** Newest runs first; those of one run by number. */
   openEscalations(namespaceId: number): Promise<readonly EscalationOfRun[]>;
-  /** The last first. */
+  /** The latest first. */
   refusals(namespaceId: number): Promise<readonly RefusalRecord[]>;
   /** Newest first. */
   deliveries(namespaceId: number): Promise<readonly DeliveryRecord[]>;
-  /** Names of queues with lanes, in order. */
+  /** Names of queues that have lanes, in order. */
   queues(namespaceId: number): Promise<readonly string[]>;
 }
 
@@ -28,7 +28,7 @@ export function createStoredRows(tables: Tables, run: Transactions["run"]): Stor
       run(() =>
         tables.run
           .where("namespace", namespaceId)
-          // Ids are made in order of creation.
+          // Ids are in the order of creation.
           .sort((a, b) => (a.runId < b.runId ? -1 : 1))
           .map((row) => runRecord(tables, row)),
       ),

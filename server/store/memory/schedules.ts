@@ -1,4 +1,4 @@
-// Schedules and their fires in memory, as the .sql statements of the same names do.
+// Cron schedules and their occurrences in memory, as the .sql statements of the same names do.
 import type { EpochMs } from "../../core/attempt.ts";
 import type {
   Occurrence,
@@ -114,7 +114,7 @@ function fireRecordOf(tables: Tables, row: OccurrenceRow): OccurrenceRecord {
   return { ...row, runState: pageOf(tables, row.runId, 0)?.head?.run.state.kind ?? null };
 }
 
-/** Those of a partition that have a moment to come. */
+/** Schedules of a partition that have a next occurrence and are not paused. */
 export function scheduleTimers(tables: Tables, partition: number): readonly DueSchedule[] {
   return there(tables.schedule.where("partition", partition)).flatMap(({ id, next, pause }) =>
     next === null || pause !== null ? [] : [{ id, partition, wakeAt: next.wakeAt }],
@@ -122,8 +122,8 @@ export function scheduleTimers(tables: Tables, partition: number): readonly DueS
 }
 
 /**
- * Up to so many fires of a deleted schedule, and it once all of them are gone. Whether one was
- * there: another may stand behind it.
+ * Deletes up to `rowsMax` occurrences of a deleted schedule, and the schedule once none is left.
+ * Returns whether there was such a schedule: there may be others.
  */
 export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
   const gone = tables.schedule.all().find(({ deletedAt }) => deletedAt !== null);
@@ -137,7 +137,7 @@ export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
 export interface ScheduleLocks {
   readonly world: Pick<ScheduleWorld, "tables" | "namespaceOf">;
   readonly now: EpochMs;
-  /** Throws where the call would break the order of locks. */
+  /** Throws if the call would break the order of locks. */
   readonly enter: (place: "schedules" | "writes and claims") => void;
 }
 

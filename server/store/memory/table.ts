@@ -1,20 +1,20 @@
-// A table: rows by key and by index, each change taken back if its transaction fails.
-// Rows are values: a change replaces the row. To expect a row that is not there, or to insert one
-// that is, breaks an invariant and throws, as a row guard or a unique key does in SQL.
+// A table: rows by key and by index. Each change is taken back if its transaction fails. Rows are
+// values: a change replaces the row. To expect a row that does not exist, or to insert one that
+// does, breaks an invariant and throws, as a row guard or a unique key does in SQL.
 import type { Journal } from "./transactions.ts";
 
 export interface Table<Row, Index extends string> {
   get(key: string): Row | undefined;
-  /** The row, which must be there. */
+  /** The row, which must exist. */
   expect(key: string): Row;
   insert(row: Row): void;
   /** Inserts the row, or replaces the one with its key. */
   put(row: Row): void;
-  /** Removes the row, which must be there. */
+  /** Removes the row, which must exist. */
   remove(key: string): Row;
   removeRow(row: Row): void;
   all(): Row[];
-  /** Rows with this value of an index, in no order that means anything. */
+  /** Rows with this value of an index, in no particular order. */
   where(index: Index, value: string | number): Row[];
 }
 
@@ -132,7 +132,7 @@ function runOf(row: unknown): string | null {
   return isOfRun && typeof row.runId === "string" ? row.runId : null;
 }
 
-/** A table whose rows are numbered in the order in which they came. */
+/** A table whose rows are numbered in the order of their creation. */
 export type NumberedTable<Row, Index extends string> = Table<Row, Index> & { next(): number };
 
 export function numbered<Row, Index extends string>(

@@ -1,19 +1,19 @@
-// The tables of the memory store: the rows of migrations/, in the words of the core.
+// The tables of the memory store: the rows of migrations/, in the terms of the core.
 //
 //   run                   what a run is: written once
 //   page                  the state of a run (core/page)
 //   ready, lease          derived from pages
 //   payload, attempt_log  what has no room in a page
 //   intervention, escalation     appended
-//   signal, decision, step_override, message       what people and other runs have said to it
-//   step_kept             steps that have ended in a run before
-//   hook, outbox, delivery, slot         what the outside is told; slots of concurrency keys
-//   queue, paused_workflow, lane_question       what people say, and are asked about lanes
-//   schedule, fire        calendars, and what became of their moments
-//   trigger, trigger_end, triggered, trigger_refusal       what sets off runs by itself
-//   circuit, circuit_outage, circuit_end, cordon       what rests, and what is evaluated by
-//   duration              what was learned of steps
-//   region, namespace, definition, workflow, lane, version_class       what changes seldom
+//   signal, decision, step_override, message       input from people and from other runs
+//   step_kept             steps that are reused from an earlier run
+//   hook, outbox, delivery, slot         webhooks; permits of concurrency keys
+//   queue, paused_workflow, lane_question       pauses, limits, and questions about lanes
+//   schedule, fire        cron schedules and their occurrences
+//   trigger, trigger_end, triggered, trigger_refusal       triggers and the ends that they wait for
+//   circuit, circuit_outage, circuit_end, cordon       circuits, outcome counts, and cordons
+//   duration              learned durations of steps
+//   region, namespace, definition, workflow, lane, version_class       what changes rarely
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease
 import type { EpochMs } from "../../core/attempt.ts";
 import type { StoredMessage } from "../../core/message.ts";
@@ -47,23 +47,23 @@ export interface RunRow extends Omit<NewRun, "run" | "wakeAt" | "triggered"> {}
 
 export interface PageRow extends RunRef {
   readonly page: Page;
-  /** May come too early, never too late; null: nothing of the page happens by itself. */
+  /** May be too early, never too late; null: the page has no timer. */
   readonly wakeAt: EpochMs | null;
 }
 
-/** What is of one step, in a partition that somebody watches. */
+/** Of one step, with the partition of its run. */
 interface StepRef extends RunRef {
   readonly step: number;
 }
 
 export interface ReadyRow extends StepRef {
-  /** Negative while its workflow is paused: no claim looks there. */
+  /** Negative while its workflow is paused: no claim scans such a lane. */
   readonly lane: number;
   readonly priority: number;
-  /** Place within the priority: the transaction that made it ready, then its number there. */
+  /** Its place within the priority: the transaction that made it ready, then its number there. */
   readonly transaction: number;
   readonly number: number;
-  /** It may not run past this moment; null: no bound. */
+  /** No attempt may run past this time; null: no bound. */
   readonly until: EpochMs | null;
 }
 
@@ -152,7 +152,7 @@ export function pageOf(tables: Tables, runId: RunId, no: number): Page | null {
   return tables.page.get(pageKey(runId, no))?.page ?? null;
 }
 
-/** null: the step was never touched. */
+/** null: the step has not been touched yet. */
 export function pageStepOf(tables: Tables, runId: RunId, place: number): PageStep | null {
   return pageOf(tables, runId, pageNoOf(place))?.steps.get(place) ?? null;
 }
@@ -162,7 +162,7 @@ export function pagesOf(tables: Tables, runId: RunId): readonly Page[] {
   return rows.map(({ page }) => page);
 }
 
-/** By place, in their order. */
+/** By step key, in order. */
 export function stepsOf(tables: Tables, runId: RunId): readonly PageStep[] {
   return pagesOf(tables, runId)
     .flatMap((page) => [...page.steps.values()])
@@ -183,7 +183,7 @@ function isOpenHead(head: PageHead | null): head is PageHead {
   return head !== null && !isEnded(head.run.state);
 }
 
-/** The open runs of a partition; left out: all. */
+/** The open runs of a partition; left out: of all. */
 export function openRunsOf(
   tables: Tables,
   partition?: number,
@@ -220,7 +220,7 @@ export function headOf(
   return { runId, partition, namespaceId, definitionId, priority, run };
 }
 
-/** Of a run that has ended. */
+/** The head of a run that has ended. */
 export function endedHeadOf(row: RunRow, { run, ...head }: PageHead): RunHead {
   if (!isEnded(run.state)) throw new Error(`run ${row.runId} is open`);
   return headOf(row, { ...head, run: endedRun(run.state, run) });

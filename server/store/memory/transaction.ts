@@ -1,8 +1,8 @@
 // One transaction: keys, locks and loads, then writes and claims.
 //
-// As transactions are serial nothing is ever locked by another. What the order of locks protects
-// from in SQL would go unseen here, so it is kept by force: a call of an earlier place in the order
-// than one before, or of a transaction that is over, throws.
+// Transactions are serial, so nothing is ever locked by another. A violation of the order of locks,
+// which deadlocks in SQL, would not be noticed here; so it is enforced: a call of an earlier place
+// in the order than a call before, or of a transaction that is over, throws.
 import type { EndedAttempt, EpochMs } from "../../core/attempt.ts";
 import { isWanted } from "../../core/event.ts";
 import type { Step } from "../../core/model.ts";
@@ -43,7 +43,7 @@ import {
 import { insertRun, writePass } from "./write.ts";
 
 /**
- * Places in the order of locks; the last one is phase 2, which waits for nothing of phase 1. There
+ * Places in the order of locks. The last one is phase 2, which waits for nothing of phase 1. There
  * the rows of queues with limits are locked, all by one call, which has an order of its own.
  */
 const ORDER = [
@@ -64,7 +64,7 @@ interface Open extends Writing {
   readonly locked: Set<RunId>;
   /** Lanes of rows that it has made ready. */
   readonly filled: Set<number>;
-  /** Throws where the call would break the order of locks. */
+  /** Throws if the call would break the order of locks. */
   readonly enter: (place: Place) => void;
 }
 
@@ -154,7 +154,7 @@ function expectEachOnce(keys: readonly string[]): void {
 function reserve({ tables, now }: Open, { keepMs, ...wanted }: KeyReservation): KeyHolder {
   const { namespaceId, key } = wanted;
   const held = tables.idempotency.get(keyOfKey(wanted));
-  // An expired key is kept while its run is open.
+  // An expired key is retained while its run is open.
   const mine = !held || (held.expiresAt < now && !isOpen(tables, held.runId));
   if (mine) tables.idempotency.put({ ...wanted, expiresAt: now + keepMs });
   const { runId, digest } = mine ? wanted : held;
@@ -236,7 +236,7 @@ function loadingOf(open: Open): Pick<Tx, Loading> {
   };
 }
 
-/** Runs that have none of it are left out. */
+/** Runs without any such value are left out. */
 function ofEach<Value>(
   runs: readonly RunId[],
   of: (runId: RunId) => readonly Value[],
@@ -258,7 +258,7 @@ function wantedSteps(open: Open, { runId, ...wanted }: StepsWanted): ReadonlyMap
   return isNamed ? steps : new Map([...steps].filter(([, step]) => isWanted(wanted, step, steps)));
 }
 
-/** Ended runs change no more, and need no lock. */
+/** Ended runs do not change any more, and need no lock. */
 function expectLocked({ tables, locked }: Open, runId: RunId, to: string): void {
   if (isOpen(tables, runId) && !locked.has(runId))
     throw new Error(`to ${to} of run ${runId} it must be locked before`);

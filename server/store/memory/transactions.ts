@@ -1,11 +1,11 @@
-// One transaction at a time: a mutex, and a journal that undoes what a failed one had changed.
-// Plain reads take their turn too, so nobody sees half of a transaction. Whatever runs inside of
-// one must use its `Tx` alone: to call the store from there is to wait for oneself.
+// One transaction at a time: a mutex, and a journal that undoes what a failed one has changed.
+// Plain reads wait for their turn too, so none sees half of a transaction. Code inside of a
+// transaction must use its `Tx` alone: if it calls the store, it waits for itself.
 
 export interface Journal {
   /**
-   * Remembers how to take a change back, if the transaction that makes it fails, or is lost.
-   * `changed` says what was lost; it is asked of few changes, so it is made only then.
+   * Records how to take a change back, if its transaction fails or is lost. `changed` describes
+   * what was lost; it is called for few changes, so it is a function.
    */
   note(undo: () => void, changed: () => ChangedRow): void;
 }
@@ -15,7 +15,7 @@ export interface ChangedRow {
   readonly key: string;
   /** Its values by index, as `index=value`. */
   readonly indexed: readonly string[];
-  /** null: it is of no run. */
+  /** null: the row belongs to no run. */
   readonly runId: string | null;
   readonly isNew: boolean;
 }
@@ -24,29 +24,29 @@ export interface Transactions {
   readonly journal: Journal;
   /** Runs when all before have ended; a throw takes back every change. Numbers grow by one. */
   run<T>(work: (number: number) => Promise<T> | T, begun?: BegunTransaction): Promise<T>;
-  /** Ends at once, also while another one is open: neither changes rows of the other. */
+  /** Ends at once, even while another one is open: neither changes rows of the other. */
   beside<T>(work: () => T): Promise<T>;
   /** Takes a number for a transaction that runs later, beside others that begin after it. */
   begin(): BegunTransaction;
-  /** The least number of those that have begun and not ended, as one sees it that runs. */
+  /** The least number of those that have begun and not ended, as a running one sees it. */
   oldest(): number;
-  /** Numbers are given out again after a fail-over that lost some: then this grows. */
+  /** Grows with each fail-over that lost transactions: their numbers are given out again. */
   incarnation(): number;
   /**
-   * Takes back the last so many that changed something, as a fail-over does that lost them. Returns
-   * what they had changed.
+   * Takes back the last transactions that changed something, at most this many, as a fail-over that
+   * lost them. Returns what they had changed.
    */
   loseTail(most: number): Promise<readonly ChangedRow[]>;
   onIncarnation(listener: () => void): void;
-  /** What was committed until now is not lost with any tail. */
+  /** What is committed by now can no longer be lost by `loseTail`. */
   keepTail(): void;
-  /** From now on every call fails; what has begun comes to its end. */
+  /** From now on every call fails; transactions that have begun are completed. */
   close(): Promise<void>;
 }
 
 export interface BegunTransaction {
   readonly number: number;
-  /** Nobody waits for it any more. Should it run all the same, it begins then. */
+  /** No caller waits for it any more. If it runs all the same, it begins then. */
   end(): void;
 }
 

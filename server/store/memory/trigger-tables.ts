@@ -1,4 +1,4 @@
-// The tables of triggers, of the ended runs that they wait for, and of what they have refused.
+// The tables of triggers, of the ended runs that they wait for, and of their refusals.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { RunId } from "../store.ts";
 import type { KnownTrigger, Refused, TriggeredBy } from "../triggers.ts";
@@ -25,7 +25,7 @@ export interface TriggeredRow extends TriggeredBy {
 export interface RefusalRow extends Refused {
   readonly firstAt: EpochMs;
   readonly lastAt: EpochMs;
-  /** Place in the order in which refusals were last told. */
+  /** Number in the order in which the refusals last happened. */
   readonly no: number;
 }
 

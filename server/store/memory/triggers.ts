@@ -1,5 +1,5 @@
-// Triggers, what ended runs have set off, and what was refused, in memory, as the .sql statements
-// of the same names do.
+// Triggers, the ended runs that they wait for, and refusals, in memory, as the .sql statements of
+// the same names do.
 import type { EpochMs } from "../../core/attempt.ts";
 import { type End, isEnded } from "../../core/model.ts";
 import type { Namespace, NewRun, RunId } from "../store.ts";
@@ -106,7 +106,7 @@ function refuse({ tables, now }: TriggerWorld, refused: Refused): void {
   for (const row of kept.slice(REFUSALS_MAX)) tables.refusal.removeRow(row);
 }
 
-/** A row for each trigger that waits for the end of a run of this workflow. */
+/** Writes a row for each trigger that waits for the end of a run of this workflow. */
 export function setOff(
   tables: Tables,
   now: EpochMs,
@@ -126,7 +126,7 @@ export function insertTriggered(tables: Tables, { runId, triggered }: NewRun): v
   if (triggered) tables.triggered.insert({ runId, ...triggered });
 }
 
-/** Behind runs that ended by then, where no end of that time waits any more. */
+/** Deletes rows of runs that ended by then, unless an end that old waits in their partition. */
 export function forgetTriggered(
   tables: Tables,
   by: EpochMs,

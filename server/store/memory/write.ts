@@ -1,6 +1,6 @@
-// Writes a pass: the pages of its run with what is derived from them (pages.ts), and the rows that
-// its effects append. A row that a change expects and that is not there, or the other way round, is
-// a bug of ours: it throws, and the transaction leaves nothing.
+// Writes a pass: the pages of its run with their derived rows (pages.ts), and the rows that its
+// effects append. If a row that a change expects is missing, or one that it creates exists, that is
+// a defect: the call throws, and the transaction leaves nothing.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { Intervention } from "../../core/history.ts";
 import { isEnded } from "../../core/model.ts";
@@ -16,7 +16,7 @@ import { putApplied, putPage, type Writing } from "./pages.ts";
 import { interventionKey, messageKey, pageOf, type Tables } from "./tables.ts";
 import { insertTriggered, setOff } from "./triggers.ts";
 
-/** A run may end in its first pass: every step of it is skipped. It is never open then. */
+/** A run may end in its first pass, if every step of it is skipped. Then it is never open. */
 export function insertRun(writing: Writing, begun: NewRun): void {
   const { tables, now } = writing;
   const { run, wakeAt: _, triggered: __, ...row } = begun;
@@ -30,7 +30,7 @@ export function insertRun(writing: Writing, begun: NewRun): void {
   }
 }
 
-/** Returns the lanes of the leases that have gone and of new ready rows, and what has ended. */
+/** Returns the lanes of ended leases and of new ready rows, and the tasks that have ended. */
 export function writePass(
   writing: Writing,
   record: PassRecord,
@@ -59,7 +59,7 @@ export function writePass(
   return { lanes, filled, ended: endedTasks(record, leasesGone) };
 }
 
-/** The pages that hold what the pass has changed. */
+/** The pages that contain what the pass has changed. */
 function pagesFor(tables: Tables, record: PassRecord): ReadonlyMap<number, Page> {
   return new Map(
     pagesTouched(record).flatMap((no) => {
@@ -86,7 +86,7 @@ export function recordIntervention(
   if (!tables.intervention.get(interventionKey(row))) tables.intervention.insert(row);
 }
 
-/** Answers come before the closes that follow from them, and both before new questions. */
+/** Answers come before the closes that follow from them, and both before new escalations. */
 function writeEscalations({ tables, now }: Writing, changes: RowsOfEffects): void {
   const { runId, partition, namespaceId } = changes.head;
   for (const { n, closedBy, answer } of changes.escalationsAnswered) {
@@ -140,7 +140,7 @@ function writePeople({ tables, now }: Writing, changes: RowsOfEffects): void {
   for (const { step, of } of changes.kept) tables.kept.insert({ runId, step, of });
 }
 
-/** Takes an open escalation, or (`release`) gives it back. */
+/** Claims an open escalation, or (`release`) gives it back. */
 export function claimEscalation(
   tables: Tables,
   now: EpochMs,
@@ -156,7 +156,7 @@ export function claimEscalation(
   return null;
 }
 
-/** Numbered by transaction and place: no two are alike, and later ones are greater. */
+/** Numbered by transaction and index: all numbers differ, and later ones are greater. */
 function writeMessages(writing: Writing, changes: RowsOfEffects): void {
   const { tables, now, transaction } = writing;
   const { runId: from } = changes.head;
