@@ -1,4 +1,4 @@
-// What an overview counts (sql/activity.sql).
+// Counts for the overview (sql/activity.sql).
 import type { EpochMs } from "../../core/attempt.ts";
 import type { Rule } from "../../core/history.ts";
 import { isEndKind } from "../../core/model.ts";
@@ -13,7 +13,7 @@ import {
 import { rules, runStates } from "./codes.ts";
 import type { Query } from "./transaction.ts";
 
-/** Where another event has the code of a state. */
+/** The code of the event ACCEPTED; other events have the code of a state. */
 const ACCEPTED = -1;
 
 export function createActivity(query: Query): Activity {

@@ -1,4 +1,4 @@
-// The agents that call, as servers tell of them and operators look at them.
+// Agents, as servers record them and operators list them.
 import type { EpochMs } from "../../core/attempt.ts";
 import { movingSide } from "../../core/model.ts";
 import {

@@ -1,4 +1,4 @@
-// Attempts and payloads that have no room in a page: asked for only where a page says so.
+// Attempts and payloads that have no room in a page. They are read only if a page names them.
 import type { PayloadKey } from "../../core/page/apply-pass.ts";
 import { decodeAttempt, type RawAttempt } from "../../core/page/attempt-codec.ts";
 import type { PageAttempt, PageStep } from "../../core/page/page.ts";
@@ -35,13 +35,13 @@ export async function attemptsAt(query: Query, steps: readonly StepAt[]): Promis
   };
 }
 
-/** An attempt as the log holds it. */
+/** Decodes an attempt of the log. */
 export function attemptIn(text: string): PageAttempt {
   const raw: RawAttempt = JSON.parse(text);
   return decodeAttempt(raw);
 }
 
-/** Finds payloads of a run that have rows of their own, of these attempts. */
+/** Finds the payloads of these attempts that have rows of their own, by run. */
 export async function payloadsAt(
   query: Query,
   steps: readonly StepAt[],
@@ -114,7 +114,7 @@ interface PayloadColumnsRow {
   data: Buffer | null;
 }
 
-/** Names a payload row. */
+/** The name under which a payload row is found. */
 export function rowName(runId: RunId, { step, fence, kind, n, what }: PayloadKey): string {
   return `${runId}/${step}/${fence}/${kind}/${n}/${what}`;
 }

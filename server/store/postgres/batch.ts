@@ -1,5 +1,5 @@
-// A batch of passes as the rows of one statement a table, sent without waiting for it, and the
-// guard that each row is met.
+// The rows of a batch of passes, written with one statement for each table that is sent and not
+// waited for; and the guard that each row was met.
 import type { RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunHead } from "../store.ts";
 import { columns, type Value } from "./columns.ts";
@@ -11,7 +11,7 @@ export interface Of<Row> {
   readonly row: Row;
 }
 
-/** The rows of all changes, each with the run that it is of. */
+/** The rows of all changes, each with its run. */
 export function ofEach<Row>(
   changes: readonly RowsOfEffects[],
   rows: (change: RowsOfEffects) => readonly Row[],
@@ -21,7 +21,7 @@ export function ofEach<Row>(
   );
 }
 
-/** The statement for all rows, if there are any. */
+/** Sends the statement for all rows, if there are any. */
 export function writeRows<Row>(
   send: Send,
   name: string,
@@ -32,8 +32,8 @@ export function writeRows<Row>(
 }
 
 /**
- * The guard of each row: a statement that found fewer rows than the pass was decided by has met a
- * broken invariant, and the batch changes nothing.
+ * As `writeRows`, with a guard for each row: if the statement met fewer rows than the pass was
+ * decided by, an invariant is broken, and the batch changes nothing.
  */
 export function writeEach<Row>(
   send: Send,

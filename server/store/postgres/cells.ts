@@ -1,4 +1,4 @@
-// Pages of one transaction, as they are stored and as they are now.
+// The pages of one transaction, as they are stored and as they are now.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { EncodedPage } from "../../core/page/codec.ts";
 import { type DerivedChanges, derivedChanges } from "../../core/page/derived-rows.ts";
@@ -8,14 +8,14 @@ import type { RunId, RunRef } from "../store.ts";
 /** A page of the transaction. */
 export interface Cell extends RunRef {
   readonly no: number;
-  /** As it is stored; null: it is not stored yet. */
+  /** The stored page; null: it is not stored yet. */
   stored: {
     readonly version: number;
     readonly encoded: EncodedPage;
     wakeAt: EpochMs | null;
   } | null;
   page: Page;
-  /** What its page has changed of the derived rows, for the page that it was asked for. */
+  /** What it has changed of the derived rows, and the page for which that was computed. */
   derived: { readonly page: Page; readonly changes: DerivedChanges } | null;
   /** Secrets of leases whose rows are deleted already. */
   readonly ended: Set<string>;
@@ -25,7 +25,7 @@ export function newCell({ runId, partition }: RunRef, page: Page, stored: Cell["
   return { runId, partition, no: page.no, stored, page, derived: null, ended: new Set() };
 }
 
-/** Between the page as it is stored and as it is now. */
+/** What has changed of the derived rows between the stored page and the page as it is now. */
 export function changesOf(cell: Cell): DerivedChanges {
   if (cell.derived?.page === cell.page) return cell.derived.changes;
   const changes = derivedChanges(cell.stored?.encoded.page ?? null, cell.page);
@@ -33,7 +33,7 @@ export function changesOf(cell: Cell): DerivedChanges {
   return changes;
 }
 
-/** Pages by their run, since a pass asks for all of its own and for no other's. */
+/** Pages by run: a pass asks for all pages of its run and for no others. */
 export function createCells() {
   const byRun = new Map<RunId, Map<number, Cell>>();
   return {
@@ -51,7 +51,7 @@ export function createCells() {
   };
 }
 
-/** Nothing is stored of it, and nothing is said: a page that was only looked for. */
+/** The page is not stored and has no content: it was only looked up. */
 export function isBlank({ stored, page }: Cell): boolean {
   return stored === null && page.head === null && page.steps.size === 0;
 }

@@ -26,14 +26,14 @@ import { circuitSign } from "./poll-query.ts";
 import { stepFinder } from "./read-pages.ts";
 import type { Begun, Query } from "./transaction.ts";
 
-/** A transaction of its own. */
+/** Runs the work in a transaction of its own. */
 type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
 
 export function createCircuits(query: Query, transact: Transact): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
 
   async function learn({ now, mark, watched }: CircuitSign): Promise<CircuitSnapshot> {
-    // The mark is older than what is read after it: what comes between is read again.
+    // The mark is older than what is read after it: changes in between are read again.
     if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
     const { circuits, outages, cordons, pinned } = read;
     return { now, watched, circuits, outages, cordons, pinned };
@@ -235,7 +235,7 @@ function tallyOf({ agent_id: agentId, good, bad, last_at: lastAt, ...row }: Tall
   return { agentId, good, bad, lastAt, runs: [...new Set(runs)] };
 }
 
-/** A probe of which there is no trace any more says nothing. */
+/** A probe that has left no trace says nothing. */
 function probeEndOf(row: TriedRow): ProbeEnd | null {
   const { probe_run: runId, probe_step: step, probe_fence: fence } = row;
   if (runId === null || step === null || fence === null || row.is_out) return null;
@@ -302,7 +302,7 @@ async function settleOutages(query: Query, lanes: readonly number[]): Promise<vo
   await query("begin_outages", [lanes]);
 }
 
-/** Within the claim that hands them out. */
+/** Called by the claim that hands out the probes. */
 export async function takeProbes(
   query: Query,
   probes: readonly Probe[],

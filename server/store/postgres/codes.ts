@@ -1,5 +1,6 @@
-// The small integers that stand for names in the tables. A code is a place in its list: lists only
-// grow at their end. The views in migrations/ spell the same lists in words; a test compares them.
+// The small integers that stand for names in the tables. A code is the index in its list: lists
+// only grow at their end. The views in migrations/ contain the same lists in words; a test compares
+// them.
 import type { CircuitState, Forced } from "../../core/circuit.ts";
 import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
 import type { Message } from "../../core/message.ts";

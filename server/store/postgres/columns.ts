@@ -1,13 +1,13 @@
 // Rows as arrays of columns, the form in which one statement takes a whole batch, and payloads as
-// the three columns that hold them.
+// the three columns that contain them.
 import type { Payload } from "../../core/payload.ts";
 import type { RunId } from "../store.ts";
 
-/** What an element of an array may be. */
+/** The type of an element of an array. */
 export type Value = string | number | boolean | Buffer | null;
 
 /**
- * One array for each column, in the order of the statement's parameters, as PostgreSQL reads it:
+ * One array for each column, in the order of the statement's parameters, as text for PostgreSQL:
  * the driver takes four times as long to write the same.
  */
 export function columns<Row>(
@@ -27,7 +27,7 @@ function element(value: Value): string | number {
     case "string":
       return `"${/[\\"]/.test(value) ? value.replaceAll(/[\\"]/g, "\\$&") : value}"`;
     default:
-      // A statement that does not select what its row's type promises.
+      // A statement does not select what its row type promises.
       if (!Buffer.isBuffer(value)) throw new Error(`a column has no value, but ${String(value)}`);
       return `"\\\\x${value.toString("hex")}"`;
   }
@@ -58,13 +58,13 @@ export function payloadOf(
   return { kind: "data", contentType: type, data: data ?? new Uint8Array() };
 }
 
-/** Labels as they are kept in a jsonb column. */
+/** Labels from a jsonb column. */
 export function labelsOf(value: unknown): Readonly<Record<string, string>> {
   if (typeof value !== "object" || value === null) return {};
   return Object.fromEntries(Object.entries(value).map(([key, label]) => [key, String(label)]));
 }
 
-/** What rows of several runs say, by run and in their order. */
+/** Values from the rows of several runs, by run and in their order. */
 export function byRun<Row extends { readonly run_id: RunId }, Value>(
   rows: readonly Row[],
   of: (row: Row) => Value,

@@ -1,5 +1,5 @@
-// The check of derived rows in PostgreSQL. A scan reads without locks; what differs is compared
-// again under the lock of its run.
+// The consistency check of derived rows in PostgreSQL. A scan reads without locks; runs that differ
+// are compared again under their lock.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { LeaseCancel } from "../../core/model.ts";
 import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
@@ -45,7 +45,7 @@ export async function differingRuns(
   };
 }
 
-/** The runs are locked. */
+/** The runs must be locked. */
 export async function rewriteDerived(
   query: Query,
   cache: PageCache,
@@ -83,11 +83,11 @@ function wakeUps(all: readonly { readonly head: RunHead; readonly page: Page }[]
 
 interface Compared {
   readonly pages: readonly StoredPage[];
-  /** What differs, a sentence each. */
+  /** What differs, in one sentence each. */
   readonly saw: readonly string[];
 }
 
-/** By run; one whose pages cannot be read is left out. */
+/** By run; a run whose pages cannot be read is left out. */
 async function compared(
   query: Query,
   cache: PageCache,
@@ -112,7 +112,7 @@ async function compared(
   );
 }
 
-/** null: they cannot be read. */
+/** null: the pages cannot be read. */
 function pagesOf(rows: readonly PageRow[], cache: PageCache): readonly StoredPage[] | null {
   try {
     return rows.map(({ run_id: runId, no, version, state, wake_at: wakeAt }) => {

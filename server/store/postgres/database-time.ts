@@ -1,20 +1,23 @@
-// The database's time, as this process can tell it between answers. An answer comes later than the
-// moment that it names, so what is assumed is never ahead of the database by more than two clocks
-// drift apart: a transaction that is decided by it is as one that began a little earlier.
+// The database's time, as this process estimates it between answers. An answer comes later than the
+// time that it contains, so the estimate is ahead of the database by no more than two clocks drift
+// apart. A transaction that is decided by it is like one that began a little earlier.
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/attempt.ts";
 
-/** What was heard longer ago says nothing any more. */
+/** An answer that is older than this does not count any more, in milliseconds. */
 const HEARD_MS_MAX = 10_000;
-/** Of two answers the faster one counts, until clocks may have drifted apart by the difference. */
+/**
+ * How far clocks may drift apart, as a share of the time. Of two answers the faster one counts,
+ * until this drift may have made up the difference.
+ */
 const DRIFT = 0.001;
 
 export interface DatabaseTime {
-  /** The time that an answer names: when its transaction began. */
+  /** Takes the time from an answer: when its transaction began. */
   heard(now: EpochMs): void;
-  /** null: nothing was heard lately. */
+  /** null: there is no recent answer. */
   assumed(): EpochMs | null;
-  /** It was found to be wrong, or the database is another one. */
+  /** The estimate was found to be wrong, or the database is another one. */
   forget(): void;
 }
 

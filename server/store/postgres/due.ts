@@ -1,8 +1,8 @@
-// The supervisor's look: what is due, and when the next timer comes.
+// The supervisor's scan: what is due, and when the next timer comes.
 //
-// A page says when somebody must look at it at the latest; its timers say what is due. A page that
-// was looked at too early gets its next time here, many in one statement. Leases whose sessions are
-// silent are found by the sessions.
+// The wake-up time of a page says when it must be read at the latest; its timers say what is due. A
+// page that was read too early gets its next wake-up here, many pages in one statement. Leases
+// whose sessions are silent are found by the sessions.
 import type { EpochMs } from "../../core/attempt.ts";
 import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
@@ -20,11 +20,11 @@ const MESSAGE = 2;
 const SCHEDULE = 3;
 
 /**
- * Rows of each kind that one look reads of a partition. A backlog behind them is found by the next
- * looks: reading all of it in each look made catching up quadratic.
+ * Most rows of each kind that one scan reads of a partition. Later scans read the backlog behind
+ * them: if each scan read all of it, catching up would take quadratic time.
  */
 const OF_PARTITION_MAX = 64;
-/** Pages with a timer that rests of which one look reads the others. */
+/** Most pages with suspended timers that one scan reads for their other timers. */
 const RESTING_PAGES_MAX = 64;
 
 export interface DueAsked extends DueRange {
@@ -86,7 +86,7 @@ interface DueColumns {
   kind: number;
   run_id: string;
   partition: number;
-  /** The number of a page, the step of an escalation, -1. */
+  /** The number of a page; the step of an escalation; else -1. */
   place: number;
   n: number | null;
   wake_at: number;
@@ -144,7 +144,7 @@ function restsOf(without: readonly DueRef[]): (ref: DueRef) => boolean {
   return ({ kind, id, place }) => resting.has(`${kind}/${id}/${place}`);
 }
 
-/** One bad step rests alone: others of its page may be due. */
+/** Only the failing step is suspended: other timers of its page may be due. */
 async function restingPages(
   query: Query,
   cache: PageCache,
@@ -179,7 +179,7 @@ interface PageColumns extends Pick<DueColumns, "run_id" | "partition" | "version
   wake_at: EpochMs | null;
 }
 
-/** Pages that came too early wait for their earliest timer. */
+/** Pages that were read too early get the wake-up time of their earliest timer. */
 async function raise(query: Query, pages: readonly DuePage[]): Promise<void> {
   const next = pages
     .map((one) => ({ ...one, wakeAt: wakeAtOf(one.page) }))
@@ -197,7 +197,7 @@ async function raise(query: Query, pages: readonly DuePage[]): Promise<void> {
   );
 }
 
-/** Of ready tasks: whether somebody may take them, and who. */
+/** Adds to ready tasks their lanes, whether agents may be expected to claim them, and a version. */
 async function withTakers(
   query: Query,
   rows: readonly DueRow[],
@@ -260,10 +260,11 @@ async function silentLeases(
   });
 }
 
-/** Nothing is left out that is due before it; null: nothing is left out at all. */
+/** The scan has left out nothing that is due before this time; null: it left out nothing at all. */
 function foundToOf(due: readonly DueColumns[], limit: number): EpochMs | null {
   const counts = new Map<string, number>();
-  // Earliest first: the first that comes to as many as are read of its kind and partition.
+  // Rows are in the order of time: finds the first with which its kind and partition reach the
+  // limit.
   const capped = due.find(({ kind, partition }) => {
     const count = (counts.get(`${kind}/${partition}`) ?? 0) + 1;
     counts.set(`${kind}/${partition}`, count);

@@ -1,4 +1,4 @@
-// What was learned of durations: rows are locked, added to and written once a minute.
+// Learned durations: rows are locked, added to and written once a minute.
 import type { Durations, SeenDurations } from "../durations.ts";
 import { addSamples, quantilesOf, type StoredSketch } from "../sketch.ts";
 import { columns } from "./columns.ts";
@@ -7,7 +7,7 @@ import type { createTransact, Query } from "./transaction.ts";
 interface KeptRow {
   readonly definition_id: number;
   readonly step_no: number;
-  /** null: the row was opened in this transaction. */
+  /** null: this transaction has created the row. */
   readonly recent: string | null;
   readonly older: string | null;
 }

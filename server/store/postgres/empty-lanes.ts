@@ -1,23 +1,23 @@
-// Lanes in which the last look has left nothing, and which have no limits: what a small batch makes
-// ready there may be handed out without another look. It is a guess, which a statement proves
-// (hold_empty_lanes) or refuses.
+// Lanes in which the last scan has left nothing and which have no limits. What a small batch makes
+// ready there may be handed out without another scan. That is a guess, which a statement
+// (hold_empty_lanes) confirms or refuses.
 import type { Clock } from "../../clock.ts";
 
-/** A look is forgotten after as long. */
+/** A scan is forgotten after this time, in milliseconds. */
 const LOOKED_MS_MAX = 1_000;
-/** The oldest looks go first. */
+/** The oldest scans are dropped first. */
 const LANES_MAX = 50_000;
 
 export interface EmptyLanes {
-  /** A look has found that the lane has no limits; `isEmpty`: and left nothing in it. */
+  /** A scan has found that the lane has no limits. `isEmpty`: the scan left nothing in it. */
   looked(lane: number, isEmpty: boolean): void;
-  /** A transaction leaves ready tasks there. */
+  /** A transaction leaves ready tasks in the lane. */
   filled(lane: number): void;
-  /** It has limits, or a pin or a pause has a say in it; or a guess about it was refused. */
+  /** It has limits, or a pin or a pause affects it; or a guess about it was refused. */
   drop(lane: number): void;
-  /** No limits, as far as is known. */
+  /** None of them has limits, as far as is known. */
   areOpen(lanes: readonly number[]): boolean;
-  /** Nothing in them either. */
+  /** None of them has limits or ready tasks, as far as is known. */
   areEmpty(lanes: readonly number[]): boolean;
   forget(): void;
 }

@@ -31,7 +31,7 @@ interface StepKey {
   readonly step: number;
 }
 
-/** Steps as their pages say them; one that was never touched is left out. */
+/** Steps from their pages, in the order of the keys; null: the step was never touched. */
 export type ReadSteps = (keys: readonly StepKey[]) => Promise<readonly (PageStep | null)[]>;
 
 /** By plain reads, outside of any transaction. */
@@ -155,7 +155,7 @@ export async function taskFacts(
   });
 }
 
-/** One whose lease has ended is left out: its step may be tried in another way by now. */
+/** A task whose lease has ended is left out: its step may follow another strategy by now. */
 function foundTask(
   tasks: readonly Granted[],
   row: TaskFactsRow,
@@ -194,12 +194,12 @@ function taskFactsOf({ task, row, of }: FoundTask, attemptsOf: AttemptsOf, paylo
 
 type Place = Pick<TaskFacts, "runId" | "step">;
 
-/** A task of one claim is named by its run and step: the strategy follows from it. */
+/** Identifies a task of one claim by its run and step; the strategy follows from them. */
 function placeOf({ runId, step }: Place): string {
   return `${runId}/${step}`;
 }
 
-/** Asked for only where somebody changed one: a plain task costs no statement here. */
+/** Read only if a person has changed an input: a plain task costs no statement here. */
 async function changedInputs(
   query: Query,
   of: readonly (Place & Pick<TaskFacts, "strategy">)[],

@@ -1,11 +1,11 @@
-// What a database error means for the caller: try the batch again, the store is away, or a bug.
+// What a database error means for the caller: repeat the batch, the database is away, or a defect.
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
 const STATEMENT_TIMEOUT = "57014";
 /** 40001 serialization failure, 40P01 deadlock, 55P03 lock timeout. */
 const RETRYABLE = new Set(["40001", "40P01", "55P03", STATEMENT_TIMEOUT]);
-/** Too many connections; the server is starting, stopping, or was told to end us. */
+/** Too many connections; the server is starting or stopping, or it has ended the session. */
 const AWAY = new Set(["53300", "57P01", "57P02", "57P03", "57P05", "25P03", "25006"]);
 const AWAY_SYSTEM = new Set([
   "ECONNREFUSED",
@@ -32,17 +32,17 @@ export function isRetryable(error: unknown): boolean {
   return error instanceof pg.DatabaseError && RETRYABLE.has(error.code ?? "");
 }
 
-/** An optimistic transaction was decided by what is no longer so, and has changed nothing. */
+/** An optimistic transaction was decided by outdated knowledge, and has changed nothing. */
 export function isOutdated(error: unknown): boolean {
   return codeOf(error) === "DR001";
 }
 
-/** A statement before it has failed its transaction. */
+/** An earlier statement has failed the transaction. */
 export function isRefused(error: unknown): boolean {
   return codeOf(error) === "25P02";
 }
 
-/** The connection or the server is gone: whether the last statement counted is not known. */
+/** The connection or the server is lost: whether the last statement took effect is not known. */
 export function isAway(error: unknown): boolean {
   const code = codeOf(error);
   if (code !== null && (AWAY.has(code) || AWAY_SYSTEM.has(code) || code.startsWith("08")))
@@ -55,7 +55,7 @@ export const RETRY_AFTER_MS = 1_000;
 
 const ROLLED_BACK = "rolled-back";
 
-/** The answer of a COMMIT was lost, and it is known that it did not count. */
+/** The answer of a COMMIT was lost, and it is known that it did not take effect. */
 export function rolledBack(cause: unknown): DroverError {
   return new DroverError(
     "STORE_UNAVAILABLE",
@@ -65,8 +65,8 @@ export function rolledBack(cause: unknown): DroverError {
 }
 
 /**
- * Wraps an error of the connection so that callers learn when to try again; others stay as they
- * are.
+ * Wraps an error of the connection so that callers learn when to repeat the call; others stay as
+ * they are.
  */
 export function storeFailure(error: unknown): unknown {
   if (!isAway(error)) return error;
@@ -77,7 +77,7 @@ export function storeFailure(error: unknown): unknown {
   );
 }
 
-/** Of what reads for people: it was too much for the time that a statement has, and no bug. */
+/** For reads by people: a statement timeout says that too much was asked for; it is no defect. */
 export function readFailure(error: unknown): unknown {
   if (codeOf(error) !== STATEMENT_TIMEOUT) return storeFailure(error);
   return new DroverError(

@@ -1,5 +1,6 @@
-// Heartbeats of many sessions in two statements. A third one, in a transaction of its own, is for
-// tasks of which something new is said, and for those that have to stop: their pages change.
+// Stores the heartbeats of many sessions in two statements. A third one, in a transaction of its
+// own, is for tasks with something new to store, and for those that have to stop: their pages
+// change.
 
 import type { LeaseCancel } from "../../core/model.ts";
 import type { PayloadRow } from "../../core/page/apply-pass.ts";
@@ -87,12 +88,12 @@ export interface TaskHeard extends HeartbeatReport {
   readonly session: string;
 }
 
-/** Writes what is said of tasks into their pages. */
+/** Writes the reports of tasks into their pages. */
 export type HearTasks = (
   reports: readonly TaskHeard[],
 ) => Promise<ReadonlyMap<TaskHeard, HeartbeatAnswer>>;
 
-/** The work of its transaction. A page that somebody holds is `busy`: the report is repeated. */
+/** The work of that transaction. A page held by another is `busy`: the report is repeated. */
 export async function hearTasks(
   { now, send }: Pick<Begun, "now" | "send">,
   pages: Pages,

@@ -1,6 +1,6 @@
-// Forgets what nobody will ask for again (sql/housekeeping.sql), and finishes what whoever began it
-// may have died of. No statement reads more than a page: walks over rows that may stay go on where
-// the last page has ended, and then begin anew.
+// Deletes what no caller will ask for again (sql/housekeeping.sql), and finishes what a server has
+// begun that may have died. No statement reads more than a page. Walks over rows that may stay
+// continue where the last page has ended, and then begin anew.
 import type { Clock } from "../../clock.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
@@ -9,7 +9,7 @@ import type { Query } from "./transaction.ts";
 
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
 const LANES_MAX = 500;
-/** A session that holds nothing is watched for so long after its last heartbeat. */
+/** A session that holds nothing is watched for this long after its last heartbeat. */
 const SESSION_IDLE_MS = 60_000;
 /** No transaction that grants leases lives half as long: each of its statements has 2 s. */
 const GRANT_MS_MAX = 10_000;
@@ -20,7 +20,7 @@ export type ForgetOld = (
   failures?: Failures,
 ) => Promise<boolean>;
 
-/** What it is called in messages; true: there is more to do. */
+/** `name`: its name in messages. `work` returns true if there is more to do. */
 type Part = readonly [name: string, work: () => Promise<boolean>];
 
 export function createForgetOld(query: Query, clock: Clock): ForgetOld {
@@ -81,7 +81,7 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
   };
 }
 
-/** Expired keys: those of runs that are open stay. */
+/** Deletes expired keys, except those of open runs. */
 function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
   const first = ["-infinity", 0, ""] as const;
   let place: readonly [expiresAt: string, namespaceId: number, key: string] = first;
@@ -97,7 +97,7 @@ function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
   };
 }
 
-/** Of runs that may be open still. */
+/** Deletes the trigger chains of runs, except of those that may still be open. */
 function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promise<boolean> {
   let place = FIRST_RUN;
   return async (rowsMax, keptMs) => {
@@ -109,9 +109,9 @@ function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promi
 }
 
 /**
- * Ready rows are handed out in the order of transaction numbers. Rows of another cluster (a dump
- * that was restored, logical replication) may have greater ones than this one will give for long:
- * all lanes are looked through once, for each incarnation of the database.
+ * Ready rows are handed out in the order of transaction numbers. Rows from another cluster (a
+ * restored dump, logical replication) may have greater numbers than this cluster will reach for
+ * long. So all lanes are scanned once for each incarnation of the database.
  */
 function orderRepair(query: Query): (rowsMax: number) => Promise<void> {
   let done: string | null = null;
@@ -125,7 +125,7 @@ function orderRepair(query: Query): (rowsMax: number) => Promise<void> {
         asked,
       );
       if (!page || page.last === null) break;
-      // Until nothing is left of these lanes.
+      // Repeats until nothing is left in these lanes.
       if (page.moved > 0) continue;
       after = page.last;
       if (page.lanes < LANES_MAX) break;

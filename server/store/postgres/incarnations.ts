@@ -1,5 +1,6 @@
-// Whether the database is still the one that what is kept in memory was read from. Every new
-// connection tells its incarnation before it is used: after a fail-over all of them are new.
+// Detects that the database is no longer the one from which the cached data was read. The
+// incarnation of every new connection is read before it is used: after a fail-over all connections
+// are new.
 
 export interface Incarnations {
   /** A connection was made; it is used once this has returned. */

@@ -17,7 +17,7 @@ export interface InterventionRow {
   epoch: number | null;
 }
 
-/** What every list of them tells; whose it is, the list knows. */
+/** What all lists of interventions return; each list knows the run. */
 export function interventionOf(row: InterventionRow): Omit<InterventionRecord, "runId"> {
   return {
     step: row.step_no === -1 ? null : row.step_no,

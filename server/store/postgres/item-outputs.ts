@@ -1,4 +1,4 @@
-// What the items of maps have come to, for a pass that ends them.
+// The outputs of the items of maps, for a pass that ends the maps.
 import type { ItemOutputs } from "../../core/items.ts";
 import type { PayloadKey } from "../../core/page/apply-pass.ts";
 import { decodePage } from "../../core/page/codec.ts";
@@ -28,7 +28,7 @@ interface Result {
   readonly ended: PageAttempt;
 }
 
-/** null: no item has one. */
+/** null: no item has an output. */
 async function outputsOf(query: Query, ref: MapRef): Promise<ItemOutputs | null> {
   const { runId, map } = ref;
   const pages = await query<{ state: string }>("pages_of_map", [runId, map]);

@@ -1,5 +1,5 @@
-// Timers of pages whose moment has passed. A page says when it is to be looked at, and that may be
-// too early; so the pages are read in that order until one is found in which something is late.
+// Overdue timers of pages. The wake-up time of a page may be too early, so the pages are read in
+// the order of these times until one is found in which a timer is overdue.
 import type { EpochMs } from "../../core/attempt.ts";
 import { decodePage } from "../../core/page/codec.ts";
 import { type PageTimer, timersOf } from "../../core/page/derived-rows.ts";
@@ -7,7 +7,7 @@ import type { Query } from "./transaction.ts";
 
 const PAGES_FIRST = 10;
 const PAGES_NEXT = 200;
-/** With it, 2,000 pages of a partition are read at most. */
+/** So at most 2,000 pages of a partition are read. */
 const ROUNDS_MAX = 10;
 
 interface LateRow {
@@ -22,8 +22,8 @@ interface LateRow {
 type Place = Pick<LateRow, "partition"> & Partial<Pick<LateRow, "wake_at" | "run_id" | "no">>;
 
 /**
- * By partition, timers whose moment has passed by more than `byMs`, from the moment `since` on;
- * a partition with many has some of them, among which is one of the first.
+ * By partition, timers that were due more than `byMs` ago, and at `since` or later. Of a partition
+ * with many of them some are returned, one of the earliest included.
  */
 export async function lateTimers(
   query: Query,

@@ -1,5 +1,5 @@
-// What people and their tools list. What is composed (filters, order, pages) is Kysely's; what is
-// fixed is SQL in sql/.
+// Lists for people and their tools. Statements that are composed (filters, order, pages) are
+// Kysely's; fixed ones are SQL in sql/.
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { EscalationOfRun, Lists, WorkflowRecord } from "../lists.ts";
@@ -19,7 +19,7 @@ import { listVersions } from "./versions.ts";
 
 const FROM_THE_FIRST = { order: "created-asc", after: null } as const;
 
-/** `query`: of what is fixed and read in one statement. */
+/** `query`: for fixed statements, each of which is read at once. */
 export function createLists(pool: pg.Pool, schema: string, query: Query): Lists {
   const found = searches(pool, schema);
   return Object.freeze({

@@ -1,4 +1,4 @@
-// Signs of life of a run's agents: one statement, no locks.
+// Liveness of the agents that a run waits for: one statement, no locks.
 
 import type { EpochMs } from "../../core/attempt.ts";
 import type { LaneCircuit, LanePause, LeaseLiveness } from "../../core/explanation.ts";
@@ -11,34 +11,34 @@ import type { Query } from "./transaction.ts";
 
 interface SignRow {
   now: EpochMs;
-  /** null: the row that is there for the time alone. */
+  /** null: the row has only the time. */
   step_no: number | null;
   is_lease: boolean | null;
   last_heartbeat_at: EpochMs | null;
-  /** Of a lease. */
+  /** Of a lease: the page of its step. */
   page: string | null;
   polled_at: EpochMs | null;
-  /** null: nothing is. */
+  /** null: it is not paused. */
   paused: LanePause["of"] | null;
   paused_at: EpochMs | null;
   pause_reason: string | null;
   queue: string | null;
-  /** null: its circuit lets all through. */
+  /** null: the circuit lets everything through. */
   circuit: number | null;
   open_since: EpochMs | null;
   open_until: EpochMs | null;
   saw: string | null;
-  /** null: nobody has opened it by hand. */
+  /** null: no person has forced it open. */
   forced_at: EpochMs | null;
   forced_by: string | null;
   forced_why: string | null;
-  /** null: not all that ask are cordoned. */
+  /** The number of sessions that ask for it, if all of them are cordoned; else null. */
   cordoned: number | null;
-  /** null: for all agents. */
+  /** null: the lane is for all agents. */
   agent_version: string | null;
-  /** null: the row that is there for the time alone. */
+  /** null: the row has only the time. */
   silent: boolean | null;
-  /** Name of its region; null: somebody watches the run. */
+  /** The name of its region; null: a supervisor watches the run. */
   unwatched: string | null;
   whole: boolean | null;
 }

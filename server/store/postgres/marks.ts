@@ -1,8 +1,8 @@
-// Marks as the statement takes them that looks for ready rows.
+// Watermarks in the form in which the statements that scan ready rows take them.
 import { type LaneRange, rangesOf, type Watermark } from "../watermarks.ts";
 import { columns } from "./columns.ts";
 
-/** Of each lane the ranges in which it is walked, as arrays within three columns. */
+/** The ranges in which each lane is scanned, as arrays within three columns. */
 export function rangeArrays(
   lanes: readonly { readonly lane: number }[],
   marks: readonly Watermark[],

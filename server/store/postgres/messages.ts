@@ -1,5 +1,5 @@
-// What runs tell each other, as rows: written with the change that causes them, taken by a pass of
-// the run that they are for.
+// Messages between runs as rows: written with the change that causes them, applied by a pass of the
+// receiving run.
 import type { Message, StoredMessage } from "../../core/message.ts";
 import { MESSAGE_GRACE_MS, type RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";

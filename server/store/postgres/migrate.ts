@@ -2,16 +2,17 @@
  * Brings a database to the schema that this program needs: numbered files, forward only.
  *
  * `migrations/NNNN_name.sql` are applied in order, each in a transaction of its own together with
- * its row in `drover_migration`, the first also with the schema that all is in. Each such
- * transaction takes one advisory lock and reads anew what is recorded, so any number of programs
- * may migrate at once, also through a transaction pooler; a file that fails leaves nothing of
- * itself and all before it.
+ * its row in `drover_migration`; the transaction of the first file also creates the schema. Each
+ * such transaction takes one advisory lock and reads again what is recorded. So any number of
+ * programs may migrate at once, also through a transaction pooler. A file that fails leaves nothing
+ * of itself and everything of the files before it.
  *
- * Servers are at work meanwhile, and whoever wants a table queues behind a file that waits for it.
- * So a file waits for a lock for 2 s at most, is rolled back, and is tried again after a pause.
+ * Servers keep working meanwhile, and a session that needs a table queues behind a file that waits
+ * for it. So a file waits for a lock for 2 s at most, is rolled back, and is tried again after a
+ * pause.
  *
- * Refused, with nothing changed: a file changed or renamed after it was applied, a gap in the
- * numbers, a database that a newer program has migrated, and one of the first design.
+ * Refused, with nothing changed: a file that was changed or renamed after it was applied, a gap in
+ * the numbers, a database that a newer program has migrated, and a database of the first design.
  */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
@@ -23,7 +24,7 @@ import { inSchema } from "./sql.ts";
 
 export interface MigrateOptions {
   readonly folder: string;
-  /** Where it all goes; left out: DATABASE_SCHEMA. */
+  /** The schema of all tables; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
   /** How long a file waits for a lock, in milliseconds, and how often it is tried; for tests. */
   readonly lockMs?: number;
@@ -32,7 +33,7 @@ export interface MigrateOptions {
 
 interface Migration {
   readonly number: number;
-  /** The file's name, which is also what people see. */
+  /** The file's name, as people see it. */
   readonly name: string;
   readonly checksum: string;
   readonly sql: string;
@@ -40,20 +41,20 @@ interface Migration {
 
 type Recorded = Pick<Migration, "number" | "name" | "checksum">;
 
-/** The table that says which files are applied. */
+/** The table of the files that are applied. */
 const RECORD = "drover_migration";
 const LOCK_NOT_AVAILABLE = "55P03";
 const INSUFFICIENT_PRIVILEGE = "42501";
-/** How long a program waits for another that is migrating: no table is locked meanwhile. */
+/** How long a program waits for another one that migrates, while no table is locked. */
 const turnMsMax = 60_000;
-/** How long a file waits for a lock: all that want the same table wait behind it. */
+/** How long a file waits for a lock: all sessions that want the same table wait behind it. */
 const lockMsDefault = 2_000;
-/** What has queued up behind a try is worked off before the next one. */
+/** Sessions that have queued behind a try can finish before the next try. */
 const lockPauseMs = 1_000;
 /** With the pauses a minute and a half. */
 const lockTriesDefault = 30;
 
-/** Applies what is pending; returns the names of the files that it applied itself. */
+/** Applies what is pending; returns the names of the files that this call has applied. */
 export async function migrate(
   target: string | ClientBase,
   { folder, schema = DATABASE_SCHEMA, ...options }: MigrateOptions,
@@ -85,7 +86,7 @@ function lockRefused(name: string, lockMs: number, tries: number): Error {
   );
 }
 
-/** The names of the files that `migrate` would apply; changes nothing, refuses what it refuses. */
+/** The names of the files that `migrate` would apply. Changes nothing; refuses the same. */
 export async function pendingMigrations(
   target: string | ClientBase,
   { folder, schema = DATABASE_SCHEMA }: MigrateOptions,
@@ -128,7 +129,7 @@ async function applyNext(
   await client.query("begin");
   try {
     await client.query(`set local lock_timeout = ${turnMsMax}; set local statement_timeout = 0`);
-    // A name without its schema fails, instead of being made wherever the role's path leads.
+    // A name without its schema fails, instead of being created wherever the role's path leads.
     await client.query("set local search_path = ''");
     await takeLock(client, schema);
     await refuseFirstDesign(client);
@@ -138,13 +139,13 @@ async function applyNext(
     await client.query(next === undefined || applied ? "commit" : "rollback");
     return next === undefined ? null : { name: next.name, applied };
   } catch (error) {
-    // The connection may be gone, and then the server rolls back by itself.
+    // The connection may be lost; then the server rolls back by itself.
     await client.query("rollback").catch(() => undefined);
     throw error;
   }
 }
 
-/** One lock for all programs and versions; another schema is another Drover. */
+/** One lock for all programs and versions; another schema has another lock. */
 async function takeLock(client: ClientBase, schema: string): Promise<void> {
   try {
     await client.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
@@ -160,7 +161,7 @@ async function takeLock(client: ClientBase, schema: string): Promise<void> {
   }
 }
 
-/** The first design had its tables in `public`, and was never released: nothing leads from it. */
+/** The first design had its tables in `public` and was never released: nothing migrates it. */
 async function refuseFirstDesign(client: ClientBase): Promise<void> {
   const tables = ["run_open", RECORD];
   if (!(await hasTables(client, "public", tables))) return;
@@ -171,7 +172,7 @@ async function refuseFirstDesign(client: ClientBase): Promise<void> {
   );
 }
 
-/** By the catalogue, which may be read without any right on the schema. */
+/** Reads the catalogue, for which no right on the schema is needed. */
 async function hasTables(
   client: ClientBase,
   schema: string,
@@ -186,7 +187,7 @@ async function hasTables(
   return rows[0]?.found === names.length;
 }
 
-/** What is there is not asked for: a role that owns the schema need not be allowed to make one. */
+/** Creates only what is missing: the owner of a schema need not have the right to create one. */
 async function makeSchema(client: ClientBase, schema: string): Promise<void> {
   const { rowCount } = await client.query("select from pg_namespace where nspname = $1", [schema]);
   try {
@@ -222,7 +223,7 @@ function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
 }
 
-/** false: a lock that it needs was not to be had in time. */
+/** false: a lock that it needs was not granted in time. */
 async function apply(
   client: ClientBase,
   migration: Migration,
@@ -292,7 +293,7 @@ function outOfOrder(folder: string, name: string, before: string | undefined, ex
   );
 }
 
-/** A commit inside a file would keep half of it when the rest fails. */
+/** A commit inside a file would keep half of it if the rest fails. */
 function refuseTransactions(name: string, sql: string): void {
   const found = /^\s*(begin|start transaction|commit|rollback)\s*;/im.exec(
     sql.replace(/\$(\w*)\$[\s\S]*?\$\1\$/g, ""),
@@ -303,7 +304,7 @@ function refuseTransactions(name: string, sql: string): void {
   );
 }
 
-/** What is left to do, or an error if the two do not belong together. */
+/** The migrations that are left; throws if the files and the record do not belong together. */
 function pendingOf(migrations: readonly Migration[], recorded: readonly Recorded[]): Migration[] {
   const newest = recorded.at(-1);
   if (newest !== undefined && newest.number > migrations.length) {

@@ -1,4 +1,4 @@
-// Namespaces: their regions, what they may take, and their runs that go, on PostgreSQL.
+// Namespaces on PostgreSQL: their regions, their limits, and the removal of their old runs.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { Lists, NamespaceRecord, RegionRecord } from "../lists.ts";
 import {
@@ -34,7 +34,7 @@ export function namespacesOf(
       const known = await find(name);
       if (known) return known;
       await transact({}, ({ query: within }) => createRegion(within, region));
-      // Its id is drawn at random, and may be taken.
+      // The id is drawn at random, and may be taken.
       for (let tries = 0; tries < INSERTS_MAX; tries++) {
         await query("create_namespace", [name, region]);
         const made = await find(name);
@@ -45,7 +45,7 @@ export function namespacesOf(
   };
 }
 
-/** With its partitions; two at once wait for each other. */
+/** Creates a region with its partitions; two calls at once wait for each other. */
 async function createRegion(query: Query, name: string): Promise<void> {
   const find = () => query<{ id: number }>("find_region", [name]);
   if ((await find()).length > 0) return;
@@ -136,7 +136,7 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
   } satisfies Namespaces);
 }
 
-/** Up to so many. In pages: a namespace may have millions, and no statement outlives 2 s. */
+/** Counts up to `max`, in pages: a namespace may have millions, and a statement has only 2 s. */
 async function countOpenRuns(query: Query, namespaceId: number, max: number): Promise<number> {
   let counted = 0;
   let after: readonly [definition: number, run: string] = [0, FIRST_RUN];

@@ -1,4 +1,4 @@
-// What operators look at.
+// What operators read.
 import type pg from "pg";
 import type { EpochMs } from "../../core/attempt.ts";
 import type { OpenRuns } from "../activity.ts";
@@ -185,9 +185,9 @@ interface ListedRow extends InterventionRow {
   run_id: string;
   workflow: string;
   definition_id: number;
-  /** That of its step; null: it is about no step, or of a step that was never tried. */
+  /** The page of its step; null: it is about no step, or about one that was never tried. */
   page: string | null;
-  /** An attempt of its fence that is in the page no more. */
+  /** An attempt of its fence that is no longer in the page. */
   logged: string | null;
 }
 

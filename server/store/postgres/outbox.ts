@@ -15,14 +15,14 @@ import { deliveryStates, escalationReasons, outboxKinds } from "./codes.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-/** Rows of the outbox that one look takes up: what is left waits for the next one of its cause. */
+/** Most outbox rows that one call takes up: the rest is in the next delivery of its cause. */
 const FOLD_MAX = 20_000;
 const START = [0, 0] as const;
-/** Deliveries of a partition among which those of each hook are looked for. */
+/** Most due deliveries of a partition among which those of each hook are searched. */
 const DUE_MAX = 2_000;
 
 export function createOutbox(query: Query): Outbox {
-  /** Where the walk through the outbox goes on: rows that have to wait are in its way. */
+  /** Where the walk through the outbox continues: rows that have to wait would be in its way. */
   let folded: readonly [partition: number, id: number] = START;
   return Object.freeze({
     async putHook({ namespaceId, name, url, events, secret }) {

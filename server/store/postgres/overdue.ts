@@ -1,4 +1,4 @@
-// How far the watching is behind.
+// How far supervision is behind, on PostgreSQL.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { TimerKind } from "../../core/page/derived-rows.ts";
 import {
@@ -62,7 +62,7 @@ interface LateLeases {
   readonly oldest_at: EpochMs;
 }
 
-/** Leases whose session has been silent for so much longer than they allow, by partition. */
+/** By partition, leases whose session has been silent for `byMs` longer than they allow. */
 export function lateLeases(
   query: Query,
   partitions: readonly number[],

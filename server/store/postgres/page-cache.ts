@@ -1,23 +1,23 @@
-// First pages that this process has read or written last, decoded: a page whose version is known is
-// neither sent nor decoded again, and a small batch is decided by it before the database has
-// answered. The version that the database has is the only thing that is trusted.
+// The first pages that this process has read or written last, decoded. A page whose version is
+// known is neither sent nor decoded again, and a small batch is decided by the cache before the
+// database has answered. Only the version that the database has is trusted.
 import type { EpochMs } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import { decodePage, type EncodedPage } from "../../core/page/codec.ts";
 import type { RunId } from "../store.ts";
 
-/** Of the texts; what is decoded takes about four times as much. */
+/** Size of the texts; what is decoded takes about four times as much. */
 const BYTES_MAX = 16 * 1024 * 1024;
 
 export interface PageCache {
   /** The first page that is known; null: none is. */
   known(runId: RunId): KnownPage | null;
   decoded(runId: RunId, no: number, version: number, text: string): EncodedPage;
-  /** The first page of a run, as it was committed. Of one that has ended none is kept. */
+  /** Stores the first page of a run as it was committed. Pages of ended runs are not stored. */
   keep(runId: RunId, page: KnownPage): void;
-  /** Another version of it was met, or somebody else holds it. */
+  /** Another version of it was met, or another transaction holds it. */
   drop(runId: RunId): void;
-  /** The database is another one: what is known may never have been. */
+  /** The database is another one: it may never have had what is cached. */
   forget(): void;
 }
 
@@ -40,7 +40,7 @@ export function createPageCache(bytesMax = BYTES_MAX): PageCache {
   }
 
   function keep(runId: RunId, page: KnownPage): void {
-    // Answers of two connections may be heard in another order than they were given.
+    // Answers on two connections may arrive in another order than they were given.
     if ((known.get(runId)?.version ?? 0) > page.version) return;
     drop(runId);
     const { head } = page.encoded.page;

@@ -1,6 +1,6 @@
-// The pages that one transaction reads and writes. They are locked and read once, changed in
-// memory by its passes and hand-outs, and written once, with the difference that they make in the
-// derived rows: a task that is made ready and handed out in one transaction never was a ready row.
+// The pages that one transaction reads and writes. They are locked and read once, changed in memory
+// by its passes and hand-outs, and written once, with the difference that they make in the derived
+// rows. A task that is made ready and handed out in one transaction is never stored as a ready row.
 //
 //   locked → changed, by passes and hand-outs → written (flush), and perhaps changed again
 import type { EpochMs } from "../../core/attempt.ts";
@@ -37,7 +37,7 @@ export interface PageRow {
   state: string;
 }
 
-/** Of a lock by id; `state` null: the page has the version that was named. */
+/** A page locked by id. `state` null: it has the version that the statement named. */
 type LockedPageRow = Omit<PageRow, "state"> & { readonly state: string | null };
 
 /** A ready row that this transaction has made and not written yet. */
@@ -47,7 +47,7 @@ export interface MadeReady extends DerivedReady {
 }
 
 export interface Pages {
-  /** Locks open runs by id. Without `wait`, those that another transaction holds are left out. */
+  /** Locks open runs by id. Without `wait`, runs that another transaction holds are left out. */
   lockRuns(runs: readonly RunRef[], wait: boolean): Promise<readonly RunHead[]>;
   /** Locks runs that have ended. */
   lockEnded(runs: readonly RunRef[]): Promise<readonly RunHead[]>;
@@ -55,38 +55,38 @@ export interface Pages {
   /** As this transaction has them, else as they are stored; null: the step was never touched. */
   steps(keys: readonly { runId: RunId; step: number }[]): Promise<readonly (PageStep | null)[]>;
   begin(runs: readonly NewRun[]): void;
-  /** Applies passes; returns for each the leases that have gone. */
+  /** Applies passes; returns for each the leases that it has ended. */
   apply(records: readonly PassRecord[]): Promise<readonly (readonly DerivedLease[])[]>;
-  /** Its runs are as the process knows them, or the transaction fails: nothing was answered yet. */
+  /** Whether its runs come from the cache: if one of them has changed, the transaction fails. */
   isAssumed(): boolean;
   /** Ready rows that are made and not written, in the order of their passes. */
   made(): readonly MadeReady[];
-  /** A page that a claim has locked; one that is here already stays as it is. */
+  /** Adds a page that a claim has locked; one that is here already stays as it is. */
   adopt(row: PageRow): void;
   ready(
     runId: RunId,
     step: number,
   ): { readonly of: PageStep; readonly head: PageHead | null } | null;
   handOut(runId: RunId, step: number, to: HandOut, now: EpochMs): PageStep;
-  /** Locks pages of which heartbeats say something new; those that somebody holds are left out. */
+  /** Locks pages that heartbeats change; pages that another transaction holds are left out. */
   lockPages(keys: readonly { runId: RunId; step: number }[]): Promise<void>;
-  /** Of a page that is locked; null: it is not. */
+  /** Changes a step of a locked page; null: the page is not locked, or has no such step. */
   change(runId: RunId, step: number, how: (was: PageStep) => PageStep): PageStep | null;
   /**
    * Sends what has changed. Returns the lanes of ready rows: of those that it has made, and of
    * others on the same pages, which claims have passed over while the pages were locked.
    */
   flush(): Promise<readonly number[]>;
-  /** Pages as they were written, for the cache: the transaction has committed. */
+  /** Puts the written pages into the cache: the transaction has committed. */
   committed(): void;
 }
 
 /**
- * Runs of a batch that is decided by what is known. One that has changed fails all of them, so a
- * large batch, which many wait for, asks first.
+ * Most runs of a batch that is decided by the cache. If one of them has changed, all fail; so a
+ * large batch, for which many calls wait, reads them first.
  */
 const KNOWN_RUNS_MAX = 16;
-/** How far the time that was assumed may be from the database's. */
+/** How far the assumed time may be from the database's, in milliseconds. */
 const NOW_OFF_MS_MAX = 2_000;
 
 export function createPages(begun: Begun, cache: PageCache): Pages {
@@ -95,7 +95,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   let isAssumed = false;
   const written: (KnownPage & { readonly runId: RunId })[] = [];
 
-  /** `known`: what was named to the statement. Others may drop it from the cache meanwhile. */
+  /** `known`: the page whose version the statement named. The cache may drop it meanwhile. */
   function take(row: LockedPageRow, known: KnownPage | null = null): Cell {
     const { run_id: runId, partition, no, version, state, wake_at: wakeAt } = row;
     const here = cells.at(runId, no);
@@ -127,8 +127,8 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   }
 
   /**
-   * Runs whose first pages are all known: the lock is sent, and not waited for. If one is not as it
-   * is known, or somebody else holds it, the transaction fails as one that was optimistic.
+   * Runs whose first pages are all known: the lock is sent, and not waited for. If one of them has
+   * changed, or another transaction holds it, the transaction fails as outdated.
    */
   function holdKnown(
     runs: readonly RunRef[],
@@ -154,7 +154,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     return held.map((cell) => cells.add(cell));
   }
 
-  /** Pages that are not here yet, in one statement; those that are not stored are empty. */
+  /** Loads pages that are not here yet, in one statement; those that are not stored are empty. */
   async function load(wanted: readonly { readonly run: RunRef; readonly no: number }[]) {
     const missing = wanted.filter(({ run, no }) => !cells.at(run.runId, no));
     if (missing.length === 0) return;
@@ -194,7 +194,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     return { runId, partition, namespaceId, definitionId, priority, run: known };
   }
 
-  /** Every page of these runs but those of items that are done for good. */
+  /** Loads every page of these runs except those of items that are done for good. */
   async function loadWhole(runs: readonly RunId[]): Promise<void> {
     const more = runs.filter((runId) => headIn(first(runId)).hasMore);
     if (more.length === 0) return;
@@ -222,7 +222,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     );
   }
 
-  /** Of a map that is being undone the items that come next. */
+  /** The items that come next in maps that are being undone. */
   function itemsToUndo({ runId, undoing }: StepsWanted): readonly number[] {
     return undoing.flatMap(({ map, most }) => {
       const from = stepIn(runId, map)?.step.items?.undoFrom ?? 0;

@@ -2,10 +2,10 @@
 //
 //   join ─→ held ─(no answer, or the server ends the session)─→ lost
 //
-// The session is ended by the server when it says nothing for long (`idle_session_timeout`), also
-// under a frozen process or a cut cable; its locks are free from then on. It protects nothing:
-// take-over first deletes the writer rows of whoever owned the partition (docs/ARCHITECTURE.md,
-// "Partition ownership").
+// The server ends a session that is idle for long (`idle_session_timeout`), also if its process is
+// frozen or its cable is cut; its locks are free from then on. The session protects nothing: a
+// take-over first deletes the writer rows of the former owner (docs/ARCHITECTURE.md, "Partition
+// ownership").
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import {
@@ -24,10 +24,10 @@ import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 
-/** Batches of one process that can hold a writer row at a time. */
+/** Most batches of one process that can hold a writer row at a time. */
 export const WRITERS = 4;
 const LEAVE_MS_MAX = 1_000;
-/** The first word of what is said on the channel, which has the name of the schema. */
+/** The first word of a notification; the channel has the name of the schema. */
 const LANES = "lanes ";
 const MOMENT = "moment ";
 /** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
@@ -45,11 +45,11 @@ export function createPartitions(connectionString: string, use: Use): Partitions
   return {
     async join(info: NodeInfo): Promise<PartitionSession> {
       const client = createSession(connectionString);
-      // An error event that nobody hears would end the process.
+      // An error event without a listener would end the process.
       client.on("error", () => undefined);
       try {
         await client.connect();
-        // Before anything is set: behind a pooler it would be set for somebody else.
+        // Before anything is set: behind a pooler it would be set for another client.
         const backend = await ownBackend(client, pool);
         await client.query(
           `set idle_session_timeout = '${times.ownerLostMs}ms'; set statement_timeout = '2s';
@@ -140,7 +140,7 @@ function createPartitionSession(
       over ??= new Error("the partition session was closed");
       await onPool("leave_writers", [node]).catch(() => []);
       await onPool("leave_node", [node]).catch(() => []);
-      // A server that does not answer would keep us here for ever.
+      // A server that does not answer must not hold this process up forever.
       const ended = client.end().catch(() => undefined);
       await Promise.race([ended, clock.sleep(LEAVE_MS_MAX)]);
     },
@@ -148,8 +148,8 @@ function createPartitionSession(
 }
 
 /**
- * Waiting for a batch of the former owner is the point: it ends by its own commit, or after 2 s by
- * the timeouts of its session.
+ * Waits for a batch of the former owner, on purpose: the batch ends by its own commit, or after 2 s
+ * by the timeouts of its session.
  */
 async function takeOver(
   transact: ReturnType<typeof createTransact>,

@@ -1,4 +1,4 @@
-// What the world has said to runs: signals, decisions of approvers, escalations.
+// Input to runs: signals, decisions of approvers, escalations.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { Decision, OpenEscalation, StoredSignal } from "../../core/history.ts";
 import type { ChangedInput, DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
@@ -19,7 +19,7 @@ interface SignalRow {
   taken_by: number | null;
 }
 
-/** In the order in which they came. */
+/** In the order of arrival. */
 export async function signalsOf(
   query: Query,
   runs: readonly RunId[],
@@ -178,7 +178,7 @@ export async function changedInputsOf(
   }));
 }
 
-/** The statement's own guard decides; if it met nothing, whoever stands in the way is looked up. */
+/** The statement's own guard decides; if it met no row, the holder is looked up. */
 export async function claimEscalation(
   query: Query,
   name: "claim_escalation" | "release_escalation",

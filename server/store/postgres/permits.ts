@@ -1,4 +1,4 @@
-// Slots of concurrency keys as rows, under the locks of their keys.
+// Permits of concurrency keys as rows, under the locks of their keys.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { Concurrency, Permit, Permits } from "../../core/permits.ts";
 import type { ConcurrencyKey, KeyHolder, PermitChange, RunId, Tx } from "../store.ts";
@@ -7,7 +7,7 @@ import { policies } from "./codes.ts";
 import { columns } from "./columns.ts";
 import type { Begun, Query, Send } from "./transaction.ts";
 
-/** More than one batch can free. */
+/** Most waiting permits that are read: more than one batch can serve. */
 const WAITERS_MAX = 501;
 
 export function permitsOf({
@@ -56,7 +56,7 @@ interface SlotRow {
   leaving: boolean;
 }
 
-/** The look is a statement of its own: it sees what the lock has waited for. */
+/** The read is a statement of its own: it sees what the lock has waited for. */
 async function lockPermits(
   query: Query,
   keys: readonly ConcurrencyKey[],

@@ -1,6 +1,7 @@
-// Pins of agent versions. First there is a class of lanes for the version, then the pin is written;
-// then whoever makes rows ready without knowing of it ends, and the rows that are ready by then are
-// moved. Whoever dies in between leaves a note of it, and housekeeping finishes the move.
+// Pins of agent versions. First a class of lanes is created for the version, then the pin is
+// written. Then the server waits for transactions that make rows ready without knowing of it, and
+// moves the rows that are ready by then. If the server dies in between, a note of the move is left,
+// and housekeeping finishes the move.
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
@@ -45,7 +46,7 @@ interface PinRow {
   pinned_at: EpochMs;
 }
 
-/** 0: of every version; null: there is no such workflow or version. */
+/** 0: every version; null: there is no such workflow or version. */
 async function definitionOf(query: Query, of: PinRef): Promise<number | null> {
   const { namespaceId, workflow, version } = of;
   if (version === 0) {
@@ -57,8 +58,8 @@ async function definitionOf(query: Query, of: PinRef): Promise<number | null> {
 }
 
 /**
- * The class of a version of agents, with a lane for each task of the queue: whoever makes a lane
- * without knowing of the class is waited for.
+ * The class of a version of agents, with a lane for each task of the queue. Waits for transactions
+ * that create lanes without knowing of the class.
  */
 async function classOf(
   { query, clock }: Mover,
@@ -73,7 +74,7 @@ async function classOf(
     [known] = await find();
   }
   await lanesMade(query, clock);
-  // Until there is nothing to make: an id that is drawn at random may be taken.
+  // Repeats until there is nothing to create: an id that is drawn at random may be taken.
   for (;;) {
     const made = await query<{ id: number }>("make_class_lanes", asked);
     if (made.length === 0) return known.class;

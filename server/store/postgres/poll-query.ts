@@ -1,4 +1,4 @@
-// What the poll tick asks. Numbers of transactions are text on the way: 64 bits.
+// The poll query on PostgreSQL. Transaction numbers have 64 bits and are sent as text.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { CircuitSign } from "../circuits.ts";
 import {
@@ -65,7 +65,7 @@ export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQue
   };
 }
 
-/** For a look between two poll ticks. */
+/** For a read between two poll ticks. */
 export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitSign> {
   const { circuits } = await pollQuery(query, { lanes: [], runs: [], watermarks: [], circuitsMs });
   if (!circuits) throw new Error("a look at circuits came back without its row");

@@ -1,12 +1,13 @@
-// Connections. The hot pool's sessions are set so that a plan made while a table was empty cannot
-// survive as a sequential scan, and so that no statement or idle transaction outlives 2 s, whatever
-// happens to the process. Composed lists have a pool of their own with the planner's defaults; what
-// operators look at has a small one that is set like the hot pool, apart from its batches.
+// Connections. The sessions of the hot pool are set so that a plan made while a table was empty
+// cannot survive as a sequential scan, and so that no statement or idle transaction outlives 2 s,
+// whatever happens to the process. Composed lists have a pool of their own with the planner's
+// defaults. Reads for operators have a small pool that is set like the hot pool, apart from its
+// batches.
 import pg from "pg";
 import type { Logger } from "pino";
 
 const CONNECT_MS_MAX = 3_000;
-/** A new connection is five statements: one that is wanted now and then is kept. */
+/** A new connection takes five statements, so one that is wanted now and then is retained. */
 const IDLE_MS_MAX = 60_000;
 /**
  * The client gives up a little after the server would, for a server that does not answer at all.
@@ -17,8 +18,8 @@ const GUARDS = "set statement_timeout = '2s'; set idle_in_transaction_session_ti
 const HOT = `${GUARDS}; set enable_seqscan = off; set plan_cache_mode = force_generic_plan; set jit = off`;
 
 /**
- * The incarnation of the database: differs after a crash (which resets the statistics), after a
- * restart, and on another server. Both parts may be read by every role.
+ * The incarnation of the database. It differs after a crash (which resets the statistics), after a
+ * restart, and on another server. Every role may read both parts.
  */
 export const INCARNATION =
   "(select concat_ws(' ', pg_postmaster_start_time(), stats_reset) from pg_stat_wal)";
@@ -48,7 +49,7 @@ export function createPool(
     idleTimeoutMillis: IDLE_MS_MAX,
     query_timeout: QUERY_MS_MAX,
     keepAlive: true,
-    // Statements that are sent without waiting for each other go out together.
+    // Statements that do not wait for each other are sent together.
     pipeline: true,
     application_name: `drover-${use}`,
     types,
@@ -60,11 +61,11 @@ export function createPool(
       onConnected(rows[0]?.incarnation ?? "");
     },
   });
-  // A connection that dies while a batch has it fails that batch's next statement. An error event
-  // that nobody hears would end the process.
+  // If a connection fails while a batch uses it, the next statement of that batch fails. An error
+  // event without a listener would end the process.
   pool.on("connect", (client) => client.on("error", () => undefined));
   pool.on("error", (error) => {
-    // A database that stops right after us may say so on a connection that we have just ended.
+    // A database that stops right after this server may report so on a connection that just ended.
     if (!pool.ending) log.warn({ event: "store.connection-lost", err: error.message });
   });
   return pool;

@@ -1,25 +1,25 @@
-// Recognises a transaction pooler (PgBouncer and its kin). A lock or a LISTEN of a session means
+// Detects a transaction pooler (PgBouncer and the like). A lock or a LISTEN of a session means
 // something only as long as the connection has a server process of its own; behind a pooler each
-// transaction gets whichever is free. No server process ever serves two connections that are open
-// both, nor does a connection change its own, so what is found here is certain. What is not found,
-// because others were quick, is found by the next look (`watchBackend`).
+// transaction gets any free process. No server process ever serves two open connections, and no
+// connection changes its process, so a pooler that is detected here is certain. If it is not
+// detected, because other clients were faster, the next `look` detects it (`watchBackend`).
 import pg from "pg";
 import { DroverError } from "../../errors.ts";
 
 const PID = "select pg_backend_pid() as pid";
 
-/** The server process of this session. Throws NOT_SUPPORTED where it has none of its own. */
+/** The server process of this session. Throws NOT_SUPPORTED if it has none of its own. */
 export async function ownBackend(session: pg.Client, pool: pg.Pool): Promise<number> {
   const own = await backendOf(session);
   const client = await pool.connect();
   try {
     const seen: number[] = [];
     const theirs = await backendOf(client, "begin;");
-    // A pooler with one process for all would keep us waiting for it.
+    // Not asked if they are equal: a pooler with a single process would wait for the rollback.
     if (theirs !== own) seen.push(await backendOf(session));
     await client.query("rollback");
-    // What a pooler got back last it gives first, or each in turn: one of two asked in a row is not
-    // ours then.
+    // A pooler gives out first the process that it got back last, or each in turn: then one of two
+    // queries in a row is answered by another process.
     seen.push(await backendOf(session), await backendOf(session));
     if (theirs === own || seen.some((pid) => pid !== own)) throw pooled();
     return own;
@@ -28,7 +28,7 @@ export async function ownBackend(session: pg.Client, pool: pg.Pool): Promise<num
   }
 }
 
-/** Throws NOT_SUPPORTED where the session has been given another process. */
+/** Throws NOT_SUPPORTED if the session has got another process. */
 export function watchBackend(own: number, now: number): void {
   if (now !== own) throw pooled();
 }

@@ -1,5 +1,5 @@
 // The state store on PostgreSQL 15 to 18. Hot statements are SQL in sql/, prepared by name; lists
-// are composed in lists.ts. Three pools: batches and heartbeats, reads, and what operators look at.
+// are composed in lists.ts. Three pools: for batches and heartbeats, for reads, and for operators.
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
@@ -51,20 +51,20 @@ import { createTx } from "./tx.ts";
 const HOT_CONNECTIONS = 10;
 const READ_CONNECTIONS = 4;
 const OPERATOR_CONNECTIONS = 2;
-/** An id that is drawn at random may be taken: one of some ten thousand inserts, at most. */
+/** An id that is drawn at random may be taken: in one of some ten thousand inserts, at most. */
 const INSERTS_MAX = 3;
-/** As find_version names it. */
+/** The newest version, as find_version names it. */
 const NEWEST = -1;
 
 export interface PostgresStoreOptions {
   readonly connectionString: string;
-  /** Leads to PostgreSQL itself where the other leads to a transaction pooler. */
+  /** Leads to PostgreSQL itself if the other leads to a transaction pooler. */
   readonly directConnectionString?: string;
-  /** Of the database, where all tables are; left out: DATABASE_SCHEMA. */
+  /** The schema of all tables in the database; left out: DATABASE_SCHEMA. */
   readonly schema?: string;
   readonly log: Logger;
   readonly clock?: Clock;
-  /** What is left out is as STORE_TIMES. */
+  /** Values that are left out are those of STORE_TIMES. */
   readonly times?: Partial<StoreTimes>;
 }
 
@@ -200,7 +200,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     differingRuns: (partitions, after, limit) =>
       differingRuns(query, cache, partitions, after, limit),
     pollQuery(asked) {
-      // It comes once a second.
+      // Called once a second.
       void statistics.look();
       return pollQuery(query, asked);
     },

@@ -1,8 +1,9 @@
-// What people say about queues and workflows. A pause is first written and then waits for claims
-// that began before: those that begin later see it, so a claim waits for nobody and pays nothing.
-// That of a workflow then takes its ready rows out of their lanes; what a pass makes ready from
-// then on it puts beside them itself. Its end brings them back. Both walk the open runs of this
-// workflow alone, in pages, and leave a note until they are done (ready-moves.ts).
+// Pauses and limits of queues, and pauses of workflows. A pause is written first and then waits for
+// claims that began before. Later claims see it, so a claim waits for no pause and pays nothing.
+// The pause of a workflow then takes its ready rows out of their lanes; passes put the rows that
+// they make ready from then on beside the lanes themselves. The resume brings them back. Both walk
+// only the open runs of this workflow, in pages, and leave a note until they are done
+// (ready-moves.ts).
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/attempt.ts";
 import type { QueueLimits } from "../../core/limits.ts";
@@ -26,7 +27,7 @@ export function createQueues(query: Query, clock: Clock): Queues {
   return Object.freeze({
     async pause(of: QueueRef, reason: string): Promise<Pause> {
       await query("pause_queue", [of.namespaceId, of.queue, reason]);
-      // Also if it was paused before: whoever did that may have died before its claims were over.
+      // Also if it was paused before: that server may have died before its claims were over.
       await claimsOver(query, clock);
       const pause = await queuePause(query, of);
       return pause ?? { since: clock.wallMs(), reason };
@@ -46,7 +47,7 @@ export function createQueues(query: Query, clock: Clock): Queues {
       if (!(await isWorkflow(query, of))) return null;
       const named = [of.namespaceId, of.workflow, reason];
       await moveNoted({ query, clock }, of, await query<MoveRow>("pause_workflow", named));
-      // Somebody may have resumed it meanwhile: it was paused all the same.
+      // Another caller may have resumed it meanwhile: it was paused all the same.
       return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
     async resumeWorkflow(of: WorkflowRef) {

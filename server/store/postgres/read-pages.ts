@@ -16,14 +16,14 @@ export interface PageRow {
   page: string;
 }
 
-/** In the order of their places. */
+/** In the order of the step keys. */
 export function stepsIn(rows: readonly Pick<PageRow, "page">[]): readonly PageStep[] {
   return rows
     .flatMap(({ page }) => [...decodePage(page).page.steps.values()])
     .sort((a, b) => a.step.no - b.step.no);
 }
 
-/** The head of a run, whose first page is among these. */
+/** The head of a run, whose first page must be among these. */
 export function headIn(runId: RunId, rows: readonly PageRow[]): HeadOfRun {
   const first = rows.find(({ no }) => no === 0);
   if (!first) throw new Error(`run ${runId} has no first page`);
@@ -31,7 +31,7 @@ export function headIn(runId: RunId, rows: readonly PageRow[]): HeadOfRun {
   return decodePageHead(line);
 }
 
-/** Finds steps in pages, of which several rows may have brought the same. */
+/** Finds steps in pages. Several rows may have the same page, which is decoded once. */
 export function stepFinder(): (page: string | null, step: number) => PageStep | null {
   const read = new Map<string, ReadonlyMap<number, PageStep>>();
   return (page, step) => {
@@ -47,7 +47,7 @@ interface AttemptOf {
   readonly of: PageAttempt;
 }
 
-/** Of each of the steps at most `loggedMax` of those that have left its page. */
+/** The attempts in the pages of these steps, and at most `loggedMax` of each that are logged. */
 export async function newestAttempts(
   query: Query,
   runId: RunId,
@@ -72,7 +72,7 @@ export function inOrderOfEnd(a: AttemptOf, b: AttemptOf): number {
   );
 }
 
-/** With their outputs. */
+/** Attempts in their public form, with their outputs. */
 export async function attemptRecords(
   query: Query,
   runId: RunId,

@@ -1,4 +1,4 @@
-// Plain reads of one run, in one look each. What is fixed is SQL in sql/reads.sql.
+// Plain reads of one run, each in one snapshot. Fixed statements are SQL in sql/reads.sql.
 import { Kysely, PostgresDialect, sql } from "kysely";
 import type pg from "pg";
 import type { Reads } from "../reads.ts";

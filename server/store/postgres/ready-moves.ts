@@ -1,14 +1,14 @@
-// Moves ready rows into the lanes where pins and pauses want them. What wants them elsewhere is
-// written first, with a note; whoever makes rows ready, or claims, without knowing of it is waited
-// for; then the open runs of the workflow are walked, in pages, and their rows moved. Whoever dies
-// in between leaves the note, and housekeeping finishes the move.
+// Moves ready rows into the lanes that pins and pauses require. The pin or the pause is written
+// first, with a note. Then the server waits for transactions that make rows ready, or claim,
+// without knowing of it. Then it walks the open runs of the workflow, in pages, and moves their
+// rows. If the server dies in between, the note is left, and housekeeping finishes the move.
 import type { Clock } from "../../clock.ts";
 import { DroverError } from "../../errors.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { RunId } from "../run-head.ts";
 import type { Query } from "./transaction.ts";
 
-/** No transaction of ours lives longer than 5 s. */
+/** No transaction of a server lives longer than 5 s. */
 const CLAIMS_MS_MAX = 6_000;
 const LOOK_AGAIN_MS = 5;
 const DEFINITIONS_MAX = 500;
@@ -25,7 +25,7 @@ export interface MoveRow {
   id: number;
 }
 
-/** Some run may have it: a definition of this name is known. */
+/** Whether some run may have this workflow: a definition of this name is known. */
 export async function isWorkflow(
   query: Query,
   { namespaceId, workflow }: WorkflowRef,
@@ -33,7 +33,7 @@ export async function isWorkflow(
   return (await query("definitions_of_workflow", [namespaceId, workflow, 0, 1])).length > 0;
 }
 
-/** Returns the lanes that have got ready rows by it. */
+/** Returns the lanes that have received ready rows. */
 export async function moveNoted(
   mover: Mover,
   of: WorkflowRef,
@@ -46,7 +46,7 @@ export async function moveNoted(
   return lanes;
 }
 
-/** Finishes what others have left in the middle. */
+/** Finishes the moves that other servers have left incomplete. */
 export async function finishMoves(mover: Mover): Promise<void> {
   const left = await mover.query<MoveRow & { namespace_id: number; workflow: string }>(
     "take_pin_moves",
@@ -56,7 +56,7 @@ export async function finishMoves(mover: Mover): Promise<void> {
     await moveNoted(mover, { namespaceId, workflow }, [{ id }]);
 }
 
-/** Row by row it waits for nobody, so it can hold nobody up; it comes back for what is left. */
+/** Skips locked rows and comes back for them: it waits for no transaction, and delays none. */
 async function moveReady(
   { query, clock }: Mover,
   of: WorkflowRef,
@@ -110,12 +110,12 @@ async function* openRunsOf(
   }
 }
 
-/** Waits until nobody is left who may hand out, or make ready, by what was known before. */
+/** Waits for the transactions that may claim, or make ready, by what was known before. */
 export function claimsOver(query: Query, clock: Clock): Promise<void> {
   return writersOver({ query, clock }, "ready");
 }
 
-/** Waits until nobody is left who may make a lane by what was known before. */
+/** Waits for the transactions that may create a lane by what was known before. */
 export function lanesMade(query: Query, clock: Clock): Promise<void> {
   return writersOver({ query, clock }, "lane");
 }

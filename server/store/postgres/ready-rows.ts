@@ -1,11 +1,13 @@
-// Claims of one transaction. What its passes make ready is kept back until its claims have looked
-// (pages.ts): what they hand out becomes a lease at once, and never was a ready row.
+// The claims of one transaction. What its passes make ready is held back until its claims have
+// scanned (pages.ts): a task that a claim hands out becomes a lease at once, and is never stored as
+// a ready row.
 //
-// Where the transaction is decided by what is known, and its lanes were empty a moment ago, a look
-// asks nothing: it sends a statement that fails the transaction if they are not (empty-lanes.ts).
+// If the transaction is decided by what is known, and its lanes were empty a moment ago, a scan
+// reads nothing: it sends a statement that fails the transaction if they are not empty
+// (empty-lanes.ts).
 //
-// A look gives what it would give if the rows stood in the table already. Where a pin or a paused
-// workflow may have a say in where a row goes, they are written first, and looked at there.
+// A scan returns what it would return if the rows were in the table already. If a pin or a paused
+// workflow may change the lane of a row, the rows are written first, and the scan reads them there.
 import { movingSide } from "../../core/model.ts";
 import type { PageStep } from "../../core/page/page.ts";
 import type { Grant, Granted, LockedReady, ReadyRow, RunRef, Tx } from "../store.ts";
@@ -28,7 +30,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     for (const { terms } of pages.made()) emptyLanes.filled(terms.lane);
     placed.push(pages.flush());
     const lanes = Promise.all(placed).then((all) => [...new Set(all.flat())]);
-    // If it fails, so does what waits for the statement.
+    // If the statement fails, so does its waiter.
     lanes.catch(() => undefined);
     return lanes;
   }
@@ -69,7 +71,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     return { rows: firstOf(lanes, [...rows, ...own(open)]), limited };
   }
 
-  /** What a look says of lanes: those that gave as many rows as were asked for may have more. */
+  /** What a scan says of lanes: those that gave as many rows as were asked for may have more. */
   function note(lanes: readonly Lane[], found: readonly (LockedReadyRow | LaneRow)[]): void {
     const byLane = Map.groupBy(found, ({ asked }) => asked);
     for (const { lane, limit } of lanes) {
@@ -90,7 +92,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
       .filter(({ until }) => until === null || until > begun.now);
   }
 
-  /** Of each lane as many as are asked for, in the order in which they are handed out. */
+  /** Of each lane as many rows as are asked for, in the order of dispatch. */
   function firstOf(lanes: readonly Lane[], rows: readonly ReadyRow[]): readonly ReadyRow[] {
     const byLane = Map.groupBy(rows, ({ lane }) => lane);
     return lanes.flatMap(({ lane, limit }) =>
@@ -103,7 +105,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     return claimable({ runId, partition, step, lane, priority })[0] ?? null;
   }
 
-  /** None where the page does not say that the step is READY: the consistency check rewrites it. */
+  /** None if the page does not say that the step is READY: the consistency check rewrites it. */
   function claimable(
     at: RunRef & { readonly step: number; readonly lane: number; readonly priority: number },
   ): readonly ReadyRow[] {
@@ -140,10 +142,10 @@ function taskOf({ step, terms }: PageStep) {
   };
 }
 
-/** What is said of a lane that is asked, in each of its rows. */
+/** What the statement says of a lane, in each of its rows. */
 interface OfLane {
   asked: number;
-  /** Ready rows of its namespace may have to go somewhere else. */
+  /** A pin or a pause may put ready rows of its namespace into another lane. */
   moves: boolean;
 }
 

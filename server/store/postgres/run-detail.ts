@@ -15,9 +15,9 @@ import {
 } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
-/** How much history one look at a run returns at most, of each kind: the newest. */
+/** Most history of each kind that one read of a run returns: the newest. */
 const HISTORY_MAX = 1_000;
-/** Items that are read at once where only some of them are asked for. */
+/** Items that are read at once if only some of them are asked for. */
 const ITEMS_READ = 500;
 
 export async function runDetailOf(
@@ -51,14 +51,14 @@ export async function runDetailOf(
   };
 }
 
-/** Of the items of a map those that are not done for good. */
+/** Items of a map are shown only while they are not done for good. */
 function isShown({ no, forward, undo }: Step): boolean {
   return itemOf(no) === 0 || !isFinal(forward) || isUndoLeft(undo);
 }
 
 /**
- * The newest attempts at steps, and the newest at items. Of items that are done for good the last
- * ones are looked at: a map may have ten thousand.
+ * The newest attempts at steps, and the newest at items. Of the items that are done for good only
+ * the last ones are read: a map may have ten thousand.
  */
 async function history(
   query: Query,
@@ -87,7 +87,7 @@ export async function runItemsOf(
   };
 }
 
-/** A page after the other: where few of a map are asked for, none of the others stays here. */
+/** One page after the other: if few items of a map are asked for, none of the others stays here. */
 async function itemsOf(
   query: Query,
   runId: string,
@@ -108,7 +108,7 @@ async function itemsOf(
   return found;
 }
 
-/** Whether items with such a forward state may be done for good: none is; null: some may be. */
+/** Whether items with these forward states may be done for good. false: none; null: some may. */
 function settledOf(forwards: ItemPage["forwards"]): boolean | null {
   const mayBe = forwards?.some((kind) => FINAL.includes(kind)) ?? true;
   return mayBe ? null : false;

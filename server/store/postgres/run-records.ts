@@ -1,4 +1,4 @@
-// Runs as people see them: the select that both a look at one run and lists of runs build on.
+// Runs in their public form: the select on which reads of one run and lists of runs build.
 import { type Kysely, sql } from "kysely";
 import { decodePageHead } from "../../core/page/codec.ts";
 import type { RunRecord } from "../reads.ts";
@@ -40,7 +40,7 @@ export interface Tables {
   };
 }
 
-/** Runs with the heads of their pages, to be filtered, ordered and limited. */
+/** Runs with the heads of their first pages, to be filtered, ordered and limited. */
 export function selectRuns(db: Kysely<Tables>) {
   return db
     .selectFrom("run as r")

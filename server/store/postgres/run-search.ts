@@ -1,20 +1,20 @@
-// Which runs a filter finds. Run ids begin with the time of their making, so their order is the
-// order of creation; a search is one of a few parts, each of which an index has in that order, and
-// takes no more of each than it was asked for:
+// Which runs a filter finds. Run ids begin with the time of creation, so their order is the order
+// of creation. A search has a few parts. An index has each part in that order, and the search reads
+// no more rows of each than it was asked for:
 //
 //   any state, or COMPLETED   the runs of the namespace, of a workflow, of a parent or of a label
 //   states of open runs       run_page_open_partition, partition by partition
-//   other ends                their marks, a part for each
+//   other ends                their search keys (run_mark), a part for each
 //
-// Times of creation are bounds of ids. A child has an id of its parent's time, so those that began
-// after a moment, and whose ids are older, are a part of their own.
+// Times of creation are bounds of ids. A child's id has the time of its parent. So children that
+// began after a time, and whose ids are older, are a part of their own.
 import { type RawBuilder, sql } from "kysely";
 import { type EndKind, isEndKind } from "../../core/model.ts";
 import type { RunFilter, RunPage } from "../lists.ts";
 import { runStates } from "./codes.ts";
 
 export interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
-  /** That of the database. */
+  /** The schema of the database. */
   readonly schema: string;
   readonly namespaceId: number;
   readonly filter: RunFilter;
@@ -23,7 +23,7 @@ export interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
 type Sql = RawBuilder<unknown>;
 type Ids = RawBuilder<{ id: string }>;
 
-/** A select of `id`, in order, at most `limit`. */
+/** Selects `id`, in order, at most `limit` rows. */
 export function runIds(search: Search): Ids {
   const [only, ...more] = partsOf(search).map((part) => sql<{ id: string }>`(${part})`);
   if (!only) throw new Error("a search has one part at least");
@@ -53,7 +53,7 @@ function endMark(kind: EndKind, { workflow }: RunFilter): string {
   return workflow === null ? code : `${code} ${workflow}`;
 }
 
-/** One of these at most: what the state must be, or a mark that says it. */
+/** At most one of these: the states that a run may have, or a search key that implies its state. */
 interface Wanted {
   readonly states?: readonly number[];
   readonly mark?: string;
@@ -70,11 +70,11 @@ function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
 }
 
 /**
- * From the open runs, and not from all that have ended; or, where something is asked for that only
- * few runs can be, from those. Which of the two is counted and each run is looked up by its key,
- * whatever the planner expects: of a workflow that is new today it expects one run, and would read
- * ten thousand once for each partition. Of what many runs are the first that are open are looked at
- * alone, and all of them only where too few of those are what is asked for.
+ * Reads from the open runs, and not from all that have ended; or, if the filter asks for something
+ * that only few runs have, from those few. The statement itself counts which of the two applies,
+ * and looks each run up by its key, whatever the planner expects: of a workflow that is new today
+ * it expects one run, and would read ten thousand once for each partition. If many runs have what
+ * is asked for, the first open runs are read alone, and all of them only if too few of those match.
  */
 function openPart(search: Search, time: Time, open: readonly number[]): Ids {
   const { namespaceId } = search;
@@ -105,12 +105,12 @@ function openPart(search: Search, time: Time, open: readonly number[]): Ids {
     met as materialized (${met}) ${found}`;
 }
 
-/** Runs that are looked through for open ones, rather than the open ones for them. */
+/** Up to this many runs are searched for open ones; beyond that, the open runs are searched. */
 const FEW_MAX = 2_000;
-/** Open runs that are looked at first, by how many runs are wanted. */
+/** How many open runs are read first, as a multiple of the runs that are wanted. */
 const FIRST_OF_LIMIT = 2;
 
-/** What might be asked for that is rare; each has an index in the order of ids. */
+/** What the filter asks for that may be rare; each kind has an index in the order of ids. */
 function rareOf(search: Search): Table | null {
   const { filter, namespaceId } = search;
   const run = { table: sql`${tableOf(search, "run")} as r`, id: "r.id" };
@@ -127,7 +127,7 @@ function ofFew(search: Search, time: Time, state: Sql, when: readonly Sql[]): Id
   return inOrder(search, "f.id", [sql`few as f`, ...laterals], when);
 }
 
-/** By partitions, as the index of open runs has it. */
+/** By partition, as the index of open runs is. */
 function ofOpen(
   search: Search,
   time: Time,
@@ -143,7 +143,7 @@ function ofOpen(
   return inOrder(search, "e.id", [sql`${tableOf(search, "partition_lease")} as p`, each], when);
 }
 
-/** All that is asked for besides the state. A limit keeps the planner to the key of each. */
+/** All that the filter asks for besides the state. The limit makes the planner use the key. */
 function probesOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
   const { filter } = search;
   const asksRun = filter.workflow !== null || asksRunOf(search, time);
@@ -157,7 +157,7 @@ function probesOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
   });
 }
 
-/** What has rows of runs, by their ids. */
+/** A table that has rows of runs, by their ids. */
 interface Table {
   readonly table: Sql;
   readonly id: string;
@@ -191,9 +191,9 @@ function labelMarks({ labels }: RunFilter): readonly string[] {
 }
 
 /**
- * In the order of the first table, whose ids alone are bounded: a short time is nothing in the
- * planner's eyes, and two tables that both have nothing in it are read by that time for each other,
- * and not by the id.
+ * In the order of the first table, and only its ids are bounded. The planner expects no rows within
+ * a short time. If both tables had these bounds, it would read the second by the time for each row
+ * of the first, and not by the id.
  */
 function walk(
   search: Search,
@@ -219,9 +219,9 @@ function walk(
   return inOrder(search, first.id, from, where);
 }
 
-/** Runs of some time, by their ids and, where those do not say it, by themselves. */
+/** A range of time, by ids and, where these do not say it, by conditions on the run. */
 interface Time {
-  /** Ids from this one on, and below that one. */
+  /** `from`: ids from this one on. `below`: ids below this one. null: no bound. */
   readonly from: string | null;
   readonly below: string | null;
   readonly run: readonly Sql[];
@@ -244,7 +244,7 @@ function timesOf({ createdAfter, createdBefore, parent }: RunFilter): readonly T
   ];
 }
 
-/** The least id of runs that are made at this moment or later, to the millisecond. */
+/** The least id of runs that are created at this time or later, to the millisecond. */
 function idAt(moment: number): string {
   const ms = Math.min(2 ** 48 - 1, Math.max(0, Math.ceil(moment)));
   const hex = ms.toString(16).padStart(12, "0");

@@ -1,4 +1,4 @@
-// Schedules and their fires on PostgreSQL.
+// Cron schedules and their occurrences on PostgreSQL.
 import type { EpochMs } from "../../core/attempt.ts";
 import type { PlacedTime } from "../../core/calendar.ts";
 import { specFromText, specText } from "../definition-text.ts";
@@ -112,7 +112,7 @@ function createdColumns({ id, namespaceId, name, partition, ...more }: NewSchedu
   ];
 }
 
-/** With a condition on it the planner takes the index of the names. */
+/** Filtered here: with the condition in the statement the planner takes the index of names. */
 function there(rows: readonly ScheduleRow[]): readonly ScheduleRecord[] {
   return rows.filter((row) => row.deleted_at === null).map(scheduleOf);
 }

@@ -3,8 +3,8 @@
  *
  * `migrations/schema.sql` is this text; a test compares it, so a review sees the effect of a
  * migration and not only its statements. The order is fixed (kinds, then names) and the text is the
- * same on PostgreSQL 15 to 18. It can be run on an empty database and then gives itself again.
- * Owners and grants are left out, since they belong to a place and not to a schema.
+ * same on PostgreSQL 15 to 18. If it is run on an empty database, that database has the same text
+ * again. Owners and grants are left out, since they belong to an installation and not to a schema.
  *
  * Run as a program it migrates a fresh embedded database and writes the file.
  */
@@ -14,7 +14,7 @@ import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
 import { DATABASE_SCHEMA } from "../../database-schema.ts";
 
-/** Every query gives one column `sql`, complete statements in the order to run them. */
+/** Each query returns one column `sql`: complete statements in the order to run them. */
 const sections: readonly (readonly [title: string, query: string])[] = [
   [
     "schemas",
@@ -145,7 +145,7 @@ const sections: readonly (readonly [title: string, query: string])[] = [
   ],
   [
     "indexes",
-    // Partitions get theirs from the parent's, hence not "only".
+    // Partitions get their indexes from the parent's, hence not "only".
     `select replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON ') || ';' as sql
       from pg_index i join pg_class c on c.oid = i.indexrelid
       where c.relnamespace = $1::regnamespace and not c.relispartition
@@ -225,7 +225,7 @@ const head = `-- What the migrations lead to, written from the catalogue by "npm
 set check_function_bodies = off;
 `;
 
-/** A schema of the database, by its name. Leaves the session as it was. */
+/** The text of one schema of the database. Leaves the session as it was. */
 export async function dumpSchema(
   client: ClientBase,
   schema: string = DATABASE_SCHEMA,
@@ -247,7 +247,7 @@ export async function dumpSchema(
   }
 }
 
-/** One hand: keywords in small letters, as in our own files. */
+/** Keywords in small letters, as in our own files. */
 function plain(statement: string): string {
   const quotedOrWord = /'(?:[^']|'')*'|"(?:[^"]|"")*"|\$(\w*)\$[\s\S]*?\$\1\$|[A-Z]+/g;
   return withoutLoneTable(statement).replace(quotedOrWord, (found) => {
@@ -256,8 +256,8 @@ function plain(statement: string): string {
 }
 
 /**
- * Up to PostgreSQL 15 a view of one table names that table before each column, later ones do not.
- * Both are brought to the short form, except in subqueries, where both name it.
+ * Up to PostgreSQL 15 a view of one table names that table before each column; later versions do
+ * not. Both are brought to the short form, except in subqueries, where both name it.
  */
 function withoutLoneTable(statement: string): string {
   if (!/^create (materialized )?view /.test(statement)) return statement;

@@ -1,8 +1,8 @@
 // Reads the .sql files: each `-- name: x` begins a statement, and the comment under it is its
 // contract. Statements are prepared under their name, once for each connection.
 //
-// All SQL names the schema of what it touches, and calls it `drover`. Where it has another name,
-// that one is put in its place here; a search_path would not last behind a transaction pooler.
+// All SQL names the schema of its tables, as `drover`. If the schema has another name, that name
+// replaces it here; a search_path would not last behind a transaction pooler.
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { DATABASE_SCHEMA } from "../../database-schema.ts";
@@ -17,7 +17,7 @@ export type Statements = ReadonlyMap<string, Statement>;
 const FOLDER = new URL("./sql/", import.meta.url);
 const loaded = new Map<string, Statements>();
 
-/** The text with the schema by its own name. */
+/** The text with the schema's own name. */
 export function inSchema(text: string, schema: string): string {
   if (schema === DATABASE_SCHEMA) return text;
   return text.replaceAll(/\bdrover\.(?=[a-z_%])/g, `${pg.escapeIdentifier(schema)}.`);

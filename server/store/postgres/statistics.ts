@@ -1,22 +1,22 @@
-// Plans that were made while a table was empty are made anew soon after it is not. A vacuum of a
-// table whose rows have gone tells the planner that there are none, and where an open snapshot kept
-// it from giving the pages back, the planner goes on believing so as the table fills: it reads all
-// leases for each report of a batch (a hundred milliseconds where it takes three), on every
-// connection, until the next round of autovacuum, a minute later. An ANALYZE puts it right, and
-// makes every session plan anew.
+// Renews plans that were made while a table was empty, soon after it has filled. A vacuum of a
+// table whose rows are deleted tells the planner that there are none. If an open snapshot kept the
+// vacuum from giving the pages back, the planner goes on believing so as the table fills: it reads
+// all leases for each report of a batch (a hundred milliseconds instead of three), on every
+// connection, until the next round of autovacuum, a minute later. An ANALYZE corrects that, and
+// makes every session plan again.
 import type pg from "pg";
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import type { Query } from "./transaction.ts";
 
 const LOOK_EVERY_MS = 3_000;
-/** A session that falls idle tells the counts of its rows after ten seconds. */
+/** A session that falls idle reports the counts of its rows after ten seconds. */
 const REPORTED_AFTER_MS = 12_000;
 
 export interface Statistics {
-  /** Something is written: only then can a table grow, so an idle server asks nothing. */
+  /** Something is written: only then can a table grow, so an idle server reads nothing. */
   written(): void;
-  /** Looks, if it is time, and never fails. */
+  /** Checks the tables if it is time, and never fails. */
   look(): Promise<void>;
 }
 
@@ -33,7 +33,7 @@ export function createStatistics(
     const grown = await query<{ name: string }>("grown_tables", []);
     if (grown.length === 0) return;
     const names = grown.map(({ name }) => name).join(", ");
-    // Whoever else looks at a table at this moment, as another server may, does what is to be done.
+    // skip_locked: if another session, as of another server, analyzes a table now, that is enough.
     await pool.query(`analyze (skip_locked) ${names}`);
     log.debug({ event: "store.analyzed", tables: names });
   }

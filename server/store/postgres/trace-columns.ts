@@ -1,4 +1,4 @@
-// Traces of runs as columns of run, and what is read of runs for their traces.
+// Traces of runs as columns of `run`, and what traces need to know of runs.
 import type { RunId } from "../run-head.ts";
 import type { TraceContext, TracedRun } from "../trace.ts";
 import type { Query } from "./transaction.ts";

@@ -1,20 +1,21 @@
-// One transaction of a batch, and what became of it.
+// One transaction of a batch, and its result.
 //
-// Statements that nobody waits for leave together: BEGIN with the first lock, the writes with the
-// read that follows them, the last of them with COMMIT. PostgreSQL works them off in their order,
-// and what one that failed would be followed by is refused by it, COMMIT included; so whoever waits
-// for one has waited for all before it. Only what a row count has yet to allow keeps COMMIT back.
+// Statements whose answers are not waited for are sent together: BEGIN with the first lock, the
+// writes with the read that follows them, the last of them with COMMIT. PostgreSQL executes them in
+// order, and after one that failed it refuses all others, COMMIT included. So a caller that waits
+// for one statement has waited for all before it. Only statements whose row counts must be checked
+// hold COMMIT back.
 //
-// A COMMIT whose answer never came may or may not have counted. The transaction's id is asked for
-// at its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status),
-// so one rule serves every kind of batch: one that did not count is sent again by its caller, and
-// only if the question stays unanswered is "not known" said. A database that crashed, or the
-// standby that follows it, may have lost the id with its tail and given it to somebody else: an
-// answer counts only of the incarnation in which the transaction began.
+// A COMMIT whose answer never came may or may not have taken effect. The transaction's id is read
+// at its begin, and PostgreSQL is asked on another connection what became of it (pg_xact_status).
+// So one rule serves every kind of batch: the caller repeats one that did not take effect, and only
+// if the question stays unanswered is the result "not known". A database that crashed, or the
+// standby that follows it, may have lost the id with its last transactions and given it to another
+// one: an answer counts only if it is of the incarnation in which the transaction began.
 //
-// An optimistic transaction may be sent whole, COMMIT with it, before PostgreSQL has answered: what
-// it is decided by is checked by statements of its own (expect_known), which fail it otherwise, and
-// then its work is done once more, by what is read under locks.
+// An optimistic transaction may be sent whole, with COMMIT, before PostgreSQL has answered.
+// Statements of its own (expect_known) check what it is decided by, and fail it if that is
+// outdated. Then its work is done once more, by what is read under locks.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/attempt.ts";
@@ -24,7 +25,7 @@ import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failu
 import { INCARNATION } from "./pool.ts";
 import { statement } from "./sql.ts";
 
-/** How long the fate of a COMMIT is asked for. */
+/** How long the result of a COMMIT is asked for, in milliseconds. */
 const FATE_MS_MAX = 2_000;
 const FATE_PAUSE_MS = 200;
 
@@ -39,8 +40,9 @@ export type Query = <Row extends pg.QueryResultRow>(
 ) => Promise<readonly Row[]>;
 
 /**
- * Sends a statement without waiting for it: the next `query` does, and the commit, and either fails
- * if it has failed or if `check` throws at its rows. Who needs the rows may wait for them.
+ * Sends a statement without waiting for it. The next `query` waits for it, and so does the commit;
+ * either fails if the statement has failed or `check` throws for its rows. A caller that needs the
+ * rows may wait for them.
  */
 export type Send = <Row extends pg.QueryResultRow>(
   name: string,
@@ -49,13 +51,13 @@ export type Send = <Row extends pg.QueryResultRow>(
 ) => Promise<readonly Row[]>;
 
 export interface Begun {
-  /** Of a transaction that leads with a lock, known from its first answer on. */
+  /** In a transaction that leads with a lock: known from the first answer on. */
   readonly now: EpochMs;
   readonly query: Query;
   readonly send: Send;
   /** What was known before may decide it: see `TransactOptions`. */
   readonly optimistic: boolean;
-  /** From here on `now` is known, before the first answer; false: nothing is known of the time. */
+  /** Makes `now` known before the first answer; false: nothing is known of the time. */
   assumeNow(): boolean;
 }
 
@@ -111,7 +113,7 @@ export function createTransact(
   }
 }
 
-/** What has been sent on a connection within one transaction, and whether it has been answered. */
+/** What one transaction has sent on a connection, and whether it has been answered. */
 function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseTime) {
   const ask = queryOn(client, schema);
   let now: EpochMs | null = null;
@@ -120,7 +122,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
   let unchecked = false;
   const all: Promise<unknown>[] = [];
 
-  /** All that nobody has waited for yet. Whoever takes it waits for it. */
+  /** Takes the answers that no caller has waited for yet. The caller of this waits for them. */
   function hear(): Promise<unknown>[] {
     const heard = unheard;
     [unheard, unchecked] = [[], false];
@@ -128,7 +130,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
   }
 
   function keep<T>(promise: Promise<T>, mustBeSeen: boolean): Promise<T> {
-    // It is heard of by who waits next, and if nobody comes to wait, another has failed before.
+    // The next wait reports it; if there is no next wait, an earlier statement has failed.
     promise.catch(() => undefined);
     all.push(promise);
     unheard.push(promise);
@@ -185,11 +187,11 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
       });
       return keep(begun, !(use.optimistic && use.leadsWithLock));
     },
-    /** Waits if there is anything that might still say no. */
+    /** Waits if an answer may still fail the transaction. */
     async checked(): Promise<void> {
       while (unchecked) await inOrder(hear());
     },
-    /** Goes out behind what is on its way. From here on its fate may be unknown. */
+    /** Is sent behind all that was sent before. From here on the result may be unknown. */
     async commit(): Promise<void> {
       over = true;
       const committed = keep(client.query("commit"), false);
@@ -200,7 +202,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
     close(): void {
       over = true;
     },
-    /** In the order of the statements, once all are answered; null: none has failed. */
+    /** The first failure in the order of the statements, once all are answered; null: none. */
     async firstFailure(): Promise<unknown> {
       const answers = await Promise.allSettled(all);
       return answers.find((answer) => answer.status === "rejected")?.reason ?? null;
@@ -209,19 +211,20 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
 }
 
 /**
- * Whoever waits for one statement alone hears only that PostgreSQL refuses it, as one before it has
- * failed; and whoever decides by what is no longer so may fail by that.
+ * A caller that waits for one statement alone sees only that PostgreSQL refuses it because an
+ * earlier one has failed; and work that is decided by outdated knowledge may fail by that. The
+ * first failure is then the cause.
  */
 function causeOf(error: unknown, firstFailure: unknown): unknown {
   return isRefused(error) || isOutdated(firstFailure) ? (firstFailure ?? error) : error;
 }
 
-/** The first that has failed is the one to tell of: PostgreSQL refuses what follows it. */
+/** Throws the first failure: PostgreSQL refuses what follows it. */
 async function inOrder(answers: readonly Promise<unknown>[]): Promise<void> {
   for (const answer of answers) await answer;
 }
 
-/** However many statements it takes: all that `work` reads is of one moment. */
+/** All that `work` reads is of one snapshot, however many statements it takes. */
 export async function inSnapshot<T>(
   pool: pg.Pool,
   work: (client: pg.PoolClient) => Promise<T>,
@@ -235,7 +238,7 @@ export async function inSnapshot<T>(
     failed = false;
     return result;
   } finally {
-    // A connection of which nobody knows how it stands is not used again.
+    // A connection whose state is not known is not used again.
     client.release(failed);
   }
 }
@@ -275,7 +278,8 @@ function isBeginRow(
 }
 
 /**
- * Statements by name on this connection. The row type is the statement's contract in its .sql file.
+ * Runs statements by name on this connection. The row type is the statement's contract in its .sql
+ * file.
  */
 export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool, schema: string): Query {
   return async <Row extends pg.QueryResultRow>(name: string, values: readonly unknown[]) => {
@@ -285,7 +289,7 @@ export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool, schema: 
   };
 }
 
-/** true: committed; false: rolled back; null: nobody could say in time. */
+/** true: committed; false: rolled back; null: not known. */
 async function fateOf(
   pool: pg.Pool,
   clock: Clock,

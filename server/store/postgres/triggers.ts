@@ -1,4 +1,4 @@
-// Triggers, what ended runs have set off, and what was refused, on PostgreSQL.
+// Triggers, the ended runs that they wait for, and refusals, on PostgreSQL.
 import type { EpochMs } from "../../core/attempt.ts";
 import { isEnded } from "../../core/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";

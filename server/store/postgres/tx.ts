@@ -24,11 +24,11 @@ import { insertRuns, writePasses } from "./write.ts";
 
 export interface OpenTx {
   readonly tx: Tx;
-  /** It has committed. */
+  /** The transaction has committed. */
   committed(): void;
 }
 
-/** What the process knows of pages and lanes: guesses, which the database proves or refuses. */
+/** What the process knows of pages and lanes: guesses, which the database confirms or refuses. */
 export interface Known {
   readonly cache: PageCache;
   readonly emptyLanes: EmptyLanes;
@@ -81,7 +81,7 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     rewriteDerived: async (runs) => rewriteDerived(query, cache, await pages.lockRuns(runs, true)),
     write: (passes) => writePasses(begun, { pages, emptyLanes }, passes),
     lockReady: ready.lockReady,
-    // What has ended in this transaction has freed its places.
+    // The count is without the tasks that have ended in this transaction.
     lockQueues: (queues) => lockQueues(query, queues),
     writeBuckets: async (queues) => writeBuckets(send, queues),
     takeProbes: (probes) => takeProbes(query, probes),

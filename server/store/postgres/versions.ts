@@ -1,4 +1,4 @@
-// Versions of workflows, with the open runs that still need each.
+// Versions of workflows, with the number of open runs that still need each.
 import { OPEN_RUNS_MAX, type VersionRecord } from "../lists.ts";
 import type { Query } from "./transaction.ts";
 

@@ -1,4 +1,4 @@
-// What has no room in a page: large payloads, and the oldest attempts of a step.
+// Writes what has no room in a page: large payloads, and the oldest attempts of a step.
 import type { AppliedPass, LoggedAttempt, PayloadRow } from "../../core/page/apply-pass.ts";
 import { encodeAttempt } from "../../core/page/attempt-codec.ts";
 import { attemptNumber } from "../../core/page/attempts.ts";

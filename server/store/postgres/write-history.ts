@@ -1,4 +1,4 @@
-// Appends what supervisors did.
+// Appends the interventions of supervisors.
 import type { RowsOfEffects } from "../rows-of-effects.ts";
 import { ofEach, writeRows } from "./batch.ts";
 import { rules } from "./codes.ts";

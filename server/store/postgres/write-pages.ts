@@ -1,5 +1,5 @@
 // Writes pages with the difference that they make in the derived rows. Statements are sent and not
-// waited for: who reads next, or commits, hears of one that failed.
+// waited for: the next read, or the commit, fails if one of them has failed.
 import type { EpochMs } from "../../core/attempt.ts";
 import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
 import { type EncodedPage, encodePage } from "../../core/page/codec.ts";
@@ -25,8 +25,8 @@ interface RowOf<Row> {
 }
 
 /**
- * `headOf`: of the run of a page. Returns the lanes of ready rows: of those that are made, and of
- * others on the same pages, which claims have passed over while the pages were locked.
+ * `headOf`: the head of a page's run. Returns the lanes of ready rows: of those that are made, and
+ * of others on the same pages, which claims have passed over while the pages were locked.
  */
 export function writePages(
   { now, send }: Pick<Begun, "now" | "send">,
@@ -64,7 +64,7 @@ export function writePages(
   return placed.then((found) => [...new Set([...found.map(({ lane }) => lane), ...left])]);
 }
 
-/** From here on the pages are as they are stored. */
+/** Afterwards the pages are as they are stored. */
 function writeTexts(send: Send, dirty: readonly Cell[], now: EpochMs): void {
   const insert: PageToWrite[] = [];
   const update: PageToWrite[] = [];
@@ -87,14 +87,14 @@ function writeTexts(send: Send, dirty: readonly Cell[], now: EpochMs): void {
     ]);
 }
 
-/** JSON has no raw control character but white space, so texts need no quotes of an array. */
+/** JSON has no raw control characters but white space, so texts need no quotes of an array. */
 const BETWEEN_TEXTS = "\u0001";
 
 type Rows = <Row>(pick: (of: DerivedChanges) => readonly Row[]) => readonly RowOf<Row>[];
 
 function writeLeases(send: Send, rows: Rows): void {
   const gone = rows(({ leasesGone }) => leasesGone);
-  // Those that have ended with a report are deleted already.
+  // Leases that have ended with a report are deleted already.
   const left = gone.filter(({ cell, row }) => !cell.ended.delete(row.lease.secret));
   writeRows(send, "delete_leases", left, ...keyColumns);
   const leases = rows(({ leasesNew }) => leasesNew).map(({ cell, row }) => ({ head: cell, row }));
@@ -117,7 +117,7 @@ const keyColumns: readonly Column<RowOf<{ readonly step: number }>>[] = [
 
 interface PageToWrite extends RunRef {
   readonly no: number;
-  /** That it had. */
+  /** The version that it had. */
   readonly version: number;
   readonly wakeAt: EpochMs | null;
   readonly head: PageHead | null;
@@ -157,7 +157,7 @@ const insertColumns: typeof pageColumns = [
   (one) => one.head?.definitionId ?? null,
 ];
 
-/** In the order of `insert_ready`. */
+/** In the order of the parameters of `insert_ready`. */
 export const readyColumns: readonly ((of: {
   readonly head: RunRef & Pick<PageHead, "priority" | "namespaceId" | "definitionId">;
   readonly row: DerivedReady;
@@ -173,7 +173,7 @@ export const readyColumns: readonly ((of: {
   ({ head }) => head.definitionId,
 ];
 
-/** In the order of `insert_leases`. */
+/** In the order of the parameters of `insert_leases`. */
 export const leaseColumns: readonly ((of: {
   readonly head: RunRef;
   readonly row: DerivedLease;

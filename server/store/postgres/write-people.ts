@@ -1,5 +1,5 @@
-// Writes what the world has said to runs: answers, signals, decisions, changed inputs. Answers come
-// before the closes that follow from them, and both before the questions that the pass asks.
+// Writes the input to runs: answers, signals, decisions, changed inputs. Answers come before the
+// closes that follow from them, and both before the escalations that the pass opens.
 import { type EscalationAnswer, STAYS_OPEN } from "../escalation-changes.ts";
 import type { OutboxKind } from "../outbox.ts";
 import type { RowsOfEffects } from "../rows-of-effects.ts";
@@ -116,7 +116,7 @@ interface EscalationKey {
   readonly n: number;
 }
 
-/** Hooks hear of what was asked and stands open, still or anew, and of what was closed. */
+/** Hooks get the escalations that were opened and are still open, reminders, and closed ones. */
 function publishPeople(
   send: Send,
   changes: readonly RowsOfEffects[],

@@ -1,6 +1,6 @@
 // Writes what passes have decided: the pages of their runs (pages.ts), and the rows that their
-// effects append. Statements are sent and not waited for: who reads next, or commits, hears of one
-// that failed.
+// effects append. Statements are sent and not waited for: the next read, or the commit, fails if
+// one of them has failed.
 import { isEnded, type Run } from "../../core/model.ts";
 import type { DerivedLease } from "../../core/page/derived-rows.ts";
 import { endedTasks } from "../ended-tasks.ts";
@@ -18,7 +18,7 @@ import type { Begun, Send } from "./transaction.ts";
 import { writeInterventions } from "./write-history.ts";
 import { writePeople } from "./write-people.ts";
 
-/** A run may end in its first pass: every step of it is skipped. It is never open then. */
+/** A run may end in its first pass, if every step of it is skipped. Then it is never open. */
 export function insertRuns(send: Send, runs: readonly NewRun[]): void {
   const rows = runs.map((run) => ({ ...run, payload: payloadColumns(run.input) }));
   writeRows(
@@ -83,7 +83,7 @@ export async function writePasses(
   const rows = records.map(rowsOfEffects);
   const leases = await pages.apply(records);
   const ended = endLeases(send, records, leases);
-  // If it fails, so does what waits for the statement.
+  // If the statement fails, so does its waiter.
   ended.catch(() => undefined);
   endRuns(
     send,
@@ -108,7 +108,7 @@ export async function writePasses(
   return { ended, filled, freesNothing };
 }
 
-/** Tasks that have ended free places of their queues, which claims of this transaction count. */
+/** Ended tasks free capacity of their queues, which claims of this transaction count. */
 async function endLeases(
   send: Send,
   records: readonly PassRecord[],
