@@ -107,12 +107,12 @@ export function passOver(
   next: NominalTime,
   until: EpochMs,
 ): { readonly missed: MissedTimes | null; readonly next: NominalTime | null } {
-  const missed = missedMoments(moments, next, until);
+  const missed = missedTimes(moments, next, until);
   return { missed, next: missed ? moments.firstAfter(until - 1) : next };
 }
 
 /** The occurrences from `first` on that lie before `until`; null: there are none. */
-function missedMoments(
+function missedTimes(
   moments: CalendarTimes,
   first: NominalTime,
   until: EpochMs,

@@ -5,7 +5,7 @@
 //   child-end   the child was sent a cancel, because the parent stops or `total` is over, and has
 //               not ended yet. It may still succeed
 import type { EpochMs } from "./attempt.ts";
-import type { ParentWord } from "./message.ts";
+import type { ParentCommand } from "./message.ts";
 import { isEnded, type Step, type WaitingFor } from "./model.ts";
 import { emit, type Pass, touchedSteps } from "./pass.ts";
 
@@ -13,7 +13,7 @@ import { emit, type Pass, touchedSteps } from "./pass.ts";
 export const CHILD_DEPTH_MAX = 16;
 
 /** Most characters of a child's output, which is stored as one payload. */
-export const CHILD_OUTPUT_MAX = 262_144;
+export const CHILD_OUTPUT_CHARS_MAX = 262_144;
 
 /** Error codes of failed children that a retry policy may name. */
 export const CHILD_CODES: readonly string[] = Object.freeze([
@@ -22,14 +22,14 @@ export const CHILD_CODES: readonly string[] = Object.freeze([
 ]);
 
 /** A child that has not ended this long after a cancel is sent the cancel again. */
-const CHILD_LOOK_MS = 3_600_000;
+const CANCEL_AGAIN_MS = 3_600_000;
 
 export function isChildWait(on: WaitingFor): on is "child" | "child-end" {
   return on === "child" || on === "child-end";
 }
 
 /** Sends a message to all running children. A cancelled child gets no other message. */
-export function messageChildren(pass: Pass, message: ParentWord): void {
+export function messageChildren(pass: Pass, message: ParentCommand): void {
   for (const step of touchedSteps(pass))
     if (step.forward.kind === "WAITING" && step.forward.on === "child")
       messageChild(pass, step, message);
@@ -39,15 +39,15 @@ export function messageChildren(pass: Pass, message: ParentWord): void {
 export function endChild(pass: Pass, step: Step, undo: boolean): void {
   messageChild(pass, step, { kind: "cancel", undo });
   const at = pass.occasion.now;
-  emit(pass, { kind: "began-waiting", step: step.no, on: "child-end", at, wakeAt: lookAt(at) });
+  emit(pass, { kind: "began-waiting", step: step.no, on: "child-end", at, wakeAt: cancelAgainAt(at) });
 }
 
-function messageChild(pass: Pass, { no, fence }: Step, message: ParentWord): void {
+function messageChild(pass: Pass, { no, fence }: Step, message: ParentCommand): void {
   emit(pass, { kind: "child-messaged", step: no, fence, message });
 }
 
-function lookAt(now: EpochMs): EpochMs {
-  return now + CHILD_LOOK_MS;
+function cancelAgainAt(now: EpochMs): EpochMs {
+  return now + CANCEL_AGAIN_MS;
 }
 
 /** A child that has ended sends its parent a message, in the same pass. */

@@ -5,7 +5,7 @@ import type { EpochMs } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
 import type { Effect } from "./effect.ts";
 import type { Evaluator } from "./evaluator.ts";
-import { type Answer, inPassOrder, type Occasion, type RunEvent } from "./event.ts";
+import { type Answer, inPassOrder, type PassTime, type RunEvent } from "./event.ts";
 import type { Facts } from "./facts.ts";
 import { settle } from "./map.ts";
 import {
@@ -59,7 +59,7 @@ export function decide<Item extends PassItem>(
   const steps = new Map(view.steps);
   let current: View = { ...view, steps };
   for (const item of inPassOrder(items)) {
-    const occasion: Occasion = { now, draw: item.draw };
+    const occasion: PassTime = { now, draw: item.draw };
     const pass: Pass = { ...rules, occasion, view: current, steps, effects };
     answers.set(item, apply(pass, item.event));
     settle(pass);
@@ -169,7 +169,7 @@ function apply(pass: Pass, event: RunEvent): Answer {
 }
 
 /** Effects that a client watching the run cannot see: they make no new version. */
-const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
+const INVISIBLE: ReadonlySet<Effect["kind"]> = new Set([
   "wake-moved",
   "suspected",
   "attempt-kept",
@@ -181,6 +181,6 @@ const UNSEEN: ReadonlySet<Effect["kind"]> = new Set([
 ]);
 
 function withVersion(view: View, effects: readonly Effect[]): View {
-  if (effects.every((effect) => UNSEEN.has(effect.kind))) return view;
+  if (effects.every((effect) => INVISIBLE.has(effect.kind))) return view;
   return { ...view, run: { ...view.run, version: view.run.version + 1 } };
 }

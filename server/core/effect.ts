@@ -2,7 +2,7 @@
 // store writes the changed steps into pages, and appends the rows that an effect carries.
 import type { Attempt, Counted, EpochMs, TaskKind } from "./attempt.ts";
 import type { AnswerKind, EscalationReason, Intervention } from "./history.ts";
-import type { Message, ParentWord } from "./message.ts";
+import type { Message, ParentCommand } from "./message.ts";
 import type {
   BackoffCause,
   Ready,
@@ -106,7 +106,7 @@ export type Effect =
       readonly kind: "child-messaged";
       readonly step: number;
       readonly fence: number;
-      readonly message: ParentWord;
+      readonly message: ParentCommand;
     }
   /** A timer was due and nothing else has to be done: the step waits for its next timer. */
   | {

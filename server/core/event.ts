@@ -10,7 +10,7 @@ import { itemOf, numberOf } from "./step-key.ts";
 import type { TypicalDuration } from "./typical-duration.ts";
 
 /** The time of the pass, and the random number of an event. */
-export interface Occasion {
+export interface PassTime {
   /** The database's time, the same for all events of the pass. */
   readonly now: EpochMs;
   /** A random number from 0 up to 1, drawn for this event: the jitter of a backoff. */

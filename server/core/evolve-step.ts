@@ -131,7 +131,7 @@ function beginStrategy(
   step: Step,
   { place, planned, input }: Extract<Effect, { kind: "strategy-begun" }>,
 ): Step {
-  const begun = { planned, changed: input !== null, mark: "NONE" } as const;
+  const begun = { planned, changed: input !== null, effectStatus: "NONE" } as const;
   const strategies = [...step.strategies.slice(0, place), begun];
   return { ...step, ...FRESH_TRIES, attempt: 0, strategies };
 }
@@ -335,13 +335,13 @@ function mark(step: Step, strategy: number, as: EffectStatus): Step {
   return {
     ...step,
     strategies: step.strategies.map((one, place) =>
-      place === strategy ? { ...one, mark: markAfter(one.mark, as) } : one,
+      place === strategy ? { ...one, effectStatus: effectStatusAfter(one.effectStatus, as) } : one,
     ),
   };
 }
 
 /** A strategy that was tried never returns to NONE: the remote service knows its key. */
-function markAfter(before: EffectStatus, as: EffectStatus): EffectStatus {
+function effectStatusAfter(before: EffectStatus, as: EffectStatus): EffectStatus {
   return as === "NONE" && before !== "NONE" ? "CLEARED" : as;
 }
 

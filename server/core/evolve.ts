@@ -31,7 +31,7 @@ export function untouchedStep(no: number, needs: number): Step {
     no,
     forward: { kind: "BLOCKED", waitingFor: needs, ok: 0, skipped: 0 },
     undo: { kind: "NONE" },
-    strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+    strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
     fence: 0,
     attempt: 0,
     lost: 0,
@@ -154,7 +154,7 @@ function remember(
 
 /** The effect status of the current strategy. */
 export function currentEffectStatus(step: Step): EffectStatus {
-  return step.strategies[currentStrategy(step)]?.mark ?? "NONE";
+  return step.strategies[currentStrategy(step)]?.effectStatus ?? "NONE";
 }
 
 /** Changes `steps`, which are those of the view, in place. */

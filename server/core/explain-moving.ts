@@ -20,7 +20,7 @@ import type { PlanStep } from "./plan.ts";
 import { plannedOf } from "./strategy.ts";
 
 /** A side of a step, with what is known of its run. */
-export interface Place {
+export interface StepSide {
   readonly planned: PlanStep;
   readonly step: Step;
   readonly side: StepWait["side"];
@@ -34,12 +34,12 @@ interface Found {
   readonly actions: readonly Action[];
 }
 
-export function explainMoving(place: Place, moving: Moving): StepWait {
+export function explainMoving(place: StepSide, moving: Moving): StepWait {
   const { step, side } = place;
   return { step: step.no, side, ...found(place, moving), tried: triedOf(place) };
 }
 
-function found(place: Place, moving: Moving): Found {
+function found(place: StepSide, moving: Moving): Found {
   switch (moving.kind) {
     case "READY":
       return inQueue(place, moving);
@@ -54,7 +54,7 @@ function found(place: Place, moving: Moving): Found {
   }
 }
 
-function inQueue({ planned, step, seen }: Place, ready: Ready): Found {
+function inQueue({ planned, step, seen }: StepSide, ready: Ready): Found {
   const { task: taskName, ...written } = planTaskOf(planned, step, ready.task);
   const queue = seen.liveness.queues.get(step.no) ?? written.queue;
   const pause = seen.liveness.pauses.get(step.no);
@@ -121,11 +121,11 @@ function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolea
   return onPickup === "fallback" && hasFallback ? "fall-back" : "alarm";
 }
 
-const NO_SIGNS: LeaseLiveness = Object.freeze({ lastHeartbeatAt: null, progress: null });
+const NO_LIVENESS: LeaseLiveness = Object.freeze({ lastHeartbeatAt: null, progress: null });
 
-function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
+function withAgent({ planned, step, seen }: StepSide, lease: Lease): Found {
   const { task, agentId, cancel, attemptBy, suspectAt } = lease;
-  const { lastHeartbeatAt, progress: text } = seen.liveness.leases.get(step.no) ?? NO_SIGNS;
+  const { lastHeartbeatAt, progress: text } = seen.liveness.leases.get(step.no) ?? NO_LIVENESS;
   // The supervisor finds a silent session independently of the lease's own times.
   const silentAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0) + lease.heartbeatMs;
   const wakeAt = cancel.kind === "heard" ? cancel.by : Math.min(silentAt, lease.wakeAt);
@@ -153,7 +153,7 @@ function withAgent({ planned, step, seen }: Place, lease: Lease): Found {
   };
 }
 
-function backingOff(place: Place, { task, cause, wakeAt }: Backoff): Found {
+function backingOff(place: StepSide, { task, cause, wakeAt }: Backoff): Found {
   return {
     waitsFor: { kind: cause === "retry" ? "backoff" : cause, task },
     since: lastOf(place)?.endedAt ?? begunAt(place),
@@ -162,7 +162,7 @@ function backingOff(place: Place, { task, cause, wakeAt }: Backoff): Found {
   };
 }
 
-function held(place: Place, { task }: Held): Found {
+function held(place: StepSide, { task }: Held): Found {
   const { state } = place.seen;
   const pausedAt = state.kind === "PAUSED" ? state.since : 0;
   return {
@@ -173,7 +173,7 @@ function held(place: Place, { task }: Held): Found {
   };
 }
 
-function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
+function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
   const { planned, step, seen } = place;
   const { no } = step;
   const { work } = planned;
@@ -233,7 +233,7 @@ function waitingFor(place: Place, { on, wakeAt }: Waiting): Found {
 }
 
 /** A map whose items move, or that gets a pass of its own at once. */
-export function onItems({ planned, step, seen }: Place): Found {
+export function onItems({ planned, step, seen }: StepSide): Found {
   const { items } = step;
   if (!items) throw new Error(`"${planned.id}" is a map that has not begun`);
   const { total, begun, open, failed } = items;
@@ -247,7 +247,7 @@ export function onItems({ planned, step, seen }: Place): Found {
   return { waitsFor, since: createdAt, next: null, actions: [] };
 }
 
-export function triedOf(place: Place): Tried | null {
+export function triedOf(place: StepSide): Tried | null {
   const { planned, step } = place;
   if (planned.work.kind !== "task" && planned.work.kind !== "run") return null;
   return {
@@ -262,13 +262,13 @@ export function triedOf(place: Place): Tried | null {
 }
 
 /** The last ended task of this side. Late reports do not count. */
-function lastOf({ step, side, seen }: Place): SeenAttempt | null {
+function lastOf({ step, side, seen }: StepSide): SeenAttempt | null {
   const kinds = side === "undo" ? ["compensate"] : ["perform", "verify", "engine"];
   return (
     seen.attempts.findLast(({ step: no, kind }) => no === step.no && kinds.includes(kind)) ?? null
   );
 }
 
-function begunAt({ step, seen }: Place): EpochMs {
+function begunAt({ step, seen }: StepSide): EpochMs {
   return step.firstReadyAt ?? seen.createdAt;
 }

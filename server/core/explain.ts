@@ -6,7 +6,7 @@ import { answersNow, askedWork } from "./answers.ts";
 import type { EpochMs } from "./attempt.ts";
 import type { DeadlineAnswer } from "./definition.ts";
 import { untouchedStep } from "./evolve.ts";
-import { explainMoving, onItems, type Place, triedOf } from "./explain-moving.ts";
+import { explainMoving, onItems, type StepSide, triedOf } from "./explain-moving.ts";
 import type {
   Action,
   Explanation,
@@ -46,15 +46,15 @@ function asWatched({ state, liveness }: SeenRun, explanation: Explanation): Expl
   if (!unwatched || isEnded(state)) return explanation;
   const { run, steps, ...rest } = explanation;
   // A claim lets one task through an open circuit, which needs no supervisor.
-  const told = <W extends Wait>(wait: W): W =>
+  const withUnwatched = <W extends Wait>(wait: W): W =>
     wait.next && wait.next.what !== "try-one"
       ? { ...wait, next: { ...wait.next, unwatched } }
       : wait;
   const start: Action = { kind: "start-supervisor", region: unwatched.region };
   return {
     ...rest,
-    run: { ...told(run), actions: [start, ...run.actions] },
-    steps: steps.map(told),
+    run: { ...withUnwatched(run), actions: [start, ...run.actions] },
+    steps: steps.map(withUnwatched),
   };
 }
 
@@ -171,7 +171,7 @@ function explainStep(plan: Plan, planned: PlanStep, seen: SeenRun): StepWait | n
   return explainForward(plan, { planned, step, seen, side: "forward" });
 }
 
-function explainUndo(plan: Plan, place: Place): StepWait {
+function explainUndo(plan: Plan, place: StepSide): StepWait {
   const { step, seen } = place;
   if (isMoving(step.undo)) return explainMoving(place, step.undo);
   if (step.undo.kind === "FAILED") return explainAsking(plan, place);
@@ -184,7 +184,7 @@ function explainUndo(plan: Plan, place: Place): StepWait {
   return waiting(place, { kind: "steps", steps }, forwardEndedAt(seen));
 }
 
-function explainForward(plan: Plan, place: Place): StepWait | null {
+function explainForward(plan: Plan, place: StepSide): StepWait | null {
   const { planned, step, seen } = place;
   const { forward } = step;
   if (isMoving(forward)) return explainMoving(place, forward);
@@ -200,17 +200,17 @@ function explainForward(plan: Plan, place: Place): StepWait | null {
   return waiting(place, { kind: "steps", steps }, seen.createdAt);
 }
 
-function waitingOnItems(place: Place): StepWait {
+function waitingOnItems(place: StepSide): StepWait {
   const { step, side } = place;
   return { step: step.no, side, ...onItems(place), tried: null };
 }
 
-function waiting({ step, side }: Place, waitsFor: WaitsFor, since: EpochMs): StepWait {
+function waiting({ step, side }: StepSide, waitsFor: WaitsFor, since: EpochMs): StepWait {
   return { step: step.no, side, waitsFor, since, next: null, tried: null, actions: [] };
 }
 
 /** The step waits for a person. */
-function explainAsking(plan: Plan, place: Place): StepWait {
+function explainAsking(plan: Plan, place: StepSide): StepWait {
   const { step, side, seen } = place;
   const asked = seen.escalations.findLast(
     (one) => one.step === step.no && one.reason !== "doubled" && one.closedAt === null,
@@ -230,7 +230,7 @@ function explainAsking(plan: Plan, place: Place): StepWait {
 
 /** null: no deadline is to come, or the state of the run does not allow its answer. */
 function afterDeadline(
-  { planned, step, seen }: Place,
+  { planned, step, seen }: StepSide,
   { reason, deadlineAt }: SeenEscalation,
 ): Next | null {
   const { deadline } = planned.escalation;

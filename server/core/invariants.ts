@@ -316,8 +316,8 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
   const effects = step.strategies.filter(leavesEffect).length;
   // A reused step may have effects of another definition, maybe one without an undo. It was never
   // READY in this run; once it is undone, it cannot be distinguished from other steps.
-  const mayBeKept = step.firstReadyAt === null || undo.kind !== "NONE";
-  if (planned.compensate && effects > 1 && !mayBeKept)
+  const mayBeReused = step.firstReadyAt === null || undo.kind !== "NONE";
+  if (planned.compensate && effects > 1 && !mayBeReused)
     broken.push(`${effects} of its strategies have an effect`);
   if (isUndoLeft(undo) && !undoable) broken.push(`undo is ${undo.kind}, with nothing to undo`);
   if (undo.kind === "DONE" && left !== null) broken.push(`undo is DONE, strategy ${left} is left`);

@@ -24,7 +24,7 @@ import {
   isFresh,
   isUnsettled,
   leavesEffect,
-  nextStrategyPlace,
+  nextStrategyIndex,
   plannedOf,
 } from "./strategy.ts";
 import { afterSettling, onUnknownOutcome } from "./unknown-outcome.ts";
@@ -63,7 +63,7 @@ export function leave(pass: Pass, no: number, setback: Setback): void {
 
 /** Begins another strategy of the step, with its own retries, key and effect. */
 export function beginNext(pass: Pass, no: number, planned: number): void {
-  const place = nextStrategyPlace(stepOf(pass, no));
+  const place = nextStrategyIndex(stepOf(pass, no));
   emit(pass, { kind: "strategy-begun", step: no, place, planned, input: null });
   beginStrategy(pass, no, planned);
 }
@@ -71,13 +71,13 @@ export function beginNext(pass: Pass, no: number, planned: number): void {
 /** The action on the effect of the strategy before the step leaves it. */
 function firstTo(pass: Pass, step: Step, hasNext: boolean): "verify" | "undo" | "ask" | "nothing" {
   const plan = planStep(pass, step.no);
-  const mark = currentEffectStatus(step);
-  if (!leavesEffect({ mark })) return "nothing";
+  const effectStatus = currentEffectStatus(step);
+  if (!leavesEffect({ effectStatus })) return "nothing";
   const continues = hasNext || isPassedOver(pass, step.no);
-  if (plan.verify && mark !== "MADE" && (continues || isUnsettled(mark))) return "verify";
+  if (plan.verify && effectStatus !== "MADE" && (continues || isUnsettled(effectStatus))) return "verify";
   if (plan.compensate && continues) return "undo";
   if (plan.effects === "idempotent") return "nothing";
-  return isUnsettled(mark) || hasNext ? "ask" : "nothing";
+  return isUnsettled(effectStatus) || hasNext ? "ask" : "nothing";
 }
 
 /** Whether the run continues although the step has failed. */

@@ -20,7 +20,7 @@ import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
 import type { Payload } from "./payload.ts";
 import { settleRun, startUndos } from "./saga.ts";
 import { stepKeyOf } from "./step-key.ts";
-import { nextStrategyPlace, strategyToUndo } from "./strategy.ts";
+import { nextStrategyIndex, strategyToUndo } from "./strategy.ts";
 
 /** Moves the run and its maps as far as their counters say. Called at the end of each event. */
 export function settle(pass: Pass): void {
@@ -61,7 +61,7 @@ export function pauseOver(pass: Pass, no: number): void {
 function askGate(pass: Pass, no: number): void {
   const step = stepOf(pass, no);
   if (step.strategies.at(-1)?.changed) {
-    const place = nextStrategyPlace(step);
+    const place = nextStrategyIndex(step);
     emit(pass, { kind: "strategy-begun", step: no, place, planned: 0, input: null });
   }
   beginStrategy(pass, no, 0);

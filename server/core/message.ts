@@ -6,7 +6,7 @@ import type { Payload } from "./payload.ts";
 
 /** A message to a run. */
 export type Message =
-  | ParentWord
+  | ParentCommand
   | ChildEnded
   /** The run got a permit of its concurrency key. */
   | { readonly kind: "slot" }
@@ -16,7 +16,7 @@ export type Message =
   | { readonly kind: "make-room" };
 
 /** A message of a run to its children, which follow its commands and end with it. */
-export type ParentWord =
+export type ParentCommand =
   | { readonly kind: "cancel"; readonly undo: boolean }
   | { readonly kind: "pause" }
   | { readonly kind: "resume" };

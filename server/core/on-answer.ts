@@ -18,7 +18,7 @@ import {
 } from "./pass.ts";
 import { effectUndone, finishAsIs, resumeStopped } from "./saga.ts";
 import { itemOf } from "./step-key.ts";
-import { currentStrategy, nextStrategyPlace, strategyToUndo } from "./strategy.ts";
+import { currentStrategy, nextStrategyIndex, strategyToUndo } from "./strategy.ts";
 import { afterSettling } from "./unknown-outcome.ts";
 
 type Answered = Extract<RunEvent, { kind: "answer" }>;
@@ -89,7 +89,7 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
     case "retry-changed": {
       const step = stepOf(pass, no);
       const planned = step.strategies[currentStrategy(step)]?.planned ?? 0;
-      const place = nextStrategyPlace(step);
+      const place = nextStrategyIndex(step);
       emit(pass, { kind: "strategy-begun", step: no, place, planned, input: payload });
       emit(pass, { kind: "retries-renewed", step: no, side: "forward" });
       if (planStep(pass, no).compensate && strategyToUndo(step) !== null)
@@ -122,7 +122,7 @@ function beginAgain(pass: Pass, no: number): void {
     return;
   }
   const strategy = step.strategies[currentStrategy(step)];
-  if (strategy?.mark === "UNDONE") {
+  if (strategy?.effectStatus === "UNDONE") {
     // The remote service knows the key as done and undone: the next try has another key, and the
     // planned input.
     beginNext(pass, no, strategy.planned);

@@ -10,7 +10,7 @@
 // could. A child that is cancelled because `total` is over gives drover.total, unless it succeeds
 // after all.
 import type { EpochMs, Outcome } from "./attempt.ts";
-import { CHILD_DEPTH_MAX, CHILD_OUTPUT_MAX, endChild, isChildWait } from "./child.ts";
+import { CHILD_DEPTH_MAX, CHILD_OUTPUT_CHARS_MAX, endChild, isChildWait } from "./child.ts";
 import { SCHEMA_BROKEN } from "./evaluator.ts";
 import { TOTAL_OVER } from "./fail-step.ts";
 import type { ChildEnded, EndedChild } from "./message.ts";
@@ -101,12 +101,12 @@ function outcomeOf(pass: Pass, step: Step, child: EndedChild, late: boolean): Ou
 
 function successOf({ runId, output }: EndedChild): Outcome {
   const length = output?.kind === "json" ? output.json.length : 0;
-  if (length <= CHILD_OUTPUT_MAX) return { kind: "success", output };
+  if (length <= CHILD_OUTPUT_CHARS_MAX) return { kind: "success", output };
   return {
     kind: "failure",
     class: "permanent",
     code: SCHEMA_BROKEN,
-    message: `the output of child run ${runId} has ${length} characters, and may have ${CHILD_OUTPUT_MAX}: let its last steps answer less`,
+    message: `the output of child run ${runId} has ${length} characters, and may have ${CHILD_OUTPUT_CHARS_MAX}: let its last steps answer less`,
     retryAfterMs: null,
     noEffect: false,
   };

@@ -167,7 +167,7 @@ export function onRunTimer(pass: Pass): Answer {
   if (wakeAt === null || now < wakeAt) return DONE;
   if (state.kind === "PENDING") {
     if (state.on === "start") startComes(pass, state.until);
-    else slotTooLate(pass, state.until);
+    else permitTooLate(pass, state.until);
     return DONE;
   }
   if (state.kind !== "RUNNING") {
@@ -209,7 +209,7 @@ function startComes(pass: Pass, dueAt: EpochMs): void {
 }
 
 /** Its time counts from when it could have begun, so waiting for a permit counts. */
-function slotTooLate(pass: Pass, dueAt: EpochMs): void {
+function permitTooLate(pass: Pass, dueAt: EpochMs): void {
   const saw = `no slot of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
   const did = "ended it before it began";
   intervene(pass, "deadline", { step: null, fence: 0, dueAt, saw, did });

@@ -53,17 +53,17 @@ function apply(pass: Pass, message: Message, note: string): void {
       childEnded(pass, message);
       return;
     case "slot":
-      if (waitsForSlot(pass)) begin(pass);
+      if (waitsForPermit(pass)) begin(pass);
       return;
     case "no-slot":
-      if (waitsForSlot(pass)) end(pass, "refuse", { kind: "FAILED", reason: "REFUSED" });
+      if (waitsForPermit(pass)) end(pass, "refuse", { kind: "FAILED", reason: "REFUSED" });
       return;
     case "make-room":
       makeRoom(pass);
   }
 }
 
-function waitsForSlot(pass: Pass): boolean {
+function waitsForPermit(pass: Pass): boolean {
   const { state } = pass.view.run;
   return state.kind === "PENDING" && state.on === "slot";
 }

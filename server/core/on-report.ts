@@ -15,7 +15,7 @@ import {
   type Step,
   stageOf,
 } from "./model.ts";
-import { attemptOf, endTask, evaluated, markOutcome, setbackOf, taskEnded } from "./on-task-end.ts";
+import { attemptOf, endTask, evaluated, setStatusAfter, setbackOf, taskEnded } from "./on-task-end.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
 import { planStepAt } from "./plan-at.ts";
 import { policyFor } from "./retry.ts";
@@ -26,7 +26,7 @@ type Report = Extract<RunEvent, { kind: "report" }>;
 type Callback = Extract<RunEvent, { kind: "callback" }>;
 
 /** A report about an ended attempt, and its sender. */
-interface Said {
+interface LateReport {
   readonly outcome: Outcome;
   readonly digest: string;
   readonly agentId: string;
@@ -84,7 +84,7 @@ function findEnded(
   );
 }
 
-function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answer {
+function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport): Answer {
   if (ended.digest === said.digest) return { kind: "repeated" };
   const settled = ended.outcome === "success" || ended.outcome === "failure";
   // The callback came before the agent's own report.
@@ -116,13 +116,13 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: Said): Answe
 
 /** The effect of the last undo is undone, and nothing was done about the next effect. */
 function isUndone({ strategies, attempt, lost }: Step): boolean {
-  return attempt === 0 && lost === 0 && strategies.some(({ mark }) => mark === "UNDONE");
+  return attempt === 0 && lost === 0 && strategies.some(({ effectStatus }) => effectStatus === "UNDONE");
 }
 
 /** The gate of the attempt has let its wave begin, and the next gate was not tried yet. */
 function isPassed({ items, attempt, lost, strategies }: Step): boolean {
   return (
-    items !== null && attempt === 0 && lost === 0 && !isUnsettled(strategies.at(-1)?.mark ?? "NONE")
+    items !== null && attempt === 0 && lost === 0 && !isUnsettled(strategies.at(-1)?.effectStatus ?? "NONE")
   );
 }
 
@@ -131,7 +131,7 @@ function settle(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
-  said: Said,
+  said: LateReport,
   told: Extract<Outcome, { kind: "success" | "failure" }>,
 ): void {
   const task = ended.kind;
@@ -169,13 +169,13 @@ function settle(
  * A strategy that was left, or is being left, did fail. The step continues as before, unless the
  * report changes what is known of the effect: then its undo begins, or is needless.
  */
-function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: Said): void {
+function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport): void {
   const { no } = step;
   const { outcome } = said;
   const attempt = endedAttempt(pass, ended, said, "perform");
   emit(pass, { kind: "attempt-settled", attempt, was: null, counted: null });
   const strategy = currentStrategy(step) - Number(isFresh(step));
-  markOutcome(pass, no, strategy, { outcome, settles: true });
+  setStatusAfter(pass, no, strategy, { outcome, settles: true });
   const isSettled = strategyToUndo(stepOf(pass, no)) === null;
   const undoing = step.forward.kind === "UNDOING";
   const setback = setbackOf(outcome, null);
@@ -219,7 +219,7 @@ function lateSuccess(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
-  said: Said,
+  said: LateReport,
   { final, stale }: { readonly final: boolean; readonly stale: boolean },
 ): void {
   const { no, undo } = step;
@@ -243,7 +243,7 @@ function lateSuccess(
   escalate(pass, no, "doubled", message);
 }
 
-function endedAttempt(pass: Pass, ended: EndedAttempt, said: Said, kind: AttemptKind) {
+function endedAttempt(pass: Pass, ended: EndedAttempt, said: LateReport, kind: AttemptKind) {
   const late = kind === "late" && said.outcome.kind === "success";
   return {
     step: ended.step,

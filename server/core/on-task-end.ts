@@ -26,7 +26,7 @@ import { effectUndone, leaveUndoToRun, noteUndone, stopped } from "./saga.ts";
 import { currentStrategy, type EffectStatus } from "./strategy.ts";
 import { verifyEnded } from "./verify.ts";
 
-export interface Teller {
+export interface ReportSource {
   readonly agentId: string;
   readonly session: string;
   /** Of the reported outcome; null: the supervisor ended the task. */
@@ -34,7 +34,7 @@ export interface Teller {
 }
 
 /** Why a task is not made ready again before a person has answered. */
-export interface Hopeless {
+export interface Undeliverable {
   readonly reason: EscalationReason;
   readonly code: string;
   readonly message: string;
@@ -44,7 +44,7 @@ export interface Hopeless {
 export interface Undelivery {
   /** Milliseconds until it is ready again. */
   readonly restMs: number;
-  readonly hopeless: Hopeless | null;
+  readonly undeliverable: Undeliverable | null;
 }
 
 /** Ends the lease of a step with an outcome, and decides what follows. */
@@ -53,7 +53,7 @@ export function endTask(
   step: Step,
   lease: Lease,
   said: Outcome,
-  by: Teller,
+  by: ReportSource,
   undelivery: Undelivery | null = null,
 ): void {
   const plan = planStep(pass, step.no);
@@ -78,7 +78,7 @@ export function endTask(
     setback,
     settles: false,
   };
-  if (undelivery?.hopeless) endedHopeless(pass, step.no, lease.task, ended, undelivery.hopeless);
+  if (undelivery?.undeliverable) endedUndeliverable(pass, step.no, lease.task, ended, undelivery.undeliverable);
   else if (undelivery && undelivery.restMs > 0 && pass.view.run.state.kind !== "STOPPING")
     rest(pass, step.no, lease.task, undelivery.restMs);
   else taskEnded(pass, step.no, lease.task, ended);
@@ -95,12 +95,12 @@ function rest(pass: Pass, no: number, task: Lease["task"], restMs: number): void
  * A task that no agent can receive would fail again after the next claim. For a perform task a
  * person is asked; an undo fails as any other, and a verify is inconclusive.
  */
-function endedHopeless(
+function endedUndeliverable(
   pass: Pass,
   no: number,
   task: Lease["task"],
   ended: TaskEnd,
-  { reason, code, message }: Hopeless,
+  { reason, code, message }: Undeliverable,
 ): void {
   if (task === "perform" && pass.view.run.state.kind !== "STOPPING") {
     escalate(pass, no, reason, message, code);
@@ -206,7 +206,7 @@ export function setbackOf(outcome: Outcome, lease: Lease | null): Setback | null
 function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome, setback } = ended;
   const step = stepOf(pass, no);
-  markOutcome(pass, no, currentStrategy(step), ended);
+  setStatusAfter(pass, no, currentStrategy(step), ended);
   if (outcome.kind === "success") {
     // The task of a map itself is its gate.
     if (planStep(pass, no).work.kind === "map") gatePassed(pass, no, outcome);
@@ -228,14 +228,14 @@ function forwardEnded(pass: Pass, no: number, ended: TaskEnd): void {
 }
 
 /** Sets the effect status of a strategy after the outcome of one of its attempts. */
-export function markOutcome(
+export function setStatusAfter(
   pass: Pass,
   no: number,
   strategy: number,
   ended: Pick<TaskEnd, "outcome" | "settles">,
 ): void {
   const attempted = planStep(pass, no).compensate?.when === "attempted";
-  const found = stepOf(pass, no).strategies[strategy]?.mark ?? "NONE";
+  const found = stepOf(pass, no).strategies[strategy]?.effectStatus ?? "NONE";
   setEffectStatus(pass, no, markAfter(ended, found, attempted), strategy);
 }
 
@@ -321,7 +321,7 @@ export function attemptOf(
   step: Step,
   lease: Lease,
   outcome: Outcome,
-  by: Teller,
+  by: ReportSource,
 ): Attempt {
   return {
     step: step.no,

@@ -46,20 +46,20 @@ export function onLeaseTimer(
   if (lease?.kind !== "LEASED" || lease.fence !== event.fence) return DONE;
   const { now } = pass.occasion;
   const { cancel } = lease;
-  const moments = momentsOf(lease, event, now);
+  const moments = dueTimesOf(lease, event, now);
   if (cancel.kind === "heard") {
     if (now >= cancel.by) graceOver(pass, step, lease, cancel.by);
   } else if (now >= moments.silentAt) {
     silent(pass, step, lease, moments);
   } else if (cancel.kind === "none" && now >= lease.attemptBy) {
-    tellToStop(pass, step, lease, {
+    requestStop(pass, step, lease, {
       rule: "attempt",
       cause: "timeout",
       dueAt: lease.attemptBy,
       saw: `ran past ${inWords(lease.attemptBy - lease.grantedAt)}`,
     });
   } else if (cancel.kind === "none" && now >= moments.stalledAt) {
-    tellToStop(pass, step, lease, {
+    requestStop(pass, step, lease, {
       rule: "stall",
       cause: "stalled",
       dueAt: moments.stalledAt,
@@ -80,7 +80,7 @@ function slow(
   step: Step,
   lease: Lease,
   typical: TypicalDuration | null,
-  moments: LeaseMoments,
+  moments: LeaseDueTimes,
 ): void {
   if (!typical) return;
   const { now } = pass.occasion;
@@ -116,7 +116,7 @@ export function onForgotten(pass: Pass, event: Extract<RunEvent, { kind: "forgot
   return DONE;
 }
 
-interface LeaseMoments extends LeaseTimes {
+interface LeaseDueTimes extends LeaseTimes {
   readonly heardAt: EpochMs;
   /**
    * When silence ends the lease: no heartbeat of the session, or none that names the cancelled
@@ -126,7 +126,7 @@ interface LeaseMoments extends LeaseTimes {
   readonly quietAt: EpochMs;
 }
 
-function momentsOf(
+function dueTimesOf(
   lease: Lease,
   {
     lastHeartbeatAt,
@@ -137,7 +137,7 @@ function momentsOf(
     "lastHeartbeatAt" | "watchingSince" | "typical"
   >,
   now: EpochMs,
-): LeaseMoments {
+): LeaseDueTimes {
   const { cancel, heartbeatMs, stallMs } = lease;
   const heardAt = Math.max(lease.grantedAt, lastHeartbeatAt ?? 0);
   const quietAt = Math.max(heardAt, watchingSince) + heartbeatMs;
@@ -159,7 +159,7 @@ function momentsOf(
   return { heardAt, silentAt, quietAt, unnamedAt, stalledAt, slowAt };
 }
 
-function tellToStop(
+function requestStop(
   pass: Pass,
   step: Step,
   lease: Lease,
@@ -182,7 +182,7 @@ function numberOf(lease: Lease, n: number): number {
   return lease.task === "verify" ? 2 * lease.attempt + n : n;
 }
 
-function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseMoments): void {
+function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseDueTimes): void {
   const { now } = pass.occasion;
   const quiet = inWords(now - moments.heardAt);
   const allowed = inWords(lease.heartbeatMs);

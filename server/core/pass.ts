@@ -5,7 +5,7 @@ import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
 import type { RetryPolicy } from "./definition.ts";
 import type { Effect } from "./effect.ts";
 import type { Evaluator } from "./evaluator.ts";
-import type { Occasion } from "./event.ts";
+import type { PassTime } from "./event.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
 import type { Facts, StepFacts } from "./facts.ts";
 import type { EscalationReason, Intervention, Rule } from "./history.ts";
@@ -24,7 +24,7 @@ import { currentStrategy, type EffectStatus, plannedOf } from "./strategy.ts";
 export interface Pass {
   readonly plan: Plan;
   readonly evaluator: Evaluator;
-  readonly occasion: Occasion;
+  readonly occasion: PassTime;
   view: View;
   /**
    * The steps of the view, changed in place: only this pass and earlier ones of the same decision
@@ -196,7 +196,7 @@ export function setEffectStatus(
   strategy: number = currentStrategy(stepOf(pass, no)),
 ): void {
   const step = stepOf(pass, no);
-  if (step.strategies[strategy]?.mark !== mark)
+  if (step.strategies[strategy]?.effectStatus !== mark)
     emit(pass, { kind: "effect-marked", step: no, strategy, mark });
 }
 

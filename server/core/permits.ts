@@ -36,7 +36,7 @@ export interface Permit {
 export type Permits = readonly Permit[];
 
 export interface Joined {
-  readonly slots: Permits;
+  readonly permits: Permits;
   readonly answer: "holds" | "waits" | "refused";
   /** The run that is cancelled for this one; null: none. */
   readonly cancelled: string | null;
@@ -44,20 +44,20 @@ export interface Joined {
 
 /** A run asks for a permit. It gets one if one is free, and no other run waits before it. */
 export function join(
-  slots: Permits,
+  permits: Permits,
   asks: Pick<Permit, "runId" | "limit" | "priority" | "since">,
   policy: ConcurrencyPolicy,
 ): Joined {
-  const holders = slots.filter(({ holds }) => holds).length;
-  const slot: Permit = { ...asks, holds: false, leaving: false };
-  if (holders < asks.limit && holders === slots.length)
-    return { slots: [...slots, { ...slot, holds: true }], answer: "holds", cancelled: null };
-  const isFull = policy === "refuse" || (policy === "queue-one" && holders < slots.length);
-  if (isFull) return { slots, answer: "refused", cancelled: null };
-  const staying = slots.filter(({ leaving }) => !leaving).sort(byAge);
+  const holders = permits.filter(({ holds }) => holds).length;
+  const permit: Permit = { ...asks, holds: false, leaving: false };
+  if (holders < asks.limit && holders === permits.length)
+    return { permits: [...permits, { ...permit, holds: true }], answer: "holds", cancelled: null };
+  const isFull = policy === "refuse" || (policy === "queue-one" && holders < permits.length);
+  if (isFull) return { permits, answer: "refused", cancelled: null };
+  const staying = permits.filter(({ leaving }) => !leaving).sort(byAge);
   const oldest = policy === "cancel-oldest" && staying.length >= asks.limit ? staying[0] : null;
-  const others = slots.map((one) => (one === oldest ? { ...one, leaving: true } : one));
-  return { slots: [...others, slot], answer: "waits", cancelled: oldest?.runId ?? null };
+  const others = permits.map((one) => (one === oldest ? { ...one, leaving: true } : one));
+  return { permits: [...others, permit], answer: "waits", cancelled: oldest?.runId ?? null };
 }
 
 /**
@@ -65,22 +65,22 @@ export function join(
  * that are free now.
  */
 export function leave(
-  slots: Permits,
+  permits: Permits,
   runId: string,
-): { readonly slots: Permits; readonly granted: readonly string[] } {
-  const left = slots.filter((slot) => slot.runId !== runId);
+): { readonly permits: Permits; readonly granted: readonly string[] } {
+  const left = permits.filter((permit) => permit.runId !== runId);
   let holders = left.filter(({ holds }) => holds).length;
   const granted: string[] = [];
-  for (const slot of left.filter(({ holds }) => !holds).sort(inTurn)) {
+  for (const permit of left.filter(({ holds }) => !holds).sort(inTurn)) {
     // No run overtakes another, not even one whose own limit is higher.
-    if (holders >= slot.limit) break;
+    if (holders >= permit.limit) break;
     holders++;
-    granted.push(slot.runId);
+    granted.push(permit.runId);
   }
-  const after = left.map((slot) =>
-    granted.includes(slot.runId) ? { ...slot, holds: true } : slot,
+  const after = left.map((permit) =>
+    granted.includes(permit.runId) ? { ...permit, holds: true } : permit,
   );
-  return { slots: after, granted };
+  return { permits: after, granted };
 }
 
 /** Runs that hold a permit count as older than those that wait. */

@@ -23,13 +23,13 @@ export interface PublicStep {
  * an `always` step.
  */
 export function publicStep(step: Step | undefined, run: RunState, always: boolean): PublicStep {
-  return { state: shownForward(step, run, always), undo: shownUndo(step?.undo) };
+  return { state: publicForward(step, run, always), undo: publicUndo(step?.undo) };
 }
 
-function shownForward(step: Step | undefined, run: RunState, always: boolean): PublicStep["state"] {
+function publicForward(step: Step | undefined, run: RunState, always: boolean): PublicStep["state"] {
   const forward = step?.forward;
   if (forward === undefined || forward.kind === "BLOCKED") {
-    const never = always ? isEnded(run) : hasVerdict(run);
+    const never = always ? isEnded(run) : hasStopReason(run);
     return never ? "CANCELLED" : "BLOCKED";
   }
   if ("task" in forward && forward.task === "verify") return "VERIFYING";
@@ -54,13 +54,13 @@ export const PUBLIC_STATES: Readonly<Record<PublicStep["state"], readonly Forwar
     CANCELLED: ["CANCELLED", "BLOCKED"],
   });
 
-function shownUndo(undo: Undo | undefined): PublicStep["undo"] {
+function publicUndo(undo: Undo | undefined): PublicStep["undo"] {
   if (undo === undefined) return "NONE";
   return isMoving(undo) || undo.kind === "MAPPING" ? "ACTIVE" : undo.kind;
 }
 
 /** Whether the run begins no forward steps any more, except its `always` steps. */
-function hasVerdict(run: RunState): boolean {
+function hasStopReason(run: RunState): boolean {
   switch (run.kind) {
     case "PENDING":
     case "RUNNING":

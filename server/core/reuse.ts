@@ -48,33 +48,33 @@ export function stepsToReuse(
 ): ReadonlyMap<number, number> {
   const before = new Map(ended.plan.steps.map((step) => [step.id, step]));
   const known = new Map<number, number | null>();
-  const keptAs = (no: number): number | null => {
+  const reusedAs = (no: number): number | null => {
     const found = known.get(no);
     if (found !== undefined) return found;
     const step = plan.steps[no];
     const old = step && before.get(step.id);
-    const keeps =
-      step && old && mayKeep(step, old, ended.steps.get(old.no), from) && step.needs.every(isKept);
-    known.set(no, keeps ? old.no : null);
-    return keeps ? old.no : null;
+    const reuses =
+      step && old && mayReuse(step, old, ended.steps.get(old.no), from) && step.needs.every(isReused);
+    known.set(no, reuses ? old.no : null);
+    return reuses ? old.no : null;
   };
-  const isKept = (no: number): boolean => keptAs(no) !== null;
+  const isReused = (no: number): boolean => reusedAs(no) !== null;
   if (from.kind === "start") return new Map();
   return new Map(
     plan.steps.flatMap(({ no }) => {
-      const was = keptAs(no);
+      const was = reusedAs(no);
       return was === null ? [] : [[no, was] as const];
     }),
   );
 }
 
-const OPEN_MARKS: readonly EffectStatus[] = ["UNSETTLED", "UNDONE"];
+const OPEN_STATUSES: readonly EffectStatus[] = ["UNSETTLED", "UNDONE"];
 
-function mayKeep(step: PlanStep, old: PlanStep, ended: Step | undefined, from: From): boolean {
+function mayReuse(step: PlanStep, old: PlanStep, ended: Step | undefined, from: From): boolean {
   if (!ended || step.always || (from.kind === "step" && from.no === step.no)) return false;
   if (old.work.kind !== step.work.kind || ended.undo.kind !== "NONE") return false;
   if (ended.forward.kind === "SKIPPED") return true;
-  return ended.forward.kind === "SUCCEEDED" && !OPEN_MARKS.includes(currentEffectStatus(ended));
+  return ended.forward.kind === "SUCCEEDED" && !OPEN_STATUSES.includes(currentEffectStatus(ended));
 }
 
 /** Part of the first pass of a run: the reused steps have ended before any step begins. */

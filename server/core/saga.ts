@@ -87,7 +87,7 @@ function stopStep(pass: Pass, step: Step, verdict: StopReason): void {
     case "ESCALATED":
       // Compensation has to know whether the effect exists: the escalation stays open, unless an
       // undo removes a possible effect.
-      if (verdict.undo && isInDoubt(pass, step) && !planStep(pass, no).compensate) return;
+      if (verdict.undo && isOutcomeUnknown(pass, step) && !planStep(pass, no).compensate) return;
       emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
       emit(pass, { kind: "cancelled", step: no });
       return;
@@ -102,7 +102,7 @@ export function leaveUndoToRun(pass: Pass, no: number): void {
   emit(pass, { kind: "cancelled", step: no });
 }
 
-function isInDoubt(pass: Pass, step: Step): boolean {
+function isOutcomeUnknown(pass: Pass, step: Step): boolean {
   return isUnsettled(currentEffectStatus(step)) && planStep(pass, step.no).effects !== "idempotent";
 }
 
@@ -112,7 +112,7 @@ function isInDoubt(pass: Pass, step: Step): boolean {
 export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   const { state } = pass.view.run;
   const undo = state.kind === "STOPPING" && state.verdict.undo;
-  if (undo && isInDoubt(pass, step)) {
+  if (undo && isOutcomeUnknown(pass, step)) {
     const message = "it was stopped, and nobody knows whether it took effect";
     onUnknownOutcome(pass, step.no, {
       code: "drover.unknown",

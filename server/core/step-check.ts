@@ -33,7 +33,7 @@ export const ENGINE_CODES: readonly string[] = Object.freeze([
 const ENGINE_PREFIX = "drover.";
 const EXPRESSION = "${";
 /** RFC 3339, which has no local time. */
-const MOMENT = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+const RFC3339_TIME = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
 
 /** Fields, by their names in the API, that have no meaning for a step without an agent. */
 const TASK_FIELDS = [
@@ -76,7 +76,7 @@ export function stepProblems(
   }));
 }
 
-function strayOutputSchema(step: StepRules, message: string): DefinitionProblem[] {
+function uselessOutputSchema(step: StepRules, message: string): DefinitionProblem[] {
   return step.outputSchema === undefined ? [] : [{ path: "output_schema", message }];
 }
 
@@ -84,22 +84,22 @@ function kindProblems(step: StepDefinition): DefinitionProblem[] {
   switch (step.kind) {
     case "wait":
       return [
-        ...strayFields(step, "wait"),
-        ...strayOutputSchema(step, "is a wait, which has no output: remove it"),
-        ...momentProblem(step.until),
+        ...uselessFields(step, "wait"),
+        ...uselessOutputSchema(step, "is a wait, which has no output: remove it"),
+        ...timeProblem(step.until),
       ];
     case "signal":
       return [
-        ...strayFields(step, "signal"),
-        ...strayOutputSchema(
+        ...uselessFields(step, "signal"),
+        ...uselessOutputSchema(
           step,
           "is a signal, whose payload nobody judges: let the next step ask for what it needs by its `when`, or by its own schema",
         ),
       ];
     case "approval":
       return [
-        ...strayFields(step, "approval"),
-        ...strayOutputSchema(
+        ...uselessFields(step, "approval"),
+        ...uselessOutputSchema(
           step,
           "is an approval: what approvers fill in has its schema in `approval.form`",
         ),
@@ -125,7 +125,7 @@ function kindProblems(step: StepDefinition): DefinitionProblem[] {
 /** Of the times of a step, a child run has only `total`: all others belong to its own steps. */
 function runProblems(step: StepRules & RunWork): DefinitionProblem[] {
   const { totalMs: _, ...others } = step.timeouts ?? {};
-  const problems: DefinitionProblem[] = strayFields(step, "run");
+  const problems: DefinitionProblem[] = uselessFields(step, "run");
   if (Object.keys(others).length > 0)
     problems.push({
       path: "timeouts",
@@ -145,7 +145,7 @@ function runProblems(step: StepRules & RunWork): DefinitionProblem[] {
 /** The fields above that a child run has: it has an input, and is tried again. */
 const CHILD_FIELDS: readonly string[] = ["input", "retry", "timeouts", "fallback"];
 
-function strayFields(step: StepRules, kind: keyof typeof INSTEAD): DefinitionProblem[] {
+function uselessFields(step: StepRules, kind: keyof typeof INSTEAD): DefinitionProblem[] {
   return TASK_FIELDS.filter(
     ([path, of]) => of(step) !== undefined && !(kind === "run" && CHILD_FIELDS.includes(path)),
   ).map(([path]) => ({
@@ -156,9 +156,9 @@ function strayFields(step: StepRules, kind: keyof typeof INSTEAD): DefinitionPro
   }));
 }
 
-function momentProblem(until: string | undefined): DefinitionProblem[] {
+function timeProblem(until: string | undefined): DefinitionProblem[] {
   if (until === undefined || until.includes(EXPRESSION)) return [];
-  if (MOMENT.test(until) && !Number.isNaN(Date.parse(until))) return [];
+  if (RFC3339_TIME.test(until) && !Number.isNaN(Date.parse(until))) return [];
   return [
     {
       path: "wait.until",
@@ -228,7 +228,7 @@ function queueProblems(step: StepDefinition): DefinitionProblem[] {
 
 const TASK_WAYS = ["queue", "task"] as const;
 const RUN_WAYS = ["workflow"] as const;
-const STRAY_WAY = Object.freeze({
+const FOREIGN_WAY = Object.freeze({
   task: "has an agent, and falls back to another task or queue: remove run",
   run: "has a child run, and falls back to another workflow: remove queue and task",
 });
@@ -248,7 +248,7 @@ function fallbackProblems(step: StepDefinition): DefinitionProblem[] {
     const path = `fallback[${index}]`;
     const by = step.kind === "run" ? "run" : "task";
     const [own, stray] = by === "run" ? [RUN_WAYS, TASK_WAYS] : [TASK_WAYS, RUN_WAYS];
-    if (stray.some((way) => entry[way] !== undefined)) add(path, STRAY_WAY[by]);
+    if (stray.some((way) => entry[way] !== undefined)) add(path, FOREIGN_WAY[by]);
     if (own.every((way) => entry[way] === undefined) && entry.input === undefined)
       add(path, `has a fallback that changes nothing: give it ${NAMED_WAYS[by]}`);
     if (entry.input === undefined) return;

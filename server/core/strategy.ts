@@ -31,7 +31,7 @@ export interface Strategy {
   readonly planned: number;
   /** A person changed its input (a row in `step_override`). */
   readonly changed: boolean;
-  readonly mark: EffectStatus;
+  readonly effectStatus: EffectStatus;
 }
 
 /** The index of the current strategy in the step's list. */
@@ -49,7 +49,7 @@ export function plannedOf(step: Tried): number {
  * belongs to the previous strategy.
  */
 export function isFresh({ strategies, attempt, lost }: Tried): boolean {
-  return strategies.length > 1 && attempt === 0 && lost === 0 && strategies.at(-1)?.mark === "NONE";
+  return strategies.length > 1 && attempt === 0 && lost === 0 && strategies.at(-1)?.effectStatus === "NONE";
 }
 
 /** Whether it is unknown if there is an effect. */
@@ -58,15 +58,15 @@ export function isUnsettled(mark: EffectStatus): boolean {
 }
 
 /** The index of the next strategy, which replaces one in which nothing was done. */
-export function nextStrategyPlace(step: Tried): number {
+export function nextStrategyIndex(step: Tried): number {
   return step.strategies.length - Number(isFresh(step));
 }
 
 const LEFT_NOTHING: readonly EffectStatus[] = ["NONE", "CLEARED", "UNDONE"];
 
 /** Whether a strategy may have left an effect that an undo would have to remove. */
-export function leavesEffect({ mark }: Pick<Strategy, "mark">): boolean {
-  return !LEFT_NOTHING.includes(mark);
+export function leavesEffect({ effectStatus }: Pick<Strategy, "effectStatus">): boolean {
+  return !LEFT_NOTHING.includes(effectStatus);
 }
 
 /** The strategy whose effect is undone next, the last one first; null: none is left. */

@@ -42,6 +42,6 @@ export function nextSlowCheck(
   now: EpochMs,
 ): EpochMs {
   const time = attemptBy - grantedAt;
-  const looks = [1 / 2, 3 / 4].map((part) => grantedAt + Math.ceil(time * part));
-  return looks.find((at) => at > now) ?? Number.POSITIVE_INFINITY;
+  const checks = [1 / 2, 3 / 4].map((part) => grantedAt + Math.ceil(time * part));
+  return checks.find((at) => at > now) ?? Number.POSITIVE_INFINITY;
 }

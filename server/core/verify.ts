@@ -49,7 +49,7 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
     if (state.kind === "STOPPING") emit(pass, { kind: "cancelled", step: no });
     else recover(pass, no, "perform", doubt);
   } else {
-    cannotTell(pass, no, outcome);
+    inconclusive(pass, no, outcome);
   }
 }
 
@@ -57,7 +57,7 @@ function isGivenBack({ kind }: Outcome): boolean {
   return kind === "released" || kind === "undelivered" || kind === "unsent";
 }
 
-function cannotTell(pass: Pass, no: number, outcome: Outcome): void {
+function inconclusive(pass: Pass, no: number, outcome: Outcome): void {
   const step = stepOf(pass, no);
   const tries = step.doubt?.tries ?? 0;
   const { retry } = planTaskOf(planStep(pass, no), step, "verify");

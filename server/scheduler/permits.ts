@@ -45,12 +45,12 @@ export async function openPermits(tx: Tx, runs: readonly KeyedRun[]): Promise<Pe
       const { runId, priority } = run;
       const { limit, policy } = run.concurrency;
       const joined = join(now.get(of(run)) ?? [], { runId, limit, priority, since }, policy);
-      now.set(of(run), joined.slots);
+      now.set(of(run), joined.permits);
       return joined;
     },
     leave(run: KeyedRun): readonly RunId[] {
-      const { slots, granted } = leave(now.get(of(run)) ?? [], run.runId);
-      now.set(of(run), slots);
+      const { permits, granted } = leave(now.get(of(run)) ?? [], run.runId);
+      now.set(of(run), permits);
       return granted;
     },
     changes: () =>

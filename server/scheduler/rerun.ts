@@ -233,7 +233,7 @@ async function keptSteps(
       strategies: step.strategies.map((strategy, place) => ({
         planned: strategy.planned < planned ? strategy.planned : 0,
         changed: inputs.has(place),
-        mark: strategy.mark,
+        effectStatus: strategy.effectStatus,
       })),
       fence: step.fence,
       output,

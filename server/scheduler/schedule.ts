@@ -277,7 +277,7 @@ export async function accept(
     if (item.refusal) return refuse(item.refusal);
     const run = keyedNow(tx, item, runId);
     const joined = run ? slots.join(run, tx.now) : null;
-    if (run && joined?.answer === "refused") return refuse(noPermit(run.concurrency, joined.slots));
+    if (run && joined?.answer === "refused") return refuse(noPermit(run.concurrency, joined.permits));
     const made = begin(tx, withTrace(options, item, runId), runId, joined);
     // The run may have ended at once, if each of its steps is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);

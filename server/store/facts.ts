@@ -68,7 +68,7 @@ export function madeOutput(
 ): boolean {
   return (
     forward === "SUCCEEDED" &&
-    (place === strategies.length - 1 || strategies[place]?.mark === "MADE")
+    (place === strategies.length - 1 || strategies[place]?.effectStatus === "MADE")
   );
 }
 

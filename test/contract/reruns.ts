@@ -33,7 +33,7 @@ function keptBy(of: string): readonly ReusedStep[] {
     {
       no: 0,
       as: "SUCCEEDED",
-      strategies: [{ planned: 0, changed: true, mark: "MADE" }],
+      strategies: [{ planned: 0, changed: true, effectStatus: "MADE" }],
       fence: 3,
       output: json('{"booking":7}'),
       inputs: new Map([[0, json('{"to":"Rome"}')]]),
@@ -42,7 +42,7 @@ function keptBy(of: string): readonly ReusedStep[] {
     {
       no: 1,
       as: "SKIPPED",
-      strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+      strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
       fence: 0,
       output: null,
       inputs: new Map(),

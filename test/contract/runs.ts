@@ -167,7 +167,7 @@ export function describeRuns(opened: Opened): void {
     await pass(store, run, report(await claimOne(store, run), success));
     expect((await look(store, run)).steps.get(0)).toMatchObject({
       forward: { kind: "SUCCEEDED" },
-      strategies: [{ planned: 0, changed: false, mark: "MADE" }],
+      strategies: [{ planned: 0, changed: false, effectStatus: "MADE" }],
       fence: 1,
       result: { fence: 1, kind: "perform", n: 0 },
     });

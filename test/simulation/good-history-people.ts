@@ -207,8 +207,8 @@ interface Ended {
 }
 
 function endedRun({ version, createdAt, visaAt, paidAt, endedAt }: Ended) {
-  const made = { planned: 0, changed: false, mark: "MADE" } as const;
-  const none = { ...made, mark: "NONE" } as const;
+  const made = { planned: 0, changed: false, effectStatus: "MADE" } as const;
+  const none = { ...made, effectStatus: "NONE" } as const;
   const steps = [
     stepRow(0, { strategies: [none, { ...made, planned: 1 }], fence: 3, firstReadyAt: createdAt }),
     stepRow(1, { strategies: [made], fence: 2, firstReadyAt: visaAt }),

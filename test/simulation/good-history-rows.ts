@@ -48,7 +48,7 @@ export function newRun(
       no,
       forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 },
       undo: { kind: "NONE" },
-      strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+      strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
       ...{ ...none, fence: 0, attempt: 0, lost: 0, tries: [] },
     }),
   );

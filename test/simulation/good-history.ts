@@ -177,11 +177,11 @@ export function createStory() {
     if (outcome.kind !== "unknown") step.attempt += 1;
     if (outcome.kind === "success" && kind === "compensate") {
       step.undo = { kind: "DONE" };
-      step.strategies = [{ planned: 0, changed: false, mark: "UNDONE" }];
+      step.strategies = [{ planned: 0, changed: false, effectStatus: "UNDONE" }];
     } else if (outcome.kind === "success") {
       Object.assign(step, {
         forward: { kind: "SUCCEEDED" },
-        strategies: [{ planned: 0, changed: false, mark: "MADE" }],
+        strategies: [{ planned: 0, changed: false, effectStatus: "MADE" }],
         result: { fence, kind: "perform", n: 0 },
       });
       if (no + 1 < STEPS.length) makeReady(runId, no + 1);

@@ -134,7 +134,7 @@ export function stepsAt(place: number): fc.Arbitrary<Step> {
     plain,
     fc.tuple(plain, otherSides).map(([step, sides]): Step => ({ ...step, ...sides })),
     plain.map(
-      (step): Step => ({ ...step, strategies: [{ planned: 0, changed: false, mark: "NONE" }] }),
+      (step): Step => ({ ...step, strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }] }),
     ),
   );
 }

@@ -103,7 +103,7 @@ const sides = fc.oneof(
 const strategies = fc.array(
   fc.record({
     ...{ planned: fc.nat({ max: 2 }), changed: fc.boolean() },
-    mark: fc.constantFrom(
+    effectStatus: fc.constantFrom(
       ...(["NONE", "ATTEMPTED", "UNSETTLED", "LINGERING", "MADE", "UNDONE", "CLEARED"] as const),
     ),
   }),

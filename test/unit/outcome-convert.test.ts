@@ -36,7 +36,7 @@ describe("a success whose output could not be sent", () => {
     const step = { compensate: { task: "undo" }, retry: [{ attempts: 5, initialMs: 0 }] };
     const world = createWorld(workflow({ a: step }));
     world.report(world.claim("a"), outcomeFrom(lost, "perform"));
-    expect(world.step("a").strategies.at(-1)?.mark).toBe("MADE");
+    expect(world.step("a").strategies.at(-1)?.effectStatus).toBe("MADE");
     expect(world.effects).toContainEqual({ kind: "failed", step: 0, code: OUTPUT_LOST });
     expect(world.step("a").undo).toMatchObject({ kind: "READY", task: "compensate" });
   });

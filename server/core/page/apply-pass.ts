@@ -89,17 +89,17 @@ export function applyPass(
     expectSameTask(before.steps.get(step.no), was.step);
     const terms = termsAfter(was, step, laneOf, slowAfter);
     const isOut = movingSide(step)?.state.kind === "LEASED";
-    const beside = isOut ? {} : NOTHING_SAID;
+    const beside = isOut ? {} : NO_PROGRESS;
     stepsOf(pageNoOf(step.no)).set(step.no, { ...was, ...beside, step, terms });
   }
   // Progress and details of the lease that ends, from before the pass.
-  const saidOf = (place: number): Said =>
-    pages.get(pageNoOf(place))?.steps.get(place) ?? NOTHING_SAID;
+  const progressOf = (place: number): LeaseProgress =>
+    pages.get(pageNoOf(place))?.steps.get(place) ?? NO_PROGRESS;
   for (const { attempt, counted } of endedIn(effects)) {
     const was = stored(attempt.step);
     if (!was) throw new Error(`an attempt at step ${attempt.step} ends, and the step is not there`);
     if (isKnown(was, attempt)) continue;
-    const said = taskOf(attempt.kind) === null ? NOTHING_SAID : saidOf(attempt.step);
+    const said = taskOf(attempt.kind) === null ? NO_PROGRESS : progressOf(attempt.step);
     const ended = pageAttempt(attempt, counted, said, out);
     stepsOf(pageNoOf(attempt.step)).set(attempt.step, withAttempt(was, ended, out));
   }
@@ -111,7 +111,7 @@ export function applyPass(
     if (settled) stepsOf(pageNoOf(attempt.step)).set(attempt.step, settled);
     else
       out.settledInLog.push({
-        ...pageAttempt(attempt, counted, NOTHING_SAID, out),
+        ...pageAttempt(attempt, counted, NO_PROGRESS, out),
         step: attempt.step,
       });
   }
@@ -190,8 +190,8 @@ function taskText(step: Step): string {
   }
 }
 
-type Said = Pick<PageStep, "progress" | "details">;
-const NOTHING_SAID: Said = Object.freeze({ progress: null, details: null });
+type LeaseProgress = Pick<PageStep, "progress" | "details">;
+const NO_PROGRESS: LeaseProgress = Object.freeze({ progress: null, details: null });
 
 /**
  * A task that does not change keeps its terms; a task that becomes ready gets those of its plan.
@@ -267,7 +267,7 @@ function endedIn(effects: readonly Effect[]): readonly Ended[] {
 function pageAttempt(
   { step, ...attempt }: Attempt,
   counted: Counted,
-  { progress, details }: Said,
+  { progress, details }: LeaseProgress,
   out: Writing,
 ): PageAttempt {
   const { outcome } = attempt;
@@ -316,7 +316,7 @@ function settle(was: PageStep, attempt: Attempt, counted: Counted, out: Writing)
   const at = was.attempts.findIndex((one) => sameAttempt(one, attempt));
   const before = was.attempts[at];
   if (!before) return null;
-  const { endedAt, outcome, digest } = pageAttempt(attempt, counted, NOTHING_SAID, out);
+  const { endedAt, outcome, digest } = pageAttempt(attempt, counted, NO_PROGRESS, out);
   return {
     ...was,
     attempts: was.attempts.with(at, { ...before, endedAt, outcome, digest, counted }),

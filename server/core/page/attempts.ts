@@ -9,7 +9,7 @@ export function taskOf(kind: AttemptKind): TaskKind | null {
   return TASKS.find((task) => task === kind) ?? null;
 }
 
-type CommitSummary = Pick<PageAttempt, "kind" | "fence" | "n"> & {
+type AttemptIdentity = Pick<PageAttempt, "kind" | "fence" | "n"> & {
   readonly outcome: { readonly kind: Attempt["outcome"]["kind"] };
 };
 
@@ -17,11 +17,11 @@ type CommitSummary = Pick<PageAttempt, "kind" | "fence" | "n"> & {
  * Distinguishes attempts of one kind and fence. A late success is stored beside a late failure of
  * the same attempt; a second one of either adds nothing.
  */
-export function attemptNumber({ kind, n, outcome }: CommitSummary): number {
+export function attemptNumber({ kind, n, outcome }: AttemptIdentity): number {
   return kind === "late" ? 2 * n + Number(outcome.kind === "success") : n;
 }
 
 /** Whether both are the same attempt of their step. */
-export function sameAttempt(a: CommitSummary, b: CommitSummary): boolean {
+export function sameAttempt(a: AttemptIdentity, b: AttemptIdentity): boolean {
   return a.fence === b.fence && a.kind === b.kind && attemptNumber(a) === attemptNumber(b);
 }

@@ -252,8 +252,8 @@ const NO_TRIES: readonly number[] = Object.freeze([]);
 const NOT_TRIED: readonly Strategy[] = [plannedFirst("NONE")];
 const SUCCEEDED: readonly Strategy[] = [plannedFirst("MADE")];
 
-function plannedFirst(mark: EffectStatus): Strategy {
-  return Object.freeze({ planned: 0, changed: false, mark });
+function plannedFirst(effectStatus: EffectStatus): Strategy {
+  return Object.freeze({ planned: 0, changed: false, effectStatus });
 }
 
 /** What a step that has succeeded left behind, and any other step has not left yet. */
@@ -266,7 +266,7 @@ function encodeStrategies({ forward, strategies }: Step): string {
   const isFirst = strategies.length === 1 && first?.planned === 0 && !first.changed;
   if (!isFirst) return `,"s":${JSON.stringify(strategies.map(rawStrategy))}`;
   const [standard] = standardStrategies(forward.kind === "SUCCEEDED");
-  return first.mark === standard?.mark ? "" : `,"s":"${first.mark}"`;
+  return first.effectStatus === standard?.effectStatus ? "" : `,"s":"${first.effectStatus}"`;
 }
 
 function decodeStrategies({ w, s }: RawStep): readonly Strategy[] {
@@ -274,12 +274,12 @@ function decodeStrategies({ w, s }: RawStep): readonly Strategy[] {
   return typeof s === "string" ? [plannedFirst(s)] : s.map(strategyOf);
 }
 
-function rawStrategy({ planned, changed, mark }: Strategy): RawStrategy {
-  return [planned, changed ? 1 : 0, mark];
+function rawStrategy({ planned, changed, effectStatus }: Strategy): RawStrategy {
+  return [planned, changed ? 1 : 0, effectStatus];
 }
 
-function strategyOf([planned, changed, mark]: RawStrategy): Strategy {
-  return { planned, changed: changed === 1, mark };
+function strategyOf([planned, changed, effectStatus]: RawStrategy): Strategy {
+  return { planned, changed: changed === 1, effectStatus };
 }
 
 function encodeResult({ forward, fence, result }: Step): string {

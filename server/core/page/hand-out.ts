@@ -102,10 +102,10 @@ export function hearHeartbeat(
   const key = { step: no, kind: lease.task, fence: lease.fence, n, what: "details" } as const;
   const isProgress = heard.progress !== null && heard.progress !== was.progress;
   const next = heardCancel(isProgress ? { ...lease, progressAt: now } : lease, now);
-  const isSaid = heard.details !== null && !isStored(was.details, heard.details);
-  const details = isSaid ? storedPayload(heard.details, key, payloads) : was.details;
+  const isNew = heard.details !== null && !isStored(was.details, heard.details);
+  const details = isNew ? storedPayload(heard.details, key, payloads) : was.details;
   const step = next === lease ? was.step : { ...was.step, [moving.side]: next };
-  const isSame = next === lease && !isProgress && !isSaid;
+  const isSame = next === lease && !isProgress && !isNew;
   return {
     step: isSame ? was : { ...was, step, progress: heard.progress ?? was.progress, details },
     payloads,

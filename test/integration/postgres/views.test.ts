@@ -241,15 +241,15 @@ describe("step_view", () => {
   });
 
   it.for(UNDOS)("shows an undo that is %j beside the step's own state", async ([undo, shown]) => {
-    const mark = { planned: 0, changed: false, mark: "MADE" } as const;
+    const mark = { planned: 0, changed: false, effectStatus: "MADE" } as const;
     const runId = await makeStep({ forward: { kind: "SUCCEEDED" }, undo, strategies: [mark] });
     expect(await stepOf(runId)).toMatchObject([{ state: "SUCCEEDED", effect: "MADE", ...shown }]);
   });
 
   it("shows the current strategy, whatever came of its input, and what an agent told last", async () => {
     const strategies: Strategy[] = [
-      { planned: 0, changed: false, mark: "UNDONE" },
-      { planned: 2, changed: true, mark: "UNSETTLED" },
+      { planned: 0, changed: false, effectStatus: "UNDONE" },
+      { planned: 2, changed: true, effectStatus: "UNSETTLED" },
     ];
     const runId = await makeStep({ forward: leaseWith(), strategies }, { progress: "50%" });
     expect(await stepOf(runId)).toMatchObject([

@@ -66,7 +66,7 @@ function step(no: number, forward: Forward, over: Partial<Step> = {}): [number, 
     no,
     {
       ...{ no, forward, undo: { kind: "NONE" } },
-      strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+      strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
       ...{ fence: 1, attempt: 1, lost: 0, tries: [], verifies: 0 },
       ...blank,
       ...over,
@@ -87,7 +87,7 @@ function attempt(over: Partial<AttemptRecord>): AttemptRecord {
 describe("GetRun", () => {
   test("shows the strategy that is tried, with its own queue and task", async () => {
     const strategies = [0, 1, 2].map(
-      (planned) => ({ planned, changed: false, mark: "NONE" }) as const,
+      (planned) => ({ planned, changed: false, effectStatus: "NONE" }) as const,
     );
     for (const [count, task, queue] of [
       [1, "charge", "default"],

@@ -68,7 +68,7 @@ function step(over: Partial<Step>): Step {
     no: 0,
     forward: { kind: "BLOCKED", waitingFor: 0, ok: 0, skipped: 0 },
     undo: { kind: "NONE" },
-    strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+    strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
     fence: 0,
     attempt: 0,
     lost: 0,

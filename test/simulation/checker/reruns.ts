@@ -82,7 +82,7 @@ function rowOf({ run, plan }: RunFacts, id: string): Step | undefined {
 function mayKeep({ forward, undo, strategies }: Step): boolean {
   if (undo.kind !== "NONE") return false;
   if (forward.kind === "SKIPPED") return true;
-  const mark = strategies.at(-1)?.mark;
+  const mark = strategies.at(-1)?.effectStatus;
   return forward.kind === "SUCCEEDED" && mark !== "UNSETTLED" && mark !== "UNDONE";
 }
 

@@ -164,7 +164,7 @@ describe("deferred", () => {
       forward: { kind: "BACKOFF", task: "perform" },
       attempt: 1,
       tries: [1],
-      strategies: [{ mark: "UNSETTLED" }],
+      strategies: [{ effectStatus: "UNSETTLED" }],
     });
     expect(world.effects).toContainEqual(
       expect.objectContaining({

@@ -53,7 +53,7 @@ test("when the grace is over the attempt is unknown, counts, and is tried again"
     attempt: 1,
     tries: [1],
     lost: 0,
-    strategies: [{ mark: "UNSETTLED" }],
+    strategies: [{ effectStatus: "UNSETTLED" }],
   });
   expect(world.effects).toContainEqual(
     expect.objectContaining({
@@ -112,14 +112,14 @@ test("an agent that stops when told to has timed out", () => {
   expect(world.step("a")).toMatchObject({
     forward: { kind: "BACKOFF" },
     attempt: 1,
-    strategies: [{ mark: "UNSETTLED" }],
+    strategies: [{ effectStatus: "UNSETTLED" }],
   });
 });
 
 test("an agent that stops without having had any effect leaves nothing to undo", () => {
   const { world, held } = overrun();
   world.report(held, cancelled({ noEffect: true }));
-  expect(world.step("a").strategies).toMatchObject([{ mark: "NONE" }]);
+  expect(world.step("a").strategies).toMatchObject([{ effectStatus: "NONE" }]);
 });
 
 test("a success after it was told to stop still counts", () => {
@@ -148,7 +148,7 @@ test("an agent that stops though nobody asked is an unknown that counts", () => 
   expect(world.step("a")).toMatchObject({
     forward: { kind: "BACKOFF" },
     attempt: 1,
-    strategies: [{ mark: "UNSETTLED" }],
+    strategies: [{ effectStatus: "UNSETTLED" }],
   });
 });
 

@@ -28,7 +28,7 @@ describe("a step that failed half-way", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "FAILED" },
       undo: { kind: "READY" },
-      strategies: [{ mark: "ATTEMPTED" }],
+      strategies: [{ effectStatus: "ATTEMPTED" }],
     });
     succeed(world, "a");
     expect(world.run().state).toEqual({ kind: "COMPENSATED", reason: "STEP_FAILED" });
@@ -67,7 +67,7 @@ describe("a step that failed half-way", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "FAILED" },
       undo: { kind: "NONE" },
-      strategies: [{ mark: "UNDONE" }],
+      strategies: [{ effectStatus: "UNDONE" }],
     });
     succeed(world, "b");
     expect(world.run()).toMatchObject({ state: { kind: "COMPLETED" }, warnings: 1, undone: 0 });
@@ -95,7 +95,7 @@ test("a strategy that failed half-way is undone before the next, and the last on
   succeed(world, "a");
   expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform" });
   world.report(world.claim("a"), broken);
-  expect(world.step("a").strategies.map(({ mark }) => mark)).toEqual(["UNDONE", "ATTEMPTED"]);
+  expect(world.step("a").strategies.map(({ effectStatus }) => effectStatus)).toEqual(["UNDONE", "ATTEMPTED"]);
   succeed(world, "a");
   expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
 });
@@ -108,7 +108,7 @@ test("a verify that finds nothing speaks for the earlier attempts of its strateg
   world.fireNext();
   world.report(world.claim("a"), unknown());
   world.report(world.claim("a"), nothingThere);
-  expect(world.step("a").strategies).toMatchObject([{ mark: "CLEARED" }]);
+  expect(world.step("a").strategies).toMatchObject([{ effectStatus: "CLEARED" }]);
 });
 
 test("a success after a failure half-way is undone once", () => {

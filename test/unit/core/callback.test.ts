@@ -235,9 +235,9 @@ describe("a failure says how its own attempt ended", () => {
     const held = world.claim("a");
     world.advance(31_000);
     world.fire("a");
-    expect(world.step("a").strategies).toMatchObject([{ mark: "UNSETTLED" }]);
+    expect(world.step("a").strategies).toMatchObject([{ effectStatus: "UNSETTLED" }]);
     world.report(held, gone);
-    expect(world.step("a").strategies).toMatchObject([{ mark: "CLEARED" }]);
+    expect(world.step("a").strategies).toMatchObject([{ effectStatus: "CLEARED" }]);
     world.advance(31_000);
     world.fireRun();
     expect(world.run().state).toMatchObject({ kind: "FAILED" });
@@ -250,7 +250,7 @@ describe("a failure says how its own attempt ended", () => {
       world.advance(31_000);
       world.fire("a");
     }
-    expect(world.step("a").strategies).toMatchObject([{ mark: "LINGERING" }]);
+    expect(world.step("a").strategies).toMatchObject([{ effectStatus: "LINGERING" }]);
     world.report(world.claim("a", "s2"), gone);
     world.advance(31_000);
     world.fireRun();

@@ -102,7 +102,7 @@ describe("a RUNNING run", () => {
     world.report(held, cancelled());
     expect(world.step("a")).toMatchObject({
       forward: { kind: "CANCELLED" },
-      strategies: [{ mark: "UNSETTLED" }],
+      strategies: [{ effectStatus: "UNSETTLED" }],
     });
     expect(world.step("a").undo.kind).toBe("READY");
   });

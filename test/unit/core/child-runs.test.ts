@@ -82,7 +82,7 @@ describe("a run step", () => {
     const world = withChild({ compensate });
     end(world, DONE);
     expect(forward(world).kind).toBe("SUCCEEDED");
-    expect(world.step("a").strategies[0]?.mark).toBe("MADE");
+    expect(world.step("a").strategies[0]?.effectStatus).toBe("MADE");
     expect(world.step("a").result).toEqual({ fence: 1, kind: "answer", n: 0 });
     expect(world.facts()?.steps.get(0)?.output).toEqual({ kind: "json", json: '{"x":1}' });
     expect(forward(world, "b").kind).toBe("READY");
@@ -137,7 +137,7 @@ describe("a run step", () => {
     const json = JSON.stringify("x".repeat(262_144));
     end(world, DONE, { output: { kind: "json", json } });
     expect(failureOf(world)).toMatchObject([{ code: "drover.schema", class: "permanent" }]);
-    expect(world.step("a").strategies[0]?.mark).toBe("MADE");
+    expect(world.step("a").strategies[0]?.effectStatus).toBe("MADE");
     expect(world.run().state.kind).toBe("COMPENSATING");
   });
 

@@ -211,8 +211,8 @@ describe("about a step forward", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", attempt: 1 },
       strategies: [
-        { planned: 0, changed: false, mark: "UNDONE" },
-        { planned: 0, changed: true, mark: "NONE" },
+        { planned: 0, changed: false, effectStatus: "UNDONE" },
+        { planned: 0, changed: true, effectStatus: "NONE" },
       ],
     });
     expect(world.effects).toContainEqual({
@@ -233,7 +233,7 @@ describe("about a step forward", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },
       result: { kind: "answer", n },
-      strategies: [{ mark: "MADE" }],
+      strategies: [{ effectStatus: "MADE" }],
     });
     expect(kindOf(world, "b")).toBe("READY");
     world.cancel(true);
@@ -294,7 +294,7 @@ describe("about an effect in doubt while the run stops", () => {
     expect(answer(world, "fail")).toEqual({ kind: "done" });
     expect(world.step("a")).toMatchObject({
       forward: { kind: "FAILED" },
-      strategies: [{ mark: "CLEARED" }],
+      strategies: [{ effectStatus: "CLEARED" }],
     });
     expect(world.step("z").undo.kind).toBe("READY");
   });

@@ -36,7 +36,7 @@ function threeWays(more: TaskOptions = {}): World {
 }
 
 const marksOf = (world: World): (readonly [number, string])[] =>
-  world.step("a").strategies.map(({ planned, mark }) => [planned, mark]);
+  world.step("a").strategies.map(({ planned, effectStatus }) => [planned, effectStatus]);
 
 const failedWith = (code: string): Effect => ({ kind: "failed", step: 0, code });
 
@@ -197,7 +197,7 @@ describe("a strategy whose effect is in doubt", () => {
     world.report(world.claim("a"), success());
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },
-      strategies: [{ planned: 0, mark: "MADE" }],
+      strategies: [{ planned: 0, effectStatus: "MADE" }],
     });
   });
 

@@ -12,7 +12,7 @@ test("a forgotten task is lost: ready again at once, for another session, and co
   expect(world.step("a")).toMatchObject({
     forward: { kind: "READY", attempt: 1, fence: 2, avoid: { session: "s1" } },
     lost: 1,
-    strategies: [{ mark: "UNSETTLED" }],
+    strategies: [{ effectStatus: "UNSETTLED" }],
   });
   expect(world.interventions("forgotten")).toMatchObject([
     { step: 0, fence: 1, dueAt: world.now(), did: expect.stringContaining("drover.lost") },

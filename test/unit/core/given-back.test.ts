@@ -18,7 +18,7 @@ test("a released task is ready at once, as the same attempt with the next fence"
     attempt: 0,
     lost: 0,
     tries: [],
-    strategies: [{ mark: "CLEARED" }],
+    strategies: [{ effectStatus: "CLEARED" }],
   });
 });
 
@@ -36,7 +36,7 @@ test("a task that never arrived is ready at once for any session, and nothing is
     forward: { kind: "READY", attempt: 1, fence: 2, avoid: null },
     attempt: 0,
     lost: 0,
-    strategies: [{ mark: "NONE" }],
+    strategies: [{ effectStatus: "NONE" }],
     settleUntil: null,
   });
   expect(world.interventions("delivery")).toHaveLength(1);
@@ -99,7 +99,7 @@ test("a task that cannot be made is not handed out again, and a person is asked"
   expect(world.step("a")).toMatchObject({
     forward: { kind: "ESCALATED" },
     attempt: 0,
-    strategies: [{ mark: "NONE" }],
+    strategies: [{ effectStatus: "NONE" }],
   });
   expect(lastQuestion(world)).toMatchObject({ step: 0, code: "drover.expression" });
   expect(world.interventions("delivery")).toMatchObject([

@@ -44,7 +44,7 @@ test("a success is recorded with the fence of the attempt whose output it is", (
     fence: 2,
     result: { fence: 2, kind: "perform" },
     attempt: 1,
-    strategies: [{ mark: "MADE" }],
+    strategies: [{ effectStatus: "MADE" }],
   });
   expect(lost.fence).toBe(1);
 });

@@ -44,7 +44,7 @@ function reported(more: TaskOptions, outcome: ReportedOutcome): World {
 }
 
 const hotel = (world: World) => world.step("hotel");
-const marks = (world: World) => hotel(world).strategies.map(({ mark }) => mark);
+const marks = (world: World) => hotel(world).strategies.map(({ effectStatus }) => effectStatus);
 const UNDOING = { forward: { kind: "UNDOING" }, undo: { kind: "READY", task: "compensate" } };
 
 /** The next way of the hotel is in its queue, and nothing is left of the one before. */
@@ -278,7 +278,7 @@ test("a late report that it did take effect, though its agent had said otherwise
   world.report(held, cancelled({ noEffect: true }));
   expectNextWay(world);
   world.report(held, success());
-  expect(hotel(world)).toMatchObject({ ...UNDOING, strategies: [{ mark: "MADE" }, {}] });
+  expect(hotel(world)).toMatchObject({ ...UNDOING, strategies: [{ effectStatus: "MADE" }, {}] });
   succeed(world, "hotel");
   expectNextWay(world);
 });
@@ -376,7 +376,7 @@ describe("a run that stops while a strategy is undone", () => {
     expect(world.run().state).toEqual({ kind: "CANCELLED", reason: "CANCELLED_BY_USER" });
     expect(hotel(world)).toMatchObject({
       undo: { kind: "NONE" },
-      strategies: [{ mark: "UNSETTLED" }],
+      strategies: [{ effectStatus: "UNSETTLED" }],
     });
   });
 });
@@ -401,8 +401,8 @@ test("a strategy that was undone is tried again as another one, whose key is new
   world.answer(lastQuestion(world).n, "retry");
   expectNextWay(world);
   expect(hotel(world).strategies).toMatchObject([
-    { planned: 0, mark: "UNDONE" },
-    { planned: 0, mark: "NONE" },
+    { planned: 0, effectStatus: "UNDONE" },
+    { planned: 0, effectStatus: "NONE" },
   ]);
 });
 

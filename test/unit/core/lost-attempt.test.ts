@@ -40,7 +40,7 @@ test("a lost attempt is ready again at once, counts as no try, and has the next 
     attempt: 0,
     lost: 1,
     tries: [],
-    strategies: [{ mark: "UNSETTLED" }],
+    strategies: [{ effectStatus: "UNSETTLED" }],
   });
 });
 

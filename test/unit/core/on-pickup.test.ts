@@ -103,7 +103,7 @@ test("fallback leaves no strategy whose effect is in doubt before that is verifi
   world.report(world.claim("a"), nothingThere);
   expect(world.step("a")).toMatchObject({
     forward: { kind: "READY", task: "perform" },
-    strategies: [{ planned: 0, mark: "CLEARED" }, { planned: 1 }],
+    strategies: [{ planned: 0, effectStatus: "CLEARED" }, { planned: 1 }],
   });
 });
 

@@ -111,12 +111,12 @@ describe("a person who changes the input of a strategy that was tried and has le
     world.fireNext();
     world.fireNext();
     world.report(world.claim("a"), nothingThere);
-    expect(world.step("a").strategies.map(({ mark }) => mark)).toEqual(["NONE", "CLEARED"]);
+    expect(world.step("a").strategies.map(({ effectStatus }) => effectStatus)).toEqual(["NONE", "CLEARED"]);
     world.answer(lastQuestion(world).n, "retry-changed", '{"seats":2}');
     expect(world.step("a").strategies).toEqual([
-      { planned: 0, changed: false, mark: "NONE" },
-      { planned: 0, changed: true, mark: "CLEARED" },
-      { planned: 0, changed: true, mark: "NONE" },
+      { planned: 0, changed: false, effectStatus: "NONE" },
+      { planned: 0, changed: true, effectStatus: "CLEARED" },
+      { planned: 0, changed: true, effectStatus: "NONE" },
     ]);
   });
 
@@ -129,9 +129,9 @@ describe("a person who changes the input of a strategy that was tried and has le
     world.fireNext();
     world.answer(lastQuestion(world).n, "retry-changed", '{"seats":2}');
     expect(world.step("a").strategies).toEqual([
-      { planned: 0, changed: false, mark: "NONE" },
-      { planned: 0, changed: true, mark: "CLEARED" },
-      { planned: 0, changed: true, mark: "NONE" },
+      { planned: 0, changed: false, effectStatus: "NONE" },
+      { planned: 0, changed: true, effectStatus: "CLEARED" },
+      { planned: 0, changed: true, effectStatus: "NONE" },
     ]);
   });
 });

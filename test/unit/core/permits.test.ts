@@ -20,7 +20,7 @@ function ask(slots: Permits, runId: string, { policy = "queue", ...more }: Asks 
 function asked(runs: readonly string[], more: Asks = {}): Permits {
   let slots: Permits = [];
   runs.forEach((runId, place) => {
-    slots = ask(slots, runId, { since: 1_000 + place, ...more }).slots;
+    slots = ask(slots, runId, { since: 1_000 + place, ...more }).permits;
   });
   return slots;
 }
@@ -52,9 +52,9 @@ describe("a run that asks for a slot", () => {
     const policy = "cancel-oldest";
     const first = ask(asked(["a"]), "b", { policy, since: 2_000 });
     expect(first).toMatchObject({ answer: "waits", cancelled: "a" });
-    const second = ask(first.slots, "c", { policy, since: 3_000 });
+    const second = ask(first.permits, "c", { policy, since: 3_000 });
     expect(second).toMatchObject({ answer: "waits", cancelled: "b" });
-    expect(leave(leave(second.slots, "b").slots, "a").granted).toEqual(["c"]);
+    expect(leave(leave(second.permits, "b").permits, "a").granted).toEqual(["c"]);
   });
 
   test("with cancel-oldest and a slot to have cancels nobody", () => {
@@ -66,14 +66,14 @@ describe("a run that has ended", () => {
   test("gives its slot to who has waited longest, the first priority before others", () => {
     const slots = asked(["a", "b", "c"]);
     expect(leave(slots, "a").granted).toEqual(["b"]);
-    const urgent = ask(slots, "d", { priority: 1, since: 9_000 }).slots;
+    const urgent = ask(slots, "d", { priority: 1, since: 9_000 }).permits;
     expect(leave(urgent, "a").granted).toEqual(["d"]);
   });
 
   test("and only waited gives nothing, and is gone", () => {
     const left = leave(asked(["a", "b", "c"]), "b");
     expect(left.granted).toEqual([]);
-    expect(leave(left.slots, "a").granted).toEqual(["c"]);
+    expect(leave(left.permits, "a").granted).toEqual(["c"]);
   });
 
   test("may let several begin, where their limits are higher", () => {
@@ -105,8 +105,8 @@ test("whoever comes and goes, no more hold a slot than the limit says, and none 
       all.forEach(({ leaves, pick, priority, policy }, at) => {
         const runId = `run ${String(at).padStart(3, "0")}`;
         const gone = leaves ? slots[pick % Math.max(1, slots.length)] : undefined;
-        if (gone) slots = leave(slots, gone.runId).slots;
-        else slots = join(slots, { runId, limit, priority, since: at }, policy).slots;
+        if (gone) slots = leave(slots, gone.runId).permits;
+        else slots = join(slots, { runId, limit, priority, since: at }, policy).permits;
         expect(holders(slots).length).toBeLessThanOrEqual(limit);
         if (slots.length > holders(slots).length) expect(holders(slots)).toHaveLength(limit);
       });

@@ -24,7 +24,7 @@ function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {
     no: 0,
     forward,
     undo,
-    strategies: [{ planned: 0, changed: false, mark: "NONE" }],
+    strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
     fence: 0,
     attempt: 0,
     lost: 0,

@@ -101,12 +101,12 @@ test("of a kept step that had no undo before, all that its strategies left is un
   old.report(old.claim("a"), unknown());
   old.report(old.claim("a"), success());
   old.report(old.claim("b"), broken);
-  expect(old.step("a").strategies).toMatchObject([{ mark: "UNSETTLED" }, { mark: "MADE" }]);
+  expect(old.step("a").strategies).toMatchObject([{ effectStatus: "UNSETTLED" }, { effectStatus: "MADE" }]);
   const is = { a: { fallback, ...undone }, b: { needs: ["a"] } };
   const kept = keptOf(old, { kind: "failed" });
   const world = createWorld(workflow(is), undefined, { kept });
   world.report(world.claim("b"), broken);
-  const marks = () => world.step("a").strategies.map(({ mark }) => mark);
+  const marks = () => world.step("a").strategies.map(({ effectStatus }) => effectStatus);
   world.report(world.claim("a"), success());
   expect(marks()).toEqual(["UNSETTLED", "UNDONE"]);
   world.report(world.claim("a"), success());

@@ -88,7 +88,7 @@ test("when its grace is over it is unknown, with drover.stalled", () => {
     forward: { kind: "BACKOFF" },
     attempt: 1,
     lost: 0,
-    strategies: [{ mark: "UNSETTLED" }],
+    strategies: [{ effectStatus: "UNSETTLED" }],
   });
   expect(world.effects).toContainEqual(
     expect.objectContaining({
@@ -125,7 +125,7 @@ test("where its agent knows that nothing is there it is cancelled, and retried a
   expect(endsOf(world)).toEqual([{ kind: "cancelled", noEffect: true }]);
   expect(world.step("a")).toMatchObject({
     forward: { kind: "BACKOFF", wakeAt: world.now() + 3_000 },
-    strategies: [{ mark: "NONE" }],
+    strategies: [{ effectStatus: "NONE" }],
   });
 });
 
@@ -155,7 +155,7 @@ test("a stalled attempt is tried with other parameters where that is the next st
   world.report(held, cancelled());
   expect(world.step("a")).toMatchObject({
     forward: { kind: "READY" },
-    strategies: [{ planned: 0, mark: "UNSETTLED" }, { planned: 1 }],
+    strategies: [{ planned: 0, effectStatus: "UNSETTLED" }, { planned: 1 }],
   });
 });
 

@@ -41,7 +41,7 @@ function inDoubt(more: TaskOptions = {}, evaluator?: Evaluator): { world: World;
 }
 
 const markOf = (world: World, id = "a"): string | undefined =>
-  world.step(id).strategies.at(-1)?.mark;
+  world.step(id).strategies.at(-1)?.effectStatus;
 
 describe("an idempotent step", () => {
   test("is tried again by the policy that answers the code, in the same strategy", () => {
@@ -50,7 +50,7 @@ describe("an idempotent step", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "perform", cause: "retry" },
       attempt: 1,
-      strategies: [{ mark: "UNSETTLED" }],
+      strategies: [{ effectStatus: "UNSETTLED" }],
     });
   });
 
@@ -66,7 +66,7 @@ describe("a verifiable step", () => {
     const { world } = inDoubt();
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", task: "verify", fence: 1, attempt: 1 },
-      strategies: [{ mark: "UNSETTLED" }],
+      strategies: [{ effectStatus: "UNSETTLED" }],
       doubt: { code: "drover.unknown", tries: 0 },
     });
   });
@@ -107,7 +107,7 @@ describe("a verifiable step", () => {
       forward: { kind: "SUCCEEDED" },
       result: { fence: 1, kind: "verify", n: 1 },
       doubt: null,
-      strategies: [{ mark: "MADE" }],
+      strategies: [{ effectStatus: "MADE" }],
     });
     expect(world.step("b").forward.kind).toBe("READY");
   });
@@ -133,7 +133,7 @@ describe("a verifiable step", () => {
       forward: { kind: "BACKOFF", task: "perform", wakeAt: world.now() + 1_000 },
       attempt: 1,
       doubt: null,
-      strategies: [{ mark: "CLEARED" }],
+      strategies: [{ effectStatus: "CLEARED" }],
     });
   });
 
@@ -316,7 +316,7 @@ describe("a late report of the attempt in doubt", () => {
       forward: { kind: "BACKOFF", task: "perform" },
       attempt: 1,
       doubt: null,
-      strategies: [{ mark: "CLEARED" }],
+      strategies: [{ effectStatus: "CLEARED" }],
     });
   });
 

@@ -160,7 +160,7 @@ describe("from one version of a page to the next", () => {
   });
 
   test("a fallback moves the task to the lane of its own strategy", () => {
-    const none = { changed: false, mark: "NONE" } as const;
+    const none = { changed: false, effectStatus: "NONE" } as const;
     const fallen = stepOf({
       forward: readyFor(),
       strategies: [
