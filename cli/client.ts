@@ -140,7 +140,7 @@ async function* goingOn<T>(
         yield state;
       }
     } catch (error) {
-      if (!connected || tries >= triesMax || !mayPass(error)) throw error;
+      if (!connected || tries >= triesMax || !isRetryable(error)) throw error;
     }
     onLost();
     await delay(Math.min(firstPauseMs * 2 ** tries, pauseMsMax));
@@ -148,7 +148,7 @@ async function* goingOn<T>(
 }
 
 /** Whether a watch may be retried after this error; a watch changes nothing. */
-export function mayPass(error: unknown): boolean {
+export function isRetryable(error: unknown): boolean {
   if (!(error instanceof ConnectError)) return false;
   return [Code.Unavailable, Code.Aborted, Code.Internal, Code.Unknown, Code.ResourceExhausted].some(
     (code) => code === error.code,

@@ -12,7 +12,7 @@ import { suggestion } from "@drover/server/rpc/workflow-text-problems.ts";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliFailure, usageFailure } from "./failure.ts";
-import { type GlobalOptions, usualConfigFile } from "./global-options.ts";
+import { defaultConfigFile, type GlobalOptions } from "./global-options.ts";
 import { clean } from "./words.ts";
 
 const variablePrefix = "DROVER_";
@@ -74,8 +74,8 @@ function parsed(option: Option, text: string, file: string): unknown {
 
 /** null: there is no file. */
 export function readConfig(named: string | undefined, program: Command): Config | null {
-  if (named === undefined && !existsSync(usualConfigFile)) return null;
-  const file = named ?? usualConfigFile;
+  if (named === undefined && !existsSync(defaultConfigFile)) return null;
+  const file = named ?? defaultConfigFile;
   const known = [...settingsOfProgram(program).keys()];
   const lines = new LineCounter();
   const document = parseDocument(textOf(file), { lineCounter: lines });

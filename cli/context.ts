@@ -19,7 +19,7 @@ export interface Context {
 export function contextOf(command: Command): Context {
   const options = command.optsWithGlobals<GlobalOptions>();
   return Object.freeze({
-    output: createOutput(options.output, options.color, saidAgain(command)),
+    output: createOutput(options.output, options.color, repeatedFlags(command)),
     address: options.address,
     token: options.token,
     connect: () => createConnection(options.address, options.namespace, options.token),
@@ -30,7 +30,7 @@ export function contextOf(command: Command): Context {
  * Flags that further commands need: the environment also holds for these, this command's flags do
  * not.
  */
-function saidAgain(command: Command): string {
+function repeatedFlags(command: Command): string {
   const { address, namespace } = command.optsWithGlobals<GlobalOptions>();
   const isSaid = (name: keyof GlobalOptions) =>
     command.getOptionValueSourceWithGlobals(name) === "cli";

@@ -1,6 +1,6 @@
 /** An escalation in words: its question, its name, and the commands that answer it. */
 import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_pb.ts";
-import { clean, moment, statedName } from "./words.ts";
+import { clean, statedName, timeWords } from "./words.ts";
 
 /** The effect of each answer, in the order in which they are offered. */
 export const answerMeanings: Readonly<Record<string, string>> = Object.freeze({
@@ -31,13 +31,13 @@ export function resolveCommand(escalation: Pick<Escalation, "runId" | "id" | "an
 
 /** Who has claimed it, and when; empty: it is not claimed. */
 export function claimedWords({ claimedBy, claimedTime }: Escalation): string {
-  return claimedBy === "" ? "" : `${moment(claimedTime)}: ${statedName(claimedBy, false)}`;
+  return claimedBy === "" ? "" : `${timeWords(claimedTime)}: ${statedName(claimedBy, false)}`;
 }
 
 /** When it was closed, and by which answer or event; empty while it is open. */
 export function closedWords({ closedTime, closedBy, answer }: Escalation): string {
   if (closedTime === undefined) return "";
-  return `${moment(closedTime)}: ${answer ? answerWords(answer) : clean(closedBy)}`;
+  return `${timeWords(closedTime)}: ${answer ? answerWords(answer) : clean(closedBy)}`;
 }
 
 /** `skip, said ada (not verified): the hotel is not needed` */

@@ -10,8 +10,11 @@ import { clean } from "./words.ts";
 
 export function failureText({ message, fields, next }: CliFailure): string {
   // A single field is left out if the sentence already contains its message.
-  const told = fields.length === 1 && fields.every((field) => message.includes(field.message));
-  const lines = told ? [] : fields.map(({ path, message: of }) => `  ${clean(path)}: ${clean(of)}`);
+  const isRepeated =
+    fields.length === 1 && fields.every((field) => message.includes(field.message));
+  const lines = isRepeated
+    ? []
+    : fields.map(({ path, message: of }) => `  ${clean(path)}: ${clean(of)}`);
   return [`drover: ${clean(message)}`, ...lines, `  next: ${next}`, ""].join("\n");
 }
 

@@ -5,7 +5,7 @@ export const formats = ["table", "json", "yaml", "jsonl"] as const;
 export type Format = (typeof formats)[number];
 
 /** The settings file in the current folder. */
-export const usualConfigFile = "drover.yaml";
+export const defaultConfigFile = "drover.yaml";
 
 export const defaultAddress = "127.0.0.1:7420";
 export const defaultNamespace = "default";

@@ -9,7 +9,7 @@ import { existsSync } from "node:fs";
 import { Command, type CommanderError, Help } from "commander";
 import { EXAMPLES } from "./examples.ts";
 import { type Ended, usageFailure } from "./failure.ts";
-import { addGlobalOptions, type GlobalOptions, usualConfigFile } from "./global-options.ts";
+import { addGlobalOptions, defaultConfigFile, type GlobalOptions } from "./global-options.ts";
 import { NOUNS, needsAll } from "./nouns.ts";
 
 const moreHelp = `
@@ -58,7 +58,7 @@ export async function createProgram(
   }
   program.hook("preAction", async (_, verb) => {
     const { config } = program.opts<GlobalOptions>();
-    if (config !== undefined || existsSync(usualConfigFile)) {
+    if (config !== undefined || existsSync(defaultConfigFile)) {
       const { applyConfig } = await import("./config-file.ts");
       applyConfig(verb, { program, whole: all ? program : await createProgram(version, ended) });
     }

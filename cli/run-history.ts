@@ -16,7 +16,7 @@ import type { Output } from "./output.ts";
 import { progressWords } from "./progress-words.ts";
 import { errorWords } from "./run-words.ts";
 import { printTable } from "./table.ts";
-import { between, clean, moment, phrase, statedName, wholePayload } from "./words.ts";
+import { between, clean, phrase, statedName, timeWords, wholePayload } from "./words.ts";
 
 export function printAttempts(attempts: readonly Attempt[], texts: Texts, output: Output): void {
   const headers = [
@@ -32,7 +32,7 @@ export function printAttempts(attempts: readonly Attempt[], texts: Texts, output
     "WHY",
   ];
   const rows = attempts.map((attempt) => [
-    moment(attempt.startedTime),
+    timeWords(attempt.startedTime),
     clean(attempt.stepId),
     phrase(TaskKindSchema, attempt.kind),
     String(attempt.fence),
@@ -69,7 +69,7 @@ export function printWarnings(warnings: readonly RunWarning[], output: Output): 
 export function printInterventions(interventions: readonly Intervention[], output: Output): void {
   const headers = ["ACTED", "STEP", "RULE", "SAW", "NOTICED AFTER", "DID", "BY"];
   const rows = interventions.map((intervention) => [
-    moment(intervention.actedTime),
+    timeWords(intervention.actedTime),
     clean(intervention.stepId) || "the run",
     clean(intervention.rule),
     clean(intervention.saw),
@@ -91,7 +91,7 @@ export function printSignals(
   output: Output,
 ): void {
   const rows = signals.map((signal) => [
-    moment(signal.receivedTime),
+    timeWords(signal.receivedTime),
     clean(signal.name),
     clean(signal.signalId),
     clean(signal.takenBy) || "nobody",
@@ -102,7 +102,7 @@ export function printSignals(
 
 export function printDecisions(decisions: readonly Decision[], texts: Texts, output: Output): void {
   const rows = decisions.map((decision) => [
-    moment(decision.decidedTime),
+    timeWords(decision.decidedTime),
     clean(decision.stepId),
     statedName(decision.approver, decision.approverVerified),
     decision.approved ? "approved" : "rejected",

@@ -9,7 +9,7 @@ import {
   errorWords,
   mannerWords,
   needsPerson,
-  runVerdict,
+  runOutcome,
   stepState,
   undoWords,
   workflowWords,
@@ -31,7 +31,7 @@ export function changeLines(
   }
   if (run && run.state !== before?.run?.state) {
     const took = between(run.createdTime, run.endedTime);
-    lines.push(`run ${runVerdict(run, output)}${took === "" ? "" : ` after ${took}`}`);
+    lines.push(`run ${runOutcome(run, output)}${took === "" ? "" : ` after ${took}`}`);
   }
   if (run && needsPerson(run, steps) && !(before?.run && needsPerson(before.run, before.steps)))
     lines.push(`run waits for a person: drover run show ${clean(run.runId)}`);

@@ -19,7 +19,7 @@ import { progressWords } from "./progress-words.ts";
 import {
   errorWords,
   mannerWords,
-  runVerdict,
+  runOutcome,
   stepState,
   undoWords,
   workflowWords,
@@ -55,11 +55,11 @@ export function treeLines(
     const took = between(run.createdTime, run.endedTime);
     const name = `${output.paint("bold", workflowWords(run))}  run ${clean(run.runId)}`;
     const after = took === "" ? "" : ` after ${took}`;
-    head.push(`${name}  ${runVerdict(run, output)}${after}  ${shareWords(steps)}`);
+    head.push(`${name}  ${runOutcome(run, output)}${after}  ${shareWords(steps)}`);
   }
   const rows = layOut(steps);
   const room = Math.max(rowsMax - head.length - 1, 1);
-  const shown = rows.length <= room ? rows : mostTelling(rows, room);
+  const shown = rows.length <= room ? rows : mostInformative(rows, room);
   const cells = shown.map(({ prefix, step, also }) => [
     `${output.paint("dim", prefix)}${clean(step.id)}`,
     stepState(step, output),
@@ -174,7 +174,7 @@ function parentsOf(steps: readonly Step[]): ReadonlyMap<string, string> {
  * The most informative rows, in their order: steps that move or failed first, then other ended
  * steps, then steps that have not begun or were skipped.
  */
-function mostTelling(rows: readonly Row[], count: number): readonly Row[] {
+function mostInformative(rows: readonly Row[], count: number): readonly Row[] {
   const dull = ({ step: { state } }: Row) =>
     state === StepState.BLOCKED || state === StepState.SKIPPED
       ? 2

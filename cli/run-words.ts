@@ -16,7 +16,7 @@ import {
   WaitingOnSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Output, Style } from "./output.ts";
-import { clean, counted, moment, phrase, timeOfDay, word } from "./words.ts";
+import { clean, counted, phrase, timeOfDay, timeWords, word } from "./words.ts";
 
 const finalStates: ReadonlySet<RunState> = new Set([
   RunState.COMPLETED,
@@ -62,7 +62,7 @@ export function runState(run: Run, output: Output): string {
 }
 
 /** `COMPENSATED (step failed)`, `COMPLETED with 1 warning` */
-export function runVerdict(run: Run, output: Output): string {
+export function runOutcome(run: Run, output: Output): string {
   const told = run.reason !== RunReason.UNSPECIFIED && run.reason !== RunReason.DONE;
   const reason = told ? ` (${phrase(RunReasonSchema, run.reason)})` : "";
   const warnings = run.warnings > 0 ? ` with ${counted(run.warnings, "warning")}` : "";
@@ -70,14 +70,14 @@ export function runVerdict(run: Run, output: Output): string {
 }
 
 /** Prints the state of the run after a command, and the next command. */
-export function tellRun(
+export function printRunState(
   run: Run | undefined,
   output: Output,
   next = run && isFinal(run.state) ? "show" : "watch",
 ): void {
   if (output.format !== "table" || run === undefined) return;
   const id = clean(run.runId);
-  output.line(`run ${id} is ${runVerdict(run, output)}`);
+  output.line(`run ${id} is ${runOutcome(run, output)}`);
   output.next(`drover run ${next} ${id}`);
 }
 
@@ -125,7 +125,7 @@ function waitingWords(step: Step): string {
   const child = childRunId === "" ? "" : `run ${clean(childRunId)}`;
   if (state !== StepState.WAITING) return child;
   if (waitingOn === WaitingOn.CHILD_END) return `for ${child} to end`;
-  const until = nextTime ? `until ${moment(nextTime)}` : "";
+  const until = nextTime ? `until ${timeWords(nextTime)}` : "";
   return [child === "" ? waitedFor(step) : `for ${child}`, until]
     .filter((text) => text !== "")
     .join(" ");

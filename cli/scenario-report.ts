@@ -22,7 +22,7 @@ export interface Played {
   readonly locate: ScenarioFile["locate"];
 }
 
-export function judged(
+export function evaluated(
   { file, scenario, rehearsed, tookMs }: Pick<Played, "file" | "scenario" | "rehearsed" | "tookMs">,
   locate: ScenarioFile["locate"],
 ): Played {

@@ -17,10 +17,10 @@ import {
   counted,
   durationWords,
   labelWords,
-  moment,
   pauseWords,
   payloadWords,
   phrase,
+  timeWords,
 } from "./words.ts";
 
 /** `30 2 * * * Europe/Berlin`, `every 15m00s` */
@@ -40,9 +40,9 @@ export function stateWords({ pause }: Schedule): string {
 }
 
 /** Time, result, run, state of the run, cause and reason. */
-export function fireRows(fires: readonly Fire[]): string[][] {
+export function occurrenceRows(fires: readonly Fire[]): string[][] {
   return fires.map((fire) => [
-    ...[moment(fire.time), outcomeWords(fire), clean(fire.runId)],
+    ...[timeWords(fire.time), outcomeWords(fire), clean(fire.runId)],
     fire.runState === RunState.UNSPECIFIED ? "" : phrase(RunStateSchema, fire.runState),
     ...[clean(fire.moment), clean(fire.message)],
   ]);
@@ -67,15 +67,15 @@ export function printSchedule(schedule: Schedule, output: Output): void {
     ["input", payloadWords(spec?.input)],
     ["labels", labelWords(spec?.labels ?? {})],
     ["paused", pauseWords(pause)],
-    ["created", moment(schedule.createdTime)],
-    ["changed", moment(schedule.changedTime)],
+    ["created", timeWords(schedule.createdTime)],
+    ["changed", timeWords(schedule.changedTime)],
   ]);
   if (next.length > 0) {
     output.line("");
-    const rows = next.map((one) => [moment(one.time), clean(one.moment)]);
+    const rows = next.map((one) => [timeWords(one.time), clean(one.moment)]);
     printTable(output, ["NEXT", "MOMENT"], rows);
   }
   if (last.length === 0) return;
   output.line("");
-  printTable(output, ["LAST", "OUTCOME", "RUN", "STATE", "MOMENT", "WHY"], fireRows(last));
+  printTable(output, ["LAST", "OUTCOME", "RUN", "STATE", "MOMENT", "WHY"], occurrenceRows(last));
 }

@@ -18,14 +18,14 @@ export function phrase(desc: DescEnum, value: number): string {
 }
 
 /** 2026-01-31 12:00:05Z */
-export function moment(timestamp: Timestamp | undefined): string {
+export function timeWords(timestamp: Timestamp | undefined): string {
   if (timestamp === undefined) return "";
   return `${new Date(timestampMs(timestamp)).toISOString().slice(0, 19).replace("T", " ")}Z`;
 }
 
 /** 12:00:05Z */
 export function timeOfDay(timestamp: Timestamp | undefined): string {
-  return moment(timestamp).slice(11);
+  return timeWords(timestamp).slice(11);
 }
 
 /** The time between two times in at most two units, as 1m05s; empty if one is missing. */
@@ -92,7 +92,7 @@ export function statedName(name: string, verified: boolean): string {
 export function pauseWords(pause: Pause | undefined): string {
   if (!pause) return "";
   const why = pause.reason === "" ? "" : `: ${clean(pause.reason)}`;
-  return `since ${moment(pause.sinceTime)}${why}`;
+  return `since ${timeWords(pause.sinceTime)}${why}`;
 }
 
 /** 10 with agents; 4.5 a second, 5 at once */

@@ -103,14 +103,15 @@ export function circuitsOf(
   return createCircuitWatch({ circuits: store.circuits, settings, log, onFailed, ...more });
 }
 
-function keptFor(
+function retentionFor(
   { circuits: { windowMs } = CIRCUIT_DEFAULTS }: BackgroundOptions,
   { sessionRetentionMs, pollerRetentionMs }: SupervisorConfig,
 ): Partial<Retention> {
   return {
     sessionMs: sessionRetentionMs,
     pollerMs: pollerRetentionMs,
-    circuitEndsMs: 2 * windowMs };
+    circuitEndsMs: 2 * windowMs,
+  };
 }
 
 export function learningOf(
@@ -132,7 +133,7 @@ export function rateLimitOf({ store, clock, log, measures }: BackgroundOptions):
     log.warn({ event: "rate-limit.failed", err: String(error) });
   };
   const everyMs = RATE_LIMIT_REFRESH_MS;
-  return { ...rateLimit, ...createLoop({ clock, everyMs, runOnce: rateLimit.look, onError }) };
+  return { ...rateLimit, ...createLoop({ clock, everyMs, runOnce: rateLimit.refresh, onError }) };
 }
 
 export function inboxOf(
@@ -171,7 +172,7 @@ export function triggeringOf(
 export function housekeepingOf(options: BackgroundOptions, settings: SupervisorConfig): Loop {
   const { store, clock, log, measures } = options;
   const onFailed = () => measures?.failed("housekeeping");
-  return createHousekeeping(store, clock, log, keptFor(options, settings), onFailed);
+  return createHousekeeping(store, clock, log, retentionFor(options, settings), onFailed);
 }
 
 type Given = "store" | "clock" | "log" | "onFailed";

@@ -186,9 +186,12 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     },
   };
   const advance = createAdvance(shared);
-  const schedule = createSchedule({ ...shared, enter: rateLimit.enter });
-  const timed: OccurrenceOptions = { ...shared, announce: (moment) => timers.announce(moment) };
-  const { fire, idle: fired } = createOccurrences(timed);
+  const schedule = createSchedule({ ...shared, enter: rateLimit.admit });
+  const occurrenceOptions: OccurrenceOptions = {
+    ...shared,
+    announce: (moment) => timers.announce(moment),
+  };
+  const { fire, idle: occurrencesIdle } = createOccurrences(occurrenceOptions);
   const claims = createClaims({
     ...{ store, plans, waiters, admission, watermarks, clock, random, onError },
     taskTrace: options.spans && traces?.task,
@@ -229,7 +232,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const learning = learningOf(looking, typical, settings);
   const consistency = consistencyOf(looking, shared, { owner, settings });
   const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
-  const learn = learnerOf({ admission, versions, lanes, waiters, claims });
+  const learn = snapshotHandler({ admission, versions, lanes, waiters, claims });
   const circuits = circuitsOf(looking, { owner, counted: outcomeCounts.take, learn });
   const parked = { waiters, lanes, claims, runWatchers, agentRegistry: createAgentRegistry(clock) };
   const pollTick = pollTickOf(looking, { watermarks, ...parked, circuits });
@@ -241,7 +244,15 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 
   return Object.freeze({
     scheduler: schedulerOf(shared, {
-      ...{ schedule, advance, runWatchers, wake, timed, refresh: circuits.runOnce, rateLimit },
+      ...{
+        schedule,
+        advance,
+        runWatchers,
+        wake,
+        occurrenceOptions,
+        refresh: circuits.runOnce,
+        rateLimit,
+      },
     }),
     dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
     parked: waiters.count,
@@ -257,7 +268,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     async start() {
       // Circuits and cordons are known before any task is handed out or any step times out.
       await circuits.runOnce();
-      await rateLimit.look();
+      await rateLimit.refresh();
       await ownership.start();
       timers.start();
       for (const one of loops) one.start();
@@ -270,7 +281,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
       await timers.stop();
       await inbox?.stop();
       const idle = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
-      await Promise.all([...idle, fired()]);
+      await Promise.all([...idle, occurrencesIdle()]);
       await learning.runOnce();
       await ownership.stop();
       await traces?.stop();
@@ -294,7 +305,7 @@ function forgetWith(
 }
 
 /** Passes a snapshot of circuits, cordons and pins to the parts of dispatch. */
-function learnerOf({ admission, versions, lanes, waiters, claims }: Learners) {
+function snapshotHandler({ admission, versions, lanes, waiters, claims }: SnapshotParts) {
   return async (look: CircuitSnapshot): Promise<void> => {
     const made = versions.learn(look.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
@@ -302,7 +313,7 @@ function learnerOf({ admission, versions, lanes, waiters, claims }: Learners) {
   };
 }
 
-interface Learners {
+interface SnapshotParts {
   readonly admission: Admission;
   readonly versions: VersionLanes;
   readonly lanes: Lanes;
@@ -323,7 +334,7 @@ interface SchedulerParts {
   readonly advance: Advance;
   readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;
-  readonly timed: OccurrenceOptions;
+  readonly occurrenceOptions: OccurrenceOptions;
   /** Reads circuits, cordons and pins now. */
   readonly refresh: () => Promise<void>;
   readonly rateLimit: RateLimit;
@@ -331,7 +342,7 @@ interface SchedulerParts {
 
 function schedulerOf(
   shared: AdvanceOptions,
-  { schedule, advance, runWatchers, wake, timed, refresh, rateLimit }: SchedulerParts,
+  { schedule, advance, runWatchers, wake, occurrenceOptions, refresh, rateLimit }: SchedulerParts,
 ): Scheduler {
   const { store, plans } = shared;
   return {
@@ -340,7 +351,7 @@ function schedulerOf(
     scheduleBatch: schedule.scheduleBatch,
     openBulk: (request) => openBulk(shared, request),
     rerun: (request) =>
-      rerun({ store, plans, submit: schedule.submit, enter: rateLimit.enter }, request),
+      rerun({ store, plans, submit: schedule.submit, enter: rateLimit.admit }, request),
     rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
     async command(run, event) {
       const answer = await advance.ask(run, event);
@@ -354,12 +365,12 @@ function schedulerOf(
     },
     async limitNamespace(namespaceId, limits) {
       await store.namespaces.setLimits(namespaceId, limits);
-      await rateLimit.look();
+      await rateLimit.refresh();
     },
     learnedDurations: shared.typical.learned,
     runChange: runWatchers.change,
     ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
-    ...createScheduleControl(timed),
+    ...createScheduleControl(occurrenceOptions),
     ...createCircuitControl({ store, circuits: store.circuits, refresh }),
   };
 }

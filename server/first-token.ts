@@ -18,7 +18,7 @@ import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import { createLog } from "./telemetry/log.ts";
 
-const NOBODY = {
+const NO_CALLER = {
   ...{ signal: new AbortController().signal, deadlineMs: null, peer: "", caller: null },
   ...{ header: () => null, itemErrors: new Map(), pauses: false },
 };
@@ -37,7 +37,7 @@ export async function createTokenInDatabase(
   try {
     const namespaces = createNamespaces(store);
     const calls = createTokenCalls({ store, namespaces, random: systemRandom, log });
-    return create(CreateTokenResponseSchema, await calls.createToken(request, NOBODY));
+    return create(CreateTokenResponseSchema, await calls.createToken(request, NO_CALLER));
   } finally {
     await store.close();
   }

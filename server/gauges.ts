@@ -7,7 +7,7 @@ import type { Gauges, Operators } from "./store/operators.ts";
 import type { Metrics } from "./telemetry/metrics.ts";
 
 /** Reads within this time get the same answer, for each scraper and each series. */
-const STANDING_KEPT_MS = 10_000;
+const GAUGES_CACHED_MS = 10_000;
 /** All are reported, also those without runs: an alert needs a series that does not disappear. */
 const OPEN_STATES: readonly RunState["kind"][] = [
   ...(["PENDING", "RUNNING", "PAUSED", "STOPPING"] as const),
@@ -22,7 +22,7 @@ export function createGauges(
   let asked: { readonly atMs: number; readonly answer: Promise<Gauges | null> } | null = null;
   return () => {
     const atMs = clock.monotonicMs();
-    if (asked === null || atMs - asked.atMs >= STANDING_KEPT_MS) {
+    if (asked === null || atMs - asked.atMs >= GAUGES_CACHED_MS) {
       // /readyz reports that the database is unavailable: the scrape continues without these.
       asked = { atMs, answer: operators.gauges().catch(() => null) };
     }

@@ -13,20 +13,20 @@ export interface Loop {
 }
 
 /** Of failures in a row, the first is passed on, and then one a minute. */
-export function inARow(
+export function throttledFailures(
   clock: Pick<Clock, "monotonicMs">,
   onError: (error: unknown) => void,
 ): { failed(error: unknown): void; ended(): void } {
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let reportedAtMs = Number.NEGATIVE_INFINITY;
   return Object.freeze({
     failed(error: unknown): void {
       const now = clock.monotonicMs();
-      if (now - toldAtMs < LOGGED_EVERY_MS) return;
-      toldAtMs = now;
+      if (now - reportedAtMs < LOGGED_EVERY_MS) return;
+      reportedAtMs = now;
       onError(error);
     },
     ended(): void {
-      toldAtMs = Number.NEGATIVE_INFINITY;
+      reportedAtMs = Number.NEGATIVE_INFINITY;
     },
   });
 }
@@ -41,7 +41,7 @@ export function createLoop(options: {
   let running = false;
   let under: Promise<void> = Promise.resolve();
 
-  const failures = inARow(options.clock, options.onError);
+  const failures = throttledFailures(options.clock, options.onError);
   const runOnce = (): Promise<void> => options.runOnce().then(failures.ended, failures.failed);
 
   function plan(): void {

@@ -40,7 +40,7 @@ export interface PollTickOptions {
 
 export function createPollTick(options: PollTickOptions): Loop {
   const { store, clock, log, waiters, watermarks, runWatchers, agentRegistry, circuits } = options;
-  const markedAtMs = new Map<number, number>();
+  const storedAtMs = new Map<number, number>();
 
   /** A part that fails stops none of the others. */
   async function alone(part: string, work: () => Promise<unknown>): Promise<void> {
@@ -61,7 +61,7 @@ export function createPollTick(options: PollTickOptions): Loop {
       const growing = waiters.all().filter(({ asks }) => options.lanes.mayGrow(asks));
       return refreshLanes(waiters, options.lanes, growing);
     });
-    await alone("watermark polled", () => mark(waiters.lanesAskedFor()));
+    await alone("watermark polled", () => storePolled(waiters.lanesAskedFor()));
     await alone("poll-query", poll);
     await alone("agents", async () => {
       await agentRegistry.sendGone((gone) => store.markSilent(gone));
@@ -83,13 +83,13 @@ export function createPollTick(options: PollTickOptions): Loop {
     if (answers.circuits) await circuits.heard(answers.circuits);
   }
 
-  async function mark(lanes: readonly number[]): Promise<void> {
+  async function storePolled(lanes: readonly number[]): Promise<void> {
     const now = clock.monotonicMs();
-    for (const [lane, at] of markedAtMs) if (now - at > POLLED_EVERY_MS) markedAtMs.delete(lane);
-    const old = lanes.filter((lane) => !markedAtMs.has(lane));
+    for (const [lane, at] of storedAtMs) if (now - at > POLLED_EVERY_MS) storedAtMs.delete(lane);
+    const old = lanes.filter((lane) => !storedAtMs.has(lane));
     if (old.length === 0) return;
     await store.markPolled(options.node, old);
-    for (const lane of old) markedAtMs.set(lane, now);
+    for (const lane of old) storedAtMs.set(lane, now);
   }
 
   return createLoop({

@@ -1,6 +1,6 @@
 /** Nodes as boxes of text: their lines, and their size in a fixed-width font. */
 import { clean, clip } from "../words.ts";
-import type { Look, Standing } from "./standing.ts";
+import type { Look, StateView } from "./standing.ts";
 import type { GraphNode, UndoNode } from "./workflow-graph.ts";
 
 export interface TextLine {
@@ -41,7 +41,7 @@ export function boxOfUndo({ does, standing }: UndoNode): Box {
   return boxOf([plain("does", does), ...standingLines(standing)], standing?.look ?? null);
 }
 
-function standingLines(standing: Standing | null): readonly TextLine[] {
+function standingLines(standing: StateView | null): readonly TextLine[] {
   if (standing === null) return [];
   return [
     plain("state", standing.word),

@@ -29,7 +29,7 @@ export type Look =
   | "undone"
   | "left-out";
 
-export interface Standing {
+export interface StateView {
   /** As SUCCEEDED, BACKOFF, undone. */
   readonly word: string;
   readonly look: Look;
@@ -60,7 +60,7 @@ const undoLooks: Readonly<Partial<Record<UndoState, Look>>> = {
 const errorShownMax = 80;
 
 /** While the step is being compensated, agent and attempts are those of the compensation. */
-export function standingOf(step: Step): Standing {
+export function standingOf(step: Step): StateView {
   const { state, error } = step;
   const isOver = state === StepState.SUCCEEDED || state === StepState.SKIPPED;
   const details = [
@@ -75,7 +75,7 @@ export function standingOf(step: Step): Standing {
 }
 
 /** null: the step has nothing to undo, or not yet. */
-export function undoStandingOf(step: Step): Standing | null {
+export function undoStandingOf(step: Step): StateView | null {
   const look = undoLooks[step.undoState];
   const details = step.undoState === UndoState.ACTIVE ? mannerOf(step) : [];
   return look ? { word: undoWords(step), look, details } : null;

@@ -10,7 +10,7 @@
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { StepDefinition, WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { type Mark, marksOf, type StepWords, undoOf, wordsOf, wordsOfRunStep } from "./marks.ts";
-import { type Standing, standingOf, undoStandingOf } from "./standing.ts";
+import { type StateView, standingOf, undoStandingOf } from "./standing.ts";
 
 export interface WorkflowGraph {
   readonly title: string;
@@ -28,7 +28,7 @@ export interface GraphNode extends StepWords {
   readonly id: string;
   readonly marks: readonly Mark[];
   /** null: no run is drawn. */
-  readonly standing: Standing | null;
+  readonly standing: StateView | null;
   /** null: the step has no compensation. */
   readonly undo: UndoNode | null;
 }
@@ -36,7 +36,7 @@ export interface GraphNode extends StepWords {
 /** The compensation of a step, drawn beside it. */
 export interface UndoNode {
   readonly does: string;
-  readonly standing: Standing | null;
+  readonly standing: StateView | null;
 }
 
 export interface GraphEdge {

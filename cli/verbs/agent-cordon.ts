@@ -9,7 +9,7 @@ import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 
 interface OfOptions {
   readonly agentVersion?: string;
@@ -44,7 +44,7 @@ function addCordon(agent: Command, ended: Ended): void {
       const { cordon } = answer;
       if (output.format === "table" && cordon) {
         const because = cordon.why === "" ? "" : `: ${clean(cordon.why)}`;
-        const since = moment(cordon.cordonedTime);
+        const since = timeWords(cordon.cordonedTime);
         output.line(
           `${nameOf(cordon)} cordoned by ${clean(cordon.cordonedBy)} at ${since}${because}`,
         );
@@ -87,7 +87,7 @@ function addList(agent: Command, ended: Ended): void {
       const rows = answer.cordons.map((one) => [
         nameOf(one),
         clean(one.cordonedBy),
-        moment(one.cordonedTime),
+        timeWords(one.cordonedTime),
         clean(one.why),
       ]);
       if (output.format === "table") printTable(output, ["CORDONED", "BY", "SINCE", "WHY"], rows);

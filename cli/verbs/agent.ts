@@ -18,7 +18,7 @@ import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { progressWords } from "../progress-words.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, counted, labelWords, moment, phrase } from "../words.ts";
+import { clean, counted, labelWords, phrase, timeWords } from "../words.ts";
 import { isClosed, stateWords } from "./circuit.ts";
 
 interface ListOptions {
@@ -106,9 +106,9 @@ function printAgents(agents: readonly AgentInfo[], output: Output): void {
     clean(agent.queues.join(" ")),
     taskWords(agent),
     String(agent.held),
-    moment(agent.lastSeenTime),
+    timeWords(agent.lastSeenTime),
     lifeWords(agent),
-    keptWords(agent),
+    restrictionWords(agent),
   ]);
   printTable(output, headers, rows);
 }
@@ -124,13 +124,13 @@ const silentMs = 60_000;
  * calling.
  */
 function lifeWords({ silentSinceTime, lastSeenTime }: AgentInfo): string {
-  if (silentSinceTime) return `silent since ${moment(silentSinceTime)}`;
+  if (silentSinceTime) return `silent since ${timeWords(silentSinceTime)}`;
   const isOld = lastSeenTime && Date.now() - timestampMs(lastSeenTime) > silentMs;
-  return isOld ? `silent since ${moment(lastSeenTime)}` : "alive";
+  return isOld ? `silent since ${timeWords(lastSeenTime)}` : "alive";
 }
 
 /** Why it gets no new tasks, or not all of them: `cordoned; circuit of charge` */
-function keptWords({ cordons, circuits }: AgentInfo): string {
+function restrictionWords({ cordons, circuits }: AgentInfo): string {
   const resting = circuits.filter((one) => !isClosed(one)).map(({ task }) => clean(task));
   return [
     ...(cordons.length > 0 ? ["cordoned"] : []),
@@ -152,11 +152,11 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["queues", clean(agent.queues.join(" "))],
     ["tasks", taskWords(agent)],
     ["server", clean(agent.server)],
-    ["first seen", moment(agent.firstSeenTime)],
-    ["last seen", moment(agent.lastSeenTime)],
+    ["first seen", timeWords(agent.firstSeenTime)],
+    ["last seen", timeWords(agent.lastSeenTime)],
     ["state", lifeWords(agent)],
-    ["last beat", moment(agent.lastBeatTime)],
-    ["last success", moment(agent.lastSuccessTime)],
+    ["last beat", timeWords(agent.lastBeatTime)],
+    ["last success", timeWords(agent.lastSuccessTime)],
     ["holds", counted(agent.held, "task")],
     ...agent.cordons.map((one): [string, string] => ["cordoned", cordonWords(one)]),
     ...agent.circuits.map((one): [string, string] => ["circuit", circuitWords(one)]),
@@ -165,13 +165,13 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
   output.line("");
   const headers = ["SINCE", "RUN", "STEP", "KIND", "TASK", "ATTEMPT", "UNTIL", "PROGRESS", ""];
   const rows = tasks.map((task) => [
-    moment(task.grantedTime),
+    timeWords(task.grantedTime),
     clean(task.runId),
     clean(task.stepId),
     phrase(TaskKindSchema, task.kind),
     `${clean(task.task)} of ${clean(task.queue)}`,
     String(task.attempt),
-    moment(task.attemptDeadlineTime),
+    timeWords(task.attemptDeadlineTime),
     progressWords(task.progress),
     task.cancelling ? "told to stop" : "",
   ]);
@@ -182,7 +182,7 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
 function cordonWords({ of, cordonedBy, cordonedTime, why }: Cordon): string {
   const what = of.case === "version" ? "its version, " : "";
   const because = why === "" ? "" : `: ${clean(why)}`;
-  return `${what}by ${clean(cordonedBy)} at ${moment(cordonedTime)}${because}`;
+  return `${what}by ${clean(cordonedBy)} at ${timeWords(cordonedTime)}${because}`;
 }
 
 function circuitWords(circuit: Circuit): string {

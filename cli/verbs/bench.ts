@@ -21,7 +21,7 @@ interface BenchOptions {
 
 const namespace = "drover-bench";
 /** The shortest retention that a server accepts. */
-const keptMs = 3_600_000;
+const retentionMs = 3_600_000;
 const [runsMax, concurrencyMax, durationMsMax] = [1_000_000, 1_000, 3_600_000];
 const interrupted = 130;
 
@@ -73,7 +73,7 @@ async function measure(
   output: Output,
 ): Promise<LoadResult> {
   await operator.createNamespace({ name: namespace });
-  await operator.setNamespaceRetention({ namespace, retention: durationFromMs(keptMs) });
+  await operator.setNamespaceRetention({ namespace, retention: durationFromMs(retentionMs) });
   const giveUp = new AbortController();
   const onSignal = () => giveUp.abort();
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);

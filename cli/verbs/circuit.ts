@@ -15,7 +15,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 
 const SAID = [
   ["open", CircuitSetting.OPEN, "let nothing of a task through, until it is released"],
@@ -82,10 +82,11 @@ export function stateWords(circuit: Circuit): string {
   if (setting !== CircuitSetting.UNSPECIFIED) {
     const is = setting === CircuitSetting.OPEN ? "is open" : "is closed";
     const because = why === "" ? "" : `: ${clean(why)}`;
-    return `${is}, said ${clean(setBy)} at ${moment(circuit.setTime)}${because}`;
+    return `${is}, said ${clean(setBy)} at ${timeWords(circuit.setTime)}${because}`;
   }
   if (state === CircuitState.TRYING) return "is open, and one task tries";
-  if (state === CircuitState.OPEN) return `is open, one task tries from ${moment(circuit.tryTime)}`;
+  if (state === CircuitState.OPEN)
+    return `is open, one task tries from ${timeWords(circuit.tryTime)}`;
   return "is closed";
 }
 

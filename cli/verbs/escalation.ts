@@ -27,9 +27,9 @@ import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
 import { printAttempts } from "../run-history.ts";
 import { runRefOf } from "../run-ref.ts";
-import { errorWords, runVerdict, tellRun } from "../run-words.ts";
+import { errorWords, printRunState, runOutcome } from "../run-words.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, moment, wholePayload } from "../words.ts";
+import { clean, timeWords, wholePayload } from "../words.ts";
 
 interface ListOptions {
   readonly all?: boolean;
@@ -139,7 +139,7 @@ function addResolve(escalation: Command, ended: Ended): void {
       output.data(ResolveEscalationResponseSchema, resolved);
       const did = resolved.repeated ? "had been answered" : "is answered";
       if (output.format === "table") output.line(`escalation ${clean(name)} ${did}: ${answer}`);
-      tellRun(resolved.run, output);
+      printRunState(resolved.run, output);
       ended(exitCodes.done);
     });
 }
@@ -179,8 +179,8 @@ function printList(answer: ListEscalationsResponse, { limit }: ListOptions, outp
       clean(one.workflow),
       subjectWords(one),
       clean(one.reason),
-      moment(one.openedTime),
-      moment(one.closedTime),
+      timeWords(one.openedTime),
+      timeWords(one.closedTime),
       texts.text(clean(one.message)),
     ]);
     printTable(output, headers, rows);
@@ -200,14 +200,14 @@ function print(answer: GetEscalationResponse, texts: Texts, output: Output): voi
     ["reason", clean(escalation.reason)],
     ["message", clean(escalation.message)],
     ["workflow", clean(escalation.workflow)],
-    ["run", run ? runVerdict(run, output) : ""],
+    ["run", run ? runOutcome(run, output) : ""],
     ["step", subjectWords(escalation)],
     ["error", errorWords(step?.error)],
     ["key", clean(effectKey)],
     ["run input", texts.payload(wholePayload(run?.input))],
     ["output", texts.payload(wholePayload(step?.output))],
-    ["opened", moment(escalation.openedTime)],
-    ["deadline", moment(escalation.deadlineTime)],
+    ["opened", timeWords(escalation.openedTime)],
+    ["deadline", timeWords(escalation.deadlineTime)],
     ["claimed", claimedWords(escalation)],
     ["closed", closedWords(escalation)],
   ]);

@@ -12,7 +12,7 @@ import { type GraphFormat, graphFormats } from "../graph/format-names.ts";
 import type { DrawnRun, WorkflowGraph } from "../graph/workflow-graph.ts";
 import { createOutput } from "../output.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
-import { runVerdict } from "../run-words.ts";
+import { runOutcome } from "../run-words.ts";
 import { clean } from "../words.ts";
 import { definitionOfFile, isFile } from "../workflow-file.ts";
 
@@ -79,7 +79,7 @@ async function drawRun(
   const asked = { namespace, run: runRefOf(name, options), includeDefinition: true };
   const { run, steps, definition } = await scheduler.getRun(asked);
   if (!run) throw usageFailure("the server told nothing about the run", "drover run list");
-  const drawn: DrawnRun = { run, steps, verdict: runVerdict(run, plain) };
+  const drawn: DrawnRun = { run, steps, verdict: runOutcome(run, plain) };
   // An older server does not return the definition: then only the steps are drawn.
   return definition ? workflowGraph(definition, run.workflowVersion, drawn) : runGraph(drawn);
 }

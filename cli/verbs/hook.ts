@@ -14,7 +14,7 @@ import { type Ended, exitCodes, notThere } from "../failure.ts";
 import { readText } from "../input.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 
 interface PutOptions {
   readonly event: readonly string[];
@@ -46,7 +46,7 @@ export function addHookVerbs(hook: Command, ended: Ended): void {
       const rows = answer.hooks.map((one) => [
         ...[one.name, one.url, one.events.join(" ") || "those that name it"].map(clean),
         one.secretDigest.slice(0, digestShown),
-        moment(one.changedTime),
+        timeWords(one.changedTime),
       ]);
       if (output.format === "table")
         printTable(output, ["HOOK", "URL", "HEARS OF", "SECRET", "CHANGED"], rows);
@@ -139,9 +139,9 @@ function addDeliveries(hook: Command, ended: Ended): void {
       const whole = create(ListDeliveriesResponseSchema, { deliveries, nextPageToken });
       writeList(output, [ListDeliveriesResponseSchema, whole], [DeliverySchema, deliveries]);
       const rows = deliveries.map((one) => [
-        ...[moment(one.createdTime), clean(one.hook), clean(one.kind), String(one.count)],
+        ...[timeWords(one.createdTime), clean(one.hook), clean(one.kind), String(one.count)],
         clean(one.escalationId === "" ? one.runId : `${one.runId}/${one.escalationId}`),
-        ...[clean(one.state), String(one.tries), moment(one.nextTryTime), clean(one.error)],
+        ...[clean(one.state), String(one.tries), timeWords(one.nextTryTime), clean(one.error)],
       ]);
       const head = [
         ...["MADE", "HOOK", "TELLS OF", "COUNT", "ABOUT"],

@@ -8,7 +8,7 @@ import { addText, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { between, clean, moment } from "../words.ts";
+import { between, clean, timeWords } from "../words.ts";
 
 interface ListOptions {
   readonly rule?: readonly string[];
@@ -46,7 +46,7 @@ export function addInterventionVerbs(intervention: Command, ended: Ended): void 
       writeList(output, [schema, answer], [InterventionSchema, interventions]);
       const headers = ["ACTED", "RULE", "NOTICED AFTER", "RUN", "WORKFLOW", "STEP", "SAW", "DID"];
       const rows = interventions.map((one) => [
-        moment(one.actedTime),
+        timeWords(one.actedTime),
         clean(one.rule),
         between(one.dueTime, one.actedTime),
         clean(one.runId),

@@ -15,7 +15,7 @@ import { contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs } from "../table.ts";
-import { clean, durationWords, moment } from "../words.ts";
+import { clean, durationWords, timeWords } from "../words.ts";
 import { rateOf } from "./queue.ts";
 
 export function addNamespaceSettings(noun: Command, ended: Ended): void {
@@ -96,7 +96,7 @@ function printNamespace(namespace: Namespace | undefined, output: Output): void 
   printPairs(output, [
     ["namespace", clean(name)],
     ["region", clean(region)],
-    ["created", moment(createTime)],
+    ["created", timeWords(createTime)],
     ["keeps runs", retentionWords(namespace)],
     ["limits", namespaceLimitWords(limits) || "none"],
   ]);

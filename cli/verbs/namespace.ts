@@ -19,7 +19,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { supervisorCommand } from "../region-words.ts";
 import { printTable } from "../table.ts";
-import { clean, moment, pauseWords } from "../words.ts";
+import { clean, pauseWords, timeWords } from "../words.ts";
 import { addNamespaceSettings, namespaceLimitWords, retentionWords } from "./namespace-settings.ts";
 
 export function addNamespaceVerbs(noun: Command, ended: Ended): void {
@@ -65,7 +65,7 @@ function addList(noun: Command, ended: Ended): void {
       const whole = create(ListNamespacesResponseSchema, found);
       writeList(output, [ListNamespacesResponseSchema, whole], [NamespaceSchema, namespaces]);
       const rows = namespaces.map((one) => [
-        ...[clean(one.name), clean(one.region), moment(one.createTime)],
+        ...[clean(one.name), clean(one.region), timeWords(one.createTime)],
         ...[one.retention ? retentionWords(one) : "", namespaceLimitWords(one.limits)],
       ]);
       const headers = ["NAMESPACE", "REGION", "CREATED", "KEEPS RUNS", "LIMITS"];

@@ -20,7 +20,7 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { between, clean, durationWords, moment } from "../words.ts";
+import { between, clean, durationWords, timeWords } from "../words.ts";
 
 /** The maximum of the database's smallint. */
 const partitionMax = 32_767;
@@ -49,13 +49,13 @@ function addHistory(partition: Command, ended: Ended): void {
       writeList(output, [ListHandOversResponseSchema, answer], [HandOverSchema, handOvers]);
       const headers = ["TAKEN", "PARTITION", "EPOCH", "BY", "AT", "BECAUSE", "LEFT", "HAD IT FOR"];
       const rows = handOvers.map((one) => [
-        moment(one.takenTime),
+        timeWords(one.takenTime),
         String(one.partition),
         String(one.epoch),
         clean(one.supervisor),
         clean(one.address),
         reasons[one.reason] ?? `reason ${one.reason}`,
-        moment(one.leftTime),
+        timeWords(one.leftTime),
         between(one.takenTime, one.leftTime),
       ]);
       if (output.format === "table") printTable(output, headers, rows);
@@ -92,7 +92,7 @@ function addList(partition: Command, ended: Ended): void {
         clean(one.region),
         watcherWords(one),
         clean(one.address),
-        moment(one.takenTime),
+        timeWords(one.takenTime),
         String(one.epoch),
         one.lag ? durationWords(durationMs(one.lag)) : "",
       ]);
@@ -105,7 +105,7 @@ function addList(partition: Command, ended: Ended): void {
 function watcherWords({ watched, supervisor, lastSeenTime }: Partition): string {
   if (watched) return clean(supervisor);
   if (supervisor === "") return "nobody";
-  const seen = lastSeenTime ? `, last seen ${moment(lastSeenTime)}` : "";
+  const seen = lastSeenTime ? `, last seen ${timeWords(lastSeenTime)}` : "";
   return `nobody; ${clean(supervisor)} is gone${seen}`;
 }
 
@@ -122,8 +122,8 @@ export function addSupervisorVerbs(supervisor: Command, ended: Ended): void {
       const rows = supervisors.map((one) => [
         clean(one.id),
         clean(one.address),
-        moment(one.startedTime),
-        moment(one.lastSeenTime),
+        timeWords(one.startedTime),
+        timeWords(one.lastSeenTime),
         String(one.partitions),
         one.alive ? "" : "silent",
       ]);

@@ -9,7 +9,7 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 
 const versionMax = 2_147_483_647;
 
@@ -53,7 +53,7 @@ export function addPinVerbs(queue: Command, ended: Ended): void {
     const { operator, namespace } = connect();
     const answer = await operator.unpinQueue({ namespace, queue: name, workflow, version });
     output.data(UnpinQueueResponseSchema, answer);
-    const left = keptBy(answer.pins, options);
+    const left = pinOfAllVersions(answer.pins, options);
     const whom = left ? `agents of version ${clean(left.agentVersion)} alone` : "any agent";
     if (output.format === "table")
       output.line(`queue ${clean(name)} gives ${taskWords(options)} to ${whom}`);
@@ -83,7 +83,10 @@ function taskWords({ workflow, version }: OfOptions): string {
 }
 
 /** The pin of all versions of the workflow, which still pins the tasks. */
-function keptBy(pins: readonly VersionPin[], { workflow }: OfOptions): VersionPin | undefined {
+function pinOfAllVersions(
+  pins: readonly VersionPin[],
+  { workflow }: OfOptions,
+): VersionPin | undefined {
   return pins.find((pin) => pin.workflow === workflow && pin.version === 0);
 }
 
@@ -94,7 +97,7 @@ export function printPins(pins: readonly VersionPin[], output: Output): void {
     clean(pin.workflow),
     pin.version === 0 ? "any" : String(pin.version),
     clean(pin.agentVersion),
-    moment(pin.pinnedTime),
+    timeWords(pin.pinnedTime),
   ]);
   printTable(output, ["PINNED", "VERSION", "TO AGENT VERSION", "SINCE"], rows);
 }

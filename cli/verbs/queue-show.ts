@@ -14,10 +14,10 @@ import { contextOf, parseDuration } from "../context.ts";
 import { CliFailure, type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, counted, durationWords, limitWords, moment, pauseWords } from "../words.ts";
+import { clean, counted, durationWords, limitWords, pauseWords, timeWords } from "../words.ts";
 import { printPins, unpinCommand } from "./queue-pin.ts";
 
-const lookEveryMs = 500;
+const pollMs = 500;
 const drainMsMax = 600_000;
 
 export function addQueueShow(queue: Command, ended: Ended): void {
@@ -44,10 +44,10 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
   printPairs(output, [
     ["queue", clean(queue.name)],
     ["wait", String(queue.depth)],
-    ["oldest", queue.oldestTime ? `since ${moment(queue.oldestTime)}` : ""],
+    ["oldest", queue.oldestTime ? `since ${timeWords(queue.oldestTime)}` : ""],
     ["with agents", String(queue.leased)],
     ["agents", String(queue.agents)],
-    ["last polled", moment(queue.polledTime)],
+    ["last polled", timeWords(queue.polledTime)],
     ["limits", limitWords(queue.limits)],
     ["paused", pauseWords(queue.pause)],
     ["namespace", namespacePause ? `paused ${pauseWords(namespacePause)}` : ""],
@@ -63,10 +63,10 @@ function print({ queue, tasks, pins, namespacePause }: GetQueueResponse, output:
   const rows = tasks.map((task) => [
     ...[clean(task.task), ...(isPinned ? [clean(task.agentVersion) || "any"] : [])],
     String(task.depth),
-    moment(task.oldestTime),
+    timeWords(task.oldestTime),
     String(task.leased),
     String(task.agents),
-    moment(task.polledTime),
+    timeWords(task.polledTime),
   ]);
   printTable(output, headers, rows);
 }
@@ -126,7 +126,7 @@ async function drained(
   name: string,
   timeoutMs: number,
 ): Promise<GetQueueResponse> {
-  for (let waitedMs = 0; ; waitedMs += lookEveryMs) {
+  for (let waitedMs = 0; ; waitedMs += pollMs) {
     const answer = await operator.getQueue({ namespace, queue: name });
     const leased = answer.queue?.leased ?? 0;
     if (!answer.queue?.pause)
@@ -143,6 +143,6 @@ async function drained(
           next: `drover agent list; drover queue drain ${clean(name)} waits on`,
         },
       );
-    await delay(Math.min(lookEveryMs, timeoutMs));
+    await delay(Math.min(pollMs, timeoutMs));
   }
 }

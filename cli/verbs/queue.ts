@@ -11,7 +11,7 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { printTable } from "../table.ts";
-import { clean, limitWords, moment, pauseWords } from "../words.ts";
+import { clean, limitWords, pauseWords, timeWords } from "../words.ts";
 import { addPinVerbs } from "./queue-pin.ts";
 import { addQueueShow } from "./queue-show.ts";
 
@@ -108,7 +108,7 @@ function addList(queue: Command, ended: Ended): void {
       const rows = answer.queues.map((one) => [
         clean(one.name),
         `${one.depth}${one.depth >= depthMax ? " or more" : ""}`,
-        moment(one.oldestTime),
+        timeWords(one.oldestTime),
         String(one.leased),
         String(one.agents),
         limitWords(one.limits),

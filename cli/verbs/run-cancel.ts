@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
-import { tellRun } from "../run-words.ts";
+import { printRunState } from "../run-words.ts";
 
 interface CancelOptions extends RunRefOptions {
   readonly leave?: boolean;
@@ -26,7 +26,7 @@ export function addRunCancel(run: Command, ended: Ended): void {
         reason: options.reason ?? "",
       });
       output.data(CancelRunResponseSchema, answer);
-      tellRun(answer.run, output);
+      printRunState(answer.run, output);
       ended(exitCodes.done);
     });
 }

@@ -5,7 +5,7 @@ import { addText, contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { runRefOf } from "../run-ref.ts";
-import { tellRun } from "../run-words.ts";
+import { printRunState } from "../run-words.ts";
 import { clean } from "../words.ts";
 
 interface DecideOptions {
@@ -48,7 +48,7 @@ export function addRunDecide(run: Command, ended: Ended): void {
       const said = verdict === Verdict.APPROVE ? "approved" : "rejected";
       const did = answer.repeated ? `had ${said}` : said;
       if (output.format === "table") output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
-      tellRun(answer.run, output);
+      printRunState(answer.run, output);
       ended(exitCodes.done);
     });
 }

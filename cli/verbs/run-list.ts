@@ -14,9 +14,9 @@ import { addLabel, contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, stateOption, writeList } from "../lists.ts";
 import type { Output } from "../output.ts";
-import { runVerdict, workflowWords } from "../run-words.ts";
+import { runOutcome, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
-import { between, clean, labelWords, moment } from "../words.ts";
+import { between, clean, labelWords, timeWords } from "../words.ts";
 
 export interface FilterOptions {
   readonly state?: readonly RunState[];
@@ -100,8 +100,8 @@ function print(answer: ListRunsResponse, { limit }: ListOptions, output: Output)
       runs.map((run) => [
         clean(run.runId),
         workflowWords(run),
-        runVerdict(run, output),
-        moment(run.createdTime),
+        runOutcome(run, output),
+        timeWords(run.createdTime),
         between(run.createdTime, run.endedTime),
         clean(run.key),
         labelWords(run.labels),

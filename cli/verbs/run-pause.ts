@@ -7,7 +7,7 @@ import type { Command } from "commander";
 import { contextOf } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
-import { tellRun } from "../run-words.ts";
+import { printRunState } from "../run-words.ts";
 
 interface PauseOptions extends RunRefOptions {
   readonly reason?: string;
@@ -25,7 +25,7 @@ export function addRunPause(run: Command, ended: Ended): void {
       const request = { namespace, run: runRefOf(name, options), reason: options.reason ?? "" };
       const answer = await scheduler.pauseRun(request);
       output.data(PauseRunResponseSchema, answer);
-      tellRun(answer.run, output, "resume");
+      printRunState(answer.run, output, "resume");
       ended(exitCodes.done);
     });
   addRunRef(run.command("resume"))
@@ -37,7 +37,7 @@ export function addRunPause(run: Command, ended: Ended): void {
       const request = { namespace, run: runRefOf(name, options), reason: options.reason ?? "" };
       const answer = await scheduler.resumeRun(request);
       output.data(ResumeRunResponseSchema, answer);
-      tellRun(answer.run, output, "watch");
+      printRunState(answer.run, output, "watch");
       ended(exitCodes.done);
     });
 }

@@ -36,13 +36,21 @@ import {
   errorWords,
   isFinal,
   mannerWords,
-  runVerdict,
+  runOutcome,
   stepState,
   undoWords,
   workflowWords,
 } from "../run-words.ts";
 import { printPairs, printTable } from "../table.ts";
-import { between, clean, labelWords, moment, phrase, timeOfDay, wholePayload } from "../words.ts";
+import {
+  between,
+  clean,
+  labelWords,
+  phrase,
+  timeOfDay,
+  timeWords,
+  wholePayload,
+} from "../words.ts";
 
 interface ShowOptions extends RunRefOptions {
   readonly settings?: boolean;
@@ -134,16 +142,16 @@ function printRun(run: Run, texts: Texts, output: Output): void {
   const took = between(run.createdTime, run.endedTime);
   printPairs(output, [
     ["run", clean(run.runId)],
-    ["state", runVerdict(run, output)],
+    ["state", runOutcome(run, output)],
     ["workflow", workflowWords(run)],
     ["key", clean(run.key)],
     ["parent", parentWords(run)],
     ["labels", labelWords(run.labels)],
-    ["created", moment(run.createdTime)],
-    ["starts", moment(run.startTime)],
+    ["created", timeWords(run.createdTime)],
+    ["starts", timeWords(run.startTime)],
     ["slots", slotWords(run)],
-    ["deadline", moment(run.deadlineTime)],
-    ["ended", run.endedTime ? `${moment(run.endedTime)}, after ${took}` : ""],
+    ["deadline", timeWords(run.deadlineTime)],
+    ["ended", run.endedTime ? `${timeWords(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
     ["input", texts.payload(wholePayload(run.input))],
   ]);
@@ -201,7 +209,7 @@ function kindWords({ kind }: Step): string {
 function printEscalation(escalation: Escalation, output: Output): void {
   const { closedTime, answers } = escalation;
   const { again } = output;
-  const opened = `${moment(escalation.openedTime)}  ${subjectWords(escalation)}`;
+  const opened = `${timeWords(escalation.openedTime)}  ${subjectWords(escalation)}`;
   output.line(`${opened}  ${clean(escalation.reason)}: ${clean(escalation.message)}`);
   if (closedTime) {
     output.line(`  closed ${closedWords(escalation)}`);

@@ -20,7 +20,7 @@ import {
 } from "../context.ts";
 import { type Ended, type ExitCode, exitCodes, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
-import { isFinal, runVerdict } from "../run-words.ts";
+import { isFinal, runOutcome } from "../run-words.ts";
 import { between, clean } from "../words.ts";
 import { exitOfRun, watchRun } from "./run-watch.ts";
 
@@ -166,7 +166,7 @@ async function follow(
     if (!answer.run || !(answer.ended || isFinal(answer.run.state))) continue;
     output.data(WaitRunResponseSchema, answer);
     const took = between(answer.run.createdTime, answer.run.endedTime);
-    if (output.format === "table") output.line(`${runVerdict(answer.run, output)} after ${took}`);
+    if (output.format === "table") output.line(`${runOutcome(answer.run, output)} after ${took}`);
     if (exitOfRun(answer.run.state) !== exitCodes.done) output.next(`drover run show ${id}`);
     return exitOfRun(answer.run.state);
   }

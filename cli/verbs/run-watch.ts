@@ -69,7 +69,7 @@ async function followInLines(
   return last;
 }
 
-const lookEveryMs = 1_000;
+const pollMs = 1_000;
 
 /** The stream sends the states; progress is requested separately while an agent has a task. */
 async function followOnScreen(
@@ -90,7 +90,7 @@ async function followOnScreen(
     // The stream detects a server that is away.
     why = await scheduler.explainRun({ namespace, run: ref }).catch(() => why);
     if (!ended) show(last);
-  }, lookEveryMs);
+  }, pollMs);
   let ended = false;
   try {
     for await (const state of statesOf(connection, ref)) {

@@ -18,7 +18,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { supervisorCommand } from "../region-words.ts";
 import { addRunRef, type RunRefOptions, runRefOf } from "../run-ref.ts";
-import { errorWords, runVerdict, workflowWords } from "../run-words.ts";
+import { errorWords, runOutcome, workflowWords } from "../run-words.ts";
 import { printTable } from "../table.ts";
 import { between, clean, clip, phrase } from "../words.ts";
 
@@ -39,7 +39,7 @@ function print(answer: ExplainRunResponse, output: Output): void {
   const { run, wait, steps } = answer;
   if (!run || !wait) return;
   const id = clean(run.runId);
-  output.line(`run ${id} (${workflowWords(run)}) is ${runVerdict(run, output)}`);
+  output.line(`run ${id} (${workflowWords(run)}) is ${runOutcome(run, output)}`);
   output.line(clean(wait.sentence));
   if (steps.length > 0) output.line(`\n${output.paint("bold", "steps")}`);
   printTable(

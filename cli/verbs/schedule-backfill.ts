@@ -13,7 +13,7 @@ import { contextOf, parseTime, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { clean, counted, moment } from "../words.ts";
+import { clean, counted, timeWords } from "../words.ts";
 
 interface BackfillOptions {
   readonly from: Timestamp;
@@ -47,7 +47,7 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
       const rows = moments
         .slice(0, shownMax)
         .map((one) => [
-          ...[moment(one.time), clean(one.moment), clean(one.runId), outcomeOf(one, options)],
+          ...[timeWords(one.time), clean(one.moment), clean(one.runId), outcomeOf(one, options)],
           clean(one.message),
         ]);
       if (output.format === "table") {

@@ -21,9 +21,9 @@ import { addLabel, contextOf, parseDuration, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes, notThere, usageFailure } from "../failure.ts";
 import { readPayload } from "../input.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
-import { calendarWords, fireRows, printSchedule, stateWords } from "../schedule-words.ts";
+import { calendarWords, occurrenceRows, printSchedule, stateWords } from "../schedule-words.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 import { addScheduleBackfill } from "./schedule-backfill.ts";
 
 interface SpecOptions {
@@ -150,7 +150,7 @@ function addUpdate(schedule: Command, ended: Ended): void {
 
 function noteNext(schedule: Schedule | undefined, note: (text: string) => void): void {
   const [next] = schedule?.next ?? [];
-  if (next) note(`  next run: ${moment(next.time)}  ${clean(next.moment)}`);
+  if (next) note(`  next run: ${timeWords(next.time)}  ${clean(next.moment)}`);
 }
 
 function addList(schedule: Command, ended: Ended): void {
@@ -169,7 +169,10 @@ function addList(schedule: Command, ended: Ended): void {
       writeList(output, [ListSchedulesResponseSchema, whole], [ScheduleSchema, schedules]);
       const rows = schedules.map((one) => [
         ...[clean(one.name), clean(one.spec?.workflow ?? ""), calendarWords(one), stateWords(one)],
-        ...[moment(one.next[0]?.time), ...(fireRows(one.last.slice(0, 1))[0]?.slice(0, 3) ?? [])],
+        ...[
+          timeWords(one.next[0]?.time),
+          ...(occurrenceRows(one.last.slice(0, 1))[0]?.slice(0, 3) ?? []),
+        ],
       ]);
       const head = ["SCHEDULE", "WORKFLOW", "WHEN", "STATE", "NEXT", "LAST", "OUTCOME", "RUN"];
       if (output.format === "table") printTable(output, head, rows);

@@ -22,7 +22,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import type { Output } from "../output.ts";
 import { supervisorCommand, unwatchedWords } from "../region-words.ts";
 import { printPairs, printTable } from "../table.ts";
-import { clean, clip, counted, durationWords, moment } from "../words.ts";
+import { clean, clip, counted, durationWords, timeWords } from "../words.ts";
 import { stateWords } from "./circuit.ts";
 import { watchStatus } from "./status-watch.ts";
 
@@ -89,11 +89,11 @@ export function concerns(
 
 function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[]): readonly Row[] {
   const { openEscalations: open, lateRegions, namespacePause } = overview;
-  const untold = open - asked.length;
-  const untoldWords = counted(untold, asked.length > 0 ? "more escalation" : "escalation");
+  const further = open - asked.length;
+  const untoldWords = counted(further, asked.length > 0 ? "more escalation" : "escalation");
   return [
     ...asked.map(escalationRow),
-    ...(untold > 0 ? [row(`${untoldWords} open`, undefined, "drover escalation list")] : []),
+    ...(further > 0 ? [row(`${untoldWords} open`, undefined, "drover escalation list")] : []),
     ...lateRegions.flatMap(regionRows),
     ...overview.unservedTasks.map(({ queue, task, agentVersion, oldestTime }) =>
       row(
@@ -117,7 +117,7 @@ function concernsOf(overview: GetOverviewResponse, asked: readonly Escalation[])
 }
 
 function row(what: string, since: Timestamp | undefined, next: string): Row {
-  return [what, moment(since), next];
+  return [what, timeWords(since), next];
 }
 
 function escalationRow(escalation: Escalation): Row {
@@ -197,7 +197,7 @@ function clusterPairs(cluster: GetClusterInfoResponse, address: string): readonl
   return [
     ["server", `${clean(cluster.serverVersion)} at ${clean(address)}`],
     ["database", `PostgreSQL ${clean(cluster.databaseVersion)}`],
-    ["schema", last ? `${last.number} (${clean(last.name)}), ${moment(last.appliedTime)}` : ""],
+    ["schema", last ? `${last.number} (${clean(last.name)}), ${timeWords(last.appliedTime)}` : ""],
     ["clocks differ by", clockDifference ? durationWords(durationMs(clockDifference)) : ""],
   ];
 }

@@ -18,7 +18,7 @@ import { type Ended, exitCodes } from "../failure.ts";
 import type { GlobalOptions } from "../global-options.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { clean, moment, phrase } from "../words.ts";
+import { clean, phrase, timeWords } from "../words.ts";
 
 type RoleName = "viewer" | "client" | "agent" | "operator" | "admin";
 
@@ -140,10 +140,10 @@ function rowOf(token: Token): readonly string[] {
   const { id, name, role, namespace, queues, madeBy, lastUseTime, expireTime } = token;
   return [
     ...[id, name, phrase(RoleSchema, role), namespace || "every namespace", queues.join(" ")],
-    ...[madeBy, moment(lastUseTime) || "never"],
+    ...[madeBy, timeWords(lastUseTime) || "never"],
     token.revokeTime
-      ? `revoked ${moment(token.revokeTime)} by ${token.revokedBy}`
-      : moment(expireTime),
+      ? `revoked ${timeWords(token.revokeTime)} by ${token.revokedBy}`
+      : timeWords(expireTime),
   ].map(clean);
 }
 
@@ -160,7 +160,7 @@ function addRevoke(token: Command, ended: Ended): void {
       if (output.format === "table" && answer.token) {
         const { name, revokedBy, revokeTime } = answer.token;
         const by = clean(revokedBy);
-        output.line(`token ${id} ${clean(name)} revoked by ${by} at ${moment(revokeTime)}`);
+        output.line(`token ${id} ${clean(name)} revoked by ${by} at ${timeWords(revokeTime)}`);
       }
       ended(exitCodes.done);
     });

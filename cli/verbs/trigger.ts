@@ -30,7 +30,7 @@ import {
   detailsOf,
   sourceWords,
 } from "../trigger-words.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 
 interface PutOptions extends DefinitionOptions {
   readonly secretFile?: string;
@@ -153,7 +153,7 @@ function addList(trigger: Command, ended: Ended): void {
           ? [
               [
                 ...[clean(definition.trigger), sourceWords(definition), actionWords(definition)],
-                moment(changedTime),
+                timeWords(changedTime),
               ],
             ]
           : [],
@@ -175,7 +175,7 @@ function show({ definition, path, secretDigest, changedTime }: Trigger, output: 
     ["does", actionWords(definition)],
     ...detailsOf(definition.action),
     ["secret", secretDigest && `kept; its SHA-256 begins with ${clean(secretDigest.slice(0, 12))}`],
-    ["changed", moment(changedTime)],
+    ["changed", timeWords(changedTime)],
   ];
   for (const [name = "", value = ""] of lines)
     if (value !== "") output.line(`${name.padEnd(14)}${value}`);
@@ -194,7 +194,7 @@ function addRefusals(trigger: Command, ended: Ended): void {
       const answer = await operator.listRefusals(request);
       writeList(output, [ListRefusalsResponseSchema, answer], [RefusalSchema, answer.refusals]);
       const rows = answer.refusals.map((one) => [
-        ...[moment(one.lastTime), clean(one.trigger), String(one.count), clean(one.reason)],
+        ...[timeWords(one.lastTime), clean(one.trigger), String(one.count), clean(one.reason)],
         ...[clean(one.runId), clean(one.message)],
       ]);
       const head = ["LAST", "TRIGGER", "COUNT", "REASON", "RUN", "WHY"];

@@ -10,7 +10,7 @@ import { contextOf, wholeNumber } from "../context.ts";
 import { type Ended, exitCodes } from "../failure.ts";
 import { limitMax, noteMore, readPages, writeList } from "../lists.ts";
 import { printTable } from "../table.ts";
-import { clean, moment } from "../words.ts";
+import { clean, timeWords } from "../words.ts";
 
 export function addWorkflowList(workflow: Command, ended: Ended): void {
   workflow
@@ -31,7 +31,7 @@ export function addWorkflowList(workflow: Command, ended: Ended): void {
         clean(one.name),
         `v${one.defaultVersion}`,
         `v${one.newestVersion}`,
-        moment(one.createdTime),
+        timeWords(one.createdTime),
       ]);
       if (output.format === "table")
         printTable(output, ["WORKFLOW", "DEFAULT", "NEWEST", "REGISTERED"], rows);

@@ -43,7 +43,7 @@ async function playAll(
   // Loaded by this verb only, because they load the whole engine.
   const { loadScenarios, scenarioFilesOf } = await import("../scenario-files.ts");
   const { rehearse } = await import("@drover/server/rehearsal/rehearse.ts");
-  const { judged, playedJson, printPlayed } = await import("../scenario-report.ts");
+  const { evaluated, playedJson, printPlayed } = await import("../scenario-report.ts");
   const loaded = paths.flatMap(scenarioFilesOf).map((path) => ({ path, ...loadScenarios(path) }));
   const all: Played[] = [];
   for (const { path, file, play } of loaded) {
@@ -53,7 +53,7 @@ async function playAll(
       const from = process.hrtime.bigint();
       const rehearsed = await rehearse(play, scenario);
       const tookMs = Number(process.hrtime.bigint() - from) / 1e6;
-      const played = judged({ file: path, scenario, rehearsed, tookMs }, file.locate);
+      const played = evaluated({ file: path, scenario, rehearsed, tookMs }, file.locate);
       all.push(played);
       if (output.format === "table") printPlayed(played, output, timeline);
       if (output.format === "jsonl") output.value(playedJson(played));

@@ -39,7 +39,13 @@ export function messageChildren(pass: Pass, message: ParentCommand): void {
 export function endChild(pass: Pass, step: Step, undo: boolean): void {
   messageChild(pass, step, { kind: "cancel", undo });
   const at = pass.occasion.now;
-  emit(pass, { kind: "began-waiting", step: step.no, on: "child-end", at, wakeAt: cancelAgainAt(at) });
+  emit(pass, {
+    kind: "began-waiting",
+    step: step.no,
+    on: "child-end",
+    at,
+    wakeAt: cancelAgainAt(at),
+  });
 }
 
 function messageChild(pass: Pass, { no, fence }: Step, message: ParentCommand): void {

@@ -74,7 +74,8 @@ function firstTo(pass: Pass, step: Step, hasNext: boolean): "verify" | "undo" | 
   const effectStatus = currentEffectStatus(step);
   if (!leavesEffect({ effectStatus })) return "nothing";
   const continues = hasNext || isPassedOver(pass, step.no);
-  if (plan.verify && effectStatus !== "MADE" && (continues || isUnsettled(effectStatus))) return "verify";
+  if (plan.verify && effectStatus !== "MADE" && (continues || isUnsettled(effectStatus)))
+    return "verify";
   if (plan.compensate && continues) return "undo";
   if (plan.effects === "idempotent") return "nothing";
   return isUnsettled(effectStatus) || hasNext ? "ask" : "nothing";

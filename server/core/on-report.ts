@@ -15,7 +15,14 @@ import {
   type Step,
   stageOf,
 } from "./model.ts";
-import { attemptOf, endTask, evaluated, setStatusAfter, setbackOf, taskEnded } from "./on-task-end.ts";
+import {
+  attemptOf,
+  endTask,
+  evaluated,
+  setbackOf,
+  setStatusAfter,
+  taskEnded,
+} from "./on-task-end.ts";
 import { emit, escalate, intervene, type Pass, planStep, planTaskOf, stepOf } from "./pass.ts";
 import { planStepAt } from "./plan-at.ts";
 import { policyFor } from "./retry.ts";
@@ -116,13 +123,18 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport):
 
 /** The effect of the last undo is undone, and nothing was done about the next effect. */
 function isUndone({ strategies, attempt, lost }: Step): boolean {
-  return attempt === 0 && lost === 0 && strategies.some(({ effectStatus }) => effectStatus === "UNDONE");
+  return (
+    attempt === 0 && lost === 0 && strategies.some(({ effectStatus }) => effectStatus === "UNDONE")
+  );
 }
 
 /** The gate of the attempt has let its wave begin, and the next gate was not tried yet. */
 function isPassed({ items, attempt, lost, strategies }: Step): boolean {
   return (
-    items !== null && attempt === 0 && lost === 0 && !isUnsettled(strategies.at(-1)?.effectStatus ?? "NONE")
+    items !== null &&
+    attempt === 0 &&
+    lost === 0 &&
+    !isUnsettled(strategies.at(-1)?.effectStatus ?? "NONE")
   );
 }
 

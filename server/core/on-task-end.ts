@@ -78,7 +78,8 @@ export function endTask(
     setback,
     settles: false,
   };
-  if (undelivery?.undeliverable) endedUndeliverable(pass, step.no, lease.task, ended, undelivery.undeliverable);
+  if (undelivery?.undeliverable)
+    endedUndeliverable(pass, step.no, lease.task, ended, undelivery.undeliverable);
   else if (undelivery && undelivery.restMs > 0 && pass.view.run.state.kind !== "STOPPING")
     rest(pass, step.no, lease.task, undelivery.restMs);
   else taskEnded(pass, step.no, lease.task, ended);

@@ -26,7 +26,11 @@ export function publicStep(step: Step | undefined, run: RunState, always: boolea
   return { state: publicForward(step, run, always), undo: publicUndo(step?.undo) };
 }
 
-function publicForward(step: Step | undefined, run: RunState, always: boolean): PublicStep["state"] {
+function publicForward(
+  step: Step | undefined,
+  run: RunState,
+  always: boolean,
+): PublicStep["state"] {
   const forward = step?.forward;
   if (forward === undefined || forward.kind === "BLOCKED") {
     const never = always ? isEnded(run) : hasStopReason(run);

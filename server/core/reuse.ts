@@ -54,7 +54,10 @@ export function stepsToReuse(
     const step = plan.steps[no];
     const old = step && before.get(step.id);
     const reuses =
-      step && old && mayReuse(step, old, ended.steps.get(old.no), from) && step.needs.every(isReused);
+      step &&
+      old &&
+      mayReuse(step, old, ended.steps.get(old.no), from) &&
+      step.needs.every(isReused);
     known.set(no, reuses ? old.no : null);
     return reuses ? old.no : null;
   };

@@ -49,7 +49,12 @@ export function plannedOf(step: Tried): number {
  * belongs to the previous strategy.
  */
 export function isFresh({ strategies, attempt, lost }: Tried): boolean {
-  return strategies.length > 1 && attempt === 0 && lost === 0 && strategies.at(-1)?.effectStatus === "NONE";
+  return (
+    strategies.length > 1 &&
+    attempt === 0 &&
+    lost === 0 &&
+    strategies.at(-1)?.effectStatus === "NONE"
+  );
 }
 
 /** Whether it is unknown if there is an effect. */

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
 import { type Flow, flowOf, type Outage, outageMs } from "../core/circuit.ts";
 import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
-import type { DueLane, Taker } from "./matching.ts";
+import type { Taker, WeightedLane } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";
 
 /** A waiter, with the lanes that it may claim from. */
@@ -48,7 +48,7 @@ interface Known {
 
 export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   let known: Known | null = null;
-  let untried = new Set<string>();
+  let openProbes = new Set<string>();
 
   const now = (of: Known): EpochMs => of.look.now + (clock.monotonicMs() - of.atMs);
 
@@ -56,14 +56,14 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
     const circuit = of.circuits.get(keyOf(lane, agentId));
     if (!circuit) return "all";
     const found = flowOf(circuit.state, circuit.override?.forced ?? null, now(of));
-    return found === "one" && !untried.has(keyOf(lane, agentId)) ? "nothing" : found;
+    return found === "one" && !openProbes.has(keyOf(lane, agentId)) ? "nothing" : found;
   }
 
   function isOpen(of: Known, lane: number, agentId: string): boolean {
     return flow(of, lane, "") !== "nothing" && flow(of, lane, agentId) !== "nothing";
   }
 
-  function lanesOf(waiter: Waiter): readonly DueLane[] {
+  function lanesOf(waiter: Waiter): readonly WeightedLane[] {
     if (!known) return waiter.lanes;
     const of = known;
     const { agent } = waiter;
@@ -87,7 +87,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
         ),
       };
       const of = known;
-      untried = new Set(of.circuits.keys());
+      openProbes = new Set(of.circuits.keys());
       const freed = stood.filter(
         ({ lane, agentId }, at) => flows[at] === "nothing" && flow(of, lane, agentId) !== "nothing",
       );
@@ -109,7 +109,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
       });
     },
     probed(circuits: readonly Circuit[]) {
-      for (const { lane, agentId } of circuits) untried.delete(keyOf(lane, agentId));
+      for (const { lane, agentId } of circuits) openProbes.delete(keyOf(lane, agentId));
     },
     suspendedMs(lane: number, since: EpochMs): number {
       const outages = known?.outages.get(lane);

@@ -9,7 +9,7 @@ import type { Clock } from "../clock.ts";
 import type { AgentPoll, AgentSeen, SilentSession } from "../store/operators.ts";
 import type { AgentIdentity } from "./dispatcher.ts";
 
-const LOGGED_EVERY_MS = 20_000;
+const SENT_EVERY_MS = 20_000;
 /** Most rows of one statement. At one statement a second they cover eighty thousand agents. */
 const SENT_MAX = 4_000;
 /** Most sessions that are remembered: more than the calls that a server admits. */
@@ -61,7 +61,7 @@ interface Entry {
    */
   goneAtMs: number | null;
   succeededAtMs: number | null;
-  toldAtMs: number | null;
+  sentAtMs: number | null;
 }
 
 export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentRegistry {
@@ -83,7 +83,7 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
     const calledAtMs = clock.monotonicMs();
     const entry = known.get(agent.session) ?? {
       ...{ agent, namespaceId, poll, parked: 0, calledAtMs, seenAtMs: calledAtMs, isFresh: true },
-      ...{ hasCalled: true, goneAtMs: null, succeededAtMs: null, toldAtMs: null },
+      ...{ hasCalled: true, goneAtMs: null, succeededAtMs: null, sentAtMs: null },
     };
     entry.agent = agent;
     entry.poll = poll ?? entry.poll;
@@ -92,16 +92,16 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
     return entry;
   }
 
-  function isNews(entry: Entry, now: number): boolean {
-    if (entry.toldAtMs === null) return true;
-    if (now - entry.toldAtMs < LOGGED_EVERY_MS) return false;
+  function isToSend(entry: Entry, now: number): boolean {
+    if (entry.sentAtMs === null) return true;
+    if (now - entry.sentAtMs < SENT_EVERY_MS) return false;
     return entry.parked > 0 || entry.isFresh;
   }
 
   /** Everything about the session was sent, and it was not seen again. */
-  function isOver({ parked, isFresh, toldAtMs }: Entry, now: number): boolean {
-    if (parked > 0 || isFresh || toldAtMs === null) return false;
-    return now - toldAtMs >= LOGGED_EVERY_MS;
+  function isIdle({ parked, isFresh, sentAtMs }: Entry, now: number): boolean {
+    if (parked > 0 || isFresh || sentAtMs === null) return false;
+    return now - sentAtMs >= SENT_EVERY_MS;
   }
 
   return Object.freeze({
@@ -126,15 +126,15 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
     forget: () => known.clear(),
     async send(hand: (seen: readonly AgentSeen[]) => Promise<void>) {
       const now = clock.monotonicMs();
-      for (const [session, entry] of known) if (isOver(entry, now)) known.delete(session);
-      const news = [...known.values()].filter((entry) => isNews(entry, now)).slice(0, SENT_MAX);
+      for (const [session, entry] of known) if (isIdle(entry, now)) known.delete(session);
+      const news = [...known.values()].filter((entry) => isToSend(entry, now)).slice(0, SENT_MAX);
       if (news.length === 0) return;
       // Reset before the send: what the agent does during the send is new again.
       const seen = news.map((entry) => seenOf(entry, now));
       for (const entry of news) entry.isFresh = entry.hasCalled = false;
       try {
         await hand(seen);
-        for (const entry of news) entry.toldAtMs = now;
+        for (const entry of news) entry.sentAtMs = now;
       } catch (error) {
         for (const entry of news) entry.isFresh = entry.hasCalled = true;
         throw error;
@@ -143,7 +143,7 @@ export function createAgentRegistry(clock: Pick<Clock, "monotonicMs">): AgentReg
     silent(sessions: readonly string[]) {
       for (const session of sessions) {
         const entry = known.get(session);
-        if (entry?.hasCalled) entry.toldAtMs = null;
+        if (entry?.hasCalled) entry.sentAtMs = null;
       }
     },
     async sendGone(hand: (gone: readonly SilentSession[]) => Promise<void>) {

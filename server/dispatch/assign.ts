@@ -42,7 +42,7 @@ export interface FullQueue {
   readonly opensInMs: number | null;
 }
 
-interface Asked {
+interface LaneRequest {
   readonly lane: number;
   /** The capacity of its waiters together. */
   readonly places: number;
@@ -56,13 +56,13 @@ interface Asked {
 }
 
 /** A locked queue, those of its lanes that are queried, and how many tasks it may hand out. */
-interface Book extends Room {
+interface QueueBudget extends Room {
   readonly queue: LockedQueue;
 }
 
-interface Look {
+interface LockedQuery {
   readonly rows: readonly ReadyRow[];
-  readonly books: readonly Book[];
+  readonly budgets: readonly QueueBudget[];
   readonly matches: Assignment["matches"];
 }
 
@@ -76,41 +76,45 @@ export async function assign(
   watermarks: Watermarks,
   later: () => Promise<readonly AdmittedWaiter[]> = async () => [],
 ): Promise<Assignment | null> {
-  const early = await firstLook(tx, askedBy(first), watermarks);
+  const early = await queryLanes(tx, askedBy(first), watermarks);
   const second = await later();
   const takers = [...first, ...second];
   if (takers.length === 0) return null;
   const looked = second.length === 0 ? early : await alsoFor(tx, takers, early, watermarks);
   const { from, found } = looked;
   let { asked } = looked;
-  const books = await openBooks(tx, found.limited);
-  let look = await lookIntoBooks(tx, takers, { asked, from, found }, books);
+  const budgets = await lockQueues(tx, found.limited);
+  let look = await queryLockedQueues(tx, takers, { asked, from, found }, budgets);
   const kept = look.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
   const places = takers.reduce((sum, taker) => sum + taker.places, 0);
   if (kept.length > 0 && look.matches.length < places) {
     const longer = asked.map((one) => {
-      const isFull = countOf(look.rows, one.lane) === limitOf(one, books);
+      const isFull = countOf(look.rows, one.lane) === limitOf(one, budgets);
       return isFull ? { ...one, kept: countOf(kept, one.lane) } : one;
     });
-    const grows = longer.some((one) => limitOf(one, books) > limitOf(one, books, 0));
+    const grows = longer.some((one) => limitOf(one, budgets) > limitOf(one, budgets, 0));
     if (grows) {
       asked = longer;
       const again = await tx.lockReady(withLimits(asked, []), false, from);
-      look = await lookIntoBooks(tx, takers, { asked, from, found: again }, books);
+      look = await queryLockedQueues(tx, takers, { asked, from, found: again }, budgets);
     }
   }
   return assignment(tx, asked, look);
 }
 
 /** What a query has found without the lock of any queue. */
-interface Looked {
-  readonly asked: readonly Asked[];
+interface QueryResult {
+  readonly asked: readonly LaneRequest[];
   readonly from: readonly Watermark[];
   readonly found: LockedReady;
 }
 
 /** Lanes without limits return rows. For the others, the query returns their queues. */
-async function firstLook(tx: Tx, asked: readonly Asked[], watermarks: Watermarks): Promise<Looked> {
+async function queryLanes(
+  tx: Tx,
+  asked: readonly LaneRequest[],
+  watermarks: Watermarks,
+): Promise<QueryResult> {
   if (asked.length === 0) return { asked, from: [], found: { rows: [], limited: [] } };
   const from = watermarks.of(asked.map(({ lane }) => lane));
   return { asked, from, found: await tx.lockReady(withLimits(asked, []), false, from) };
@@ -122,13 +126,13 @@ async function firstLook(tx: Tx, asked: readonly Asked[], watermarks: Watermarks
 async function alsoFor(
   tx: Tx,
   takers: readonly AdmittedWaiter[],
-  early: Looked,
+  early: QueryResult,
   watermarks: Watermarks,
-): Promise<Looked> {
+): Promise<QueryResult> {
   const all = askedBy(takers);
   const known = new Map(early.asked.map((one) => [one.lane, one]));
   const added = all.filter(({ lane }) => !known.has(lane));
-  const late = await firstLook(tx, added, watermarks);
+  const late = await queryLanes(tx, added, watermarks);
   const limited = [...early.found.limited, ...late.found.limited];
   const closed = new Set(limited.map(({ lane }) => lane));
   // A lane that has returned rows was queried with the share that it had then.
@@ -141,21 +145,24 @@ async function alsoFor(
 }
 
 /** Adds the rows of the lanes whose queues are locked. */
-async function lookIntoBooks(
+async function queryLockedQueues(
   tx: Tx,
   takers: readonly AdmittedWaiter[],
-  { asked, from, found }: Looked,
-  books: readonly Book[],
-): Promise<Look> {
+  { asked, from, found }: QueryResult,
+  budgets: readonly QueueBudget[],
+): Promise<LockedQuery> {
   const lanes = new Set(found.limited.map(({ lane }) => lane));
-  const open = asked.filter((one) => lanes.has(one.lane) && limitOf(one, books) > 0);
+  const open = asked.filter((one) => lanes.has(one.lane) && limitOf(one, budgets) > 0);
   const more =
-    open.length === 0 ? [] : (await tx.lockReady(withLimits(open, books), true, from)).rows;
+    open.length === 0 ? [] : (await tx.lockReady(withLimits(open, budgets), true, from)).rows;
   const rows = [...found.rows, ...more];
-  return { rows, books, matches: match(rows, takers, tx.now, books) };
+  return { rows, budgets, matches: match(rows, takers, tx.now, budgets) };
 }
 
-async function openBooks(tx: Tx, limited: readonly LimitedLane[]): Promise<readonly Book[]> {
+async function lockQueues(
+  tx: Tx,
+  limited: readonly LimitedLane[],
+): Promise<readonly QueueBudget[]> {
   if (limited.length === 0) return [];
   const queues = new Map(limited.map((of) => [keyOf(of), of]));
   const locked = await tx.lockQueues([...queues.values()]);
@@ -165,21 +172,25 @@ async function openBooks(tx: Tx, limited: readonly LimitedLane[]): Promise<reado
   });
 }
 
-function assignment(tx: Tx, asked: readonly Asked[], { rows, books, matches }: Look): Assignment {
+function assignment(
+  tx: Tx,
+  asked: readonly LaneRequest[],
+  { rows, budgets, matches }: LockedQuery,
+): Assignment {
   const given = new Set(matches.map(({ row }) => row));
   const left = new Set(rows.filter((row) => !given.has(row)).map(({ lane }) => lane));
-  const after = books.map(({ queue, lanes }) => {
+  const after = budgets.map(({ queue, lanes }) => {
     const count = matches.filter(({ row }) => lanes.has(row.lane)).length;
     return { lanes, count, queue: { ...queue, ...taken(queue, count, tx.now) } };
   });
   const full = after.filter(({ queue }) => room(queue, tx.now) === 0);
   const isFull = (lane: number) => full.some(({ lanes }) => lanes.has(lane));
   const cut = asked.filter((one) => {
-    const limit = limitOf(one, books);
+    const limit = limitOf(one, budgets);
     return limit < one.places && countOf(rows, one.lane) >= limit && !isFull(one.lane);
   });
   const drained = asked.filter(
-    (one) => countOf(rows, one.lane) < limitOf(one, books) && !left.has(one.lane),
+    (one) => countOf(rows, one.lane) < limitOf(one, budgets) && !left.has(one.lane),
   );
   return {
     matches,
@@ -198,7 +209,7 @@ function assignment(tx: Tx, asked: readonly Asked[], { rows, books, matches }: L
 }
 
 /** For each lane, what its waiters could take together, and its share of the claim. */
-function askedBy(takers: readonly AdmittedWaiter[]): readonly Asked[] {
+function askedBy(takers: readonly AdmittedWaiter[]): readonly LaneRequest[] {
   const demands = new Map<number, Demand>();
   for (const { lanes, places, waiter } of takers)
     for (const { lane } of lanes) {
@@ -212,14 +223,18 @@ function askedBy(takers: readonly AdmittedWaiter[]): readonly Asked[] {
 }
 
 /** Most rows of a lane that are locked. */
-function limitOf({ lane, share, kept }: Asked, books: readonly Book[], more = kept): number {
-  const book = books.find(({ lanes }) => lanes.has(lane));
+function limitOf(
+  { lane, share, kept }: LaneRequest,
+  budgets: readonly QueueBudget[],
+  more = kept,
+): number {
+  const book = budgets.find(({ lanes }) => lanes.has(lane));
   if (book && book.places === 0) return 0;
   return Math.min(Math.min(share, book?.places ?? share) + more, LANE_ROWS_MAX);
 }
 
-function withLimits(asked: readonly Asked[], books: readonly Book[]) {
-  return asked.map((one) => ({ lane: one.lane, limit: limitOf(one, books) }));
+function withLimits(asked: readonly LaneRequest[], budgets: readonly QueueBudget[]) {
+  return asked.map((one) => ({ lane: one.lane, limit: limitOf(one, budgets) }));
 }
 
 function countOf(rows: readonly ReadyRow[], lane: number): number {

@@ -47,7 +47,7 @@ export interface Claims extends HandOver {
   idle(): Promise<void>;
 }
 
-export interface KnowingClaims extends Claims {
+export interface ForgettableClaims extends Claims {
   /** The database has another incarnation: known runs may be gone. */
   forget(): void;
 }
@@ -77,13 +77,13 @@ export interface ClaimsOptions {
   readonly onGranted?: (leases: readonly Granted[], ms: number) => void;
 }
 
-export function createClaims(options: ClaimsOptions): KnowingClaims {
+export function createClaims(options: ClaimsOptions): ForgettableClaims {
   const { store, waiters, admission, watermarks, clock, random, taskTrace = UNTRACED } = options;
   const runs = createKnownRuns();
   const bucket = createTokenBucket(clock, FLUSH_BUCKET);
   let wanted = new Set<number>();
   let round = Promise.withResolvers<void>();
-  let looking: Promise<void> | null = null;
+  let scanning: Promise<void> | null = null;
   const opening = new Map<string, { readonly timer: Timer; readonly lanes: ReadonlySet<number> }>();
 
   /**
@@ -137,7 +137,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
         drained,
         deliver() {
           watermarks.used(granted.map(({ ready }) => ready));
-          for (const queue of full) lookWhenOpen(queue, startedAtMs);
+          for (const queue of full) scanWhenOpen(queue, startedAtMs);
           if (cut.size > 0) void look(cut);
           options.onGranted?.(granted, clock.monotonicMs() - startedAtMs);
           void deliver(won, startedAtMs);
@@ -159,7 +159,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
   }
 
   /** When the rate allows more, scans all lanes of the queue that were refused. */
-  function lookWhenOpen({ name, lanes, opensInMs }: FullQueue, startedAtMs: number): void {
+  function scanWhenOpen({ name, lanes, opensInMs }: FullQueue, startedAtMs: number): void {
     if (opensInMs === null) return;
     const before = opening.get(name);
     before?.timer.cancel();
@@ -182,7 +182,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     for (const lane of lanes) wanted.add(lane);
     if (wanted.size === 0) return;
     const { promise } = round;
-    looking ??= lookAll();
+    scanning ??= scanAll();
     await promise;
   }
 
@@ -221,7 +221,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     else options.cannotMake(lease, error);
   }
 
-  async function lookAll(): Promise<void> {
+  async function scanAll(): Promise<void> {
     while (wanted.size > 0) {
       // Lanes that are added during this wait, or during a scan, share one scan.
       const waitMs = bucket.waitMs();
@@ -233,7 +233,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
       looked.resolve();
     }
     // In the same turn: a caller that adds a lane from now on has to start a scan.
-    looking = null;
+    scanning = null;
   }
 
   async function claimAlone(lanes: ReadonlySet<number>): Promise<void> {
@@ -275,7 +275,7 @@ export function createClaims(options: ClaimsOptions): KnowingClaims {
     async idle() {
       for (const { timer } of opening.values()) timer.cancel();
       opening.clear();
-      while (looking) await looking;
+      while (scanning) await scanning;
     },
   });
 }

@@ -19,7 +19,7 @@ import type {
 } from "./dispatcher.ts";
 import type { Heartbeats } from "./heartbeats.ts";
 import type { Lanes } from "./lanes.ts";
-import type { LostPollsCare } from "./lost-polls.ts";
+import type { LostPollsHandler } from "./lost-polls.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
 import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.ts";
 
@@ -30,7 +30,7 @@ export interface DispatchOptions {
   readonly waiters: Waiters;
   readonly lanes: Lanes;
   readonly heartbeats: Heartbeats;
-  readonly lostPolls: Pick<LostPollsCare, "giveBack">;
+  readonly lostPolls: Pick<LostPollsHandler, "giveBack">;
   readonly agentRegistry: AgentRegistry;
   readonly onError: (error: unknown) => void;
 }

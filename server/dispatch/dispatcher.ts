@@ -79,7 +79,7 @@ export interface SessionHeartbeatRequest {
   }[];
 }
 
-export type HeartbeatVerdict =
+export type HeartbeatResult =
   | { readonly kind: "carry-on"; readonly leaseMs: number }
   | { readonly kind: "cancel"; readonly withinMs: number }
   | { readonly kind: "lease-lost" };
@@ -113,7 +113,7 @@ export interface PollEnds {
 
 export interface Dispatcher {
   poll(request: PollRequest, ends: PollEnds): Promise<PollAnswer>;
-  heartbeat(request: SessionHeartbeatRequest): Promise<readonly HeartbeatVerdict[]>;
+  heartbeat(request: SessionHeartbeatRequest): Promise<readonly HeartbeatResult[]>;
   /** What was claimed for `next` is given back if the signal is aborted before the answer. */
   complete(
     request: CompleteRequest,

@@ -16,7 +16,7 @@ import { formatCallbackToken, formatTaskToken, type TaskToken } from "./token.ts
 import type { Waiter } from "./waiters.ts";
 
 /** Heartbeats that an agent sends within the silence that would end its lease. */
-const BEATS_PER_LEASE = 3;
+const HEARTBEATS_PER_LEASE = 3;
 
 /** The span of an attempt, in the trace of its run; null: none. */
 export type TaskTrace = (
@@ -207,7 +207,7 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: Task
     fence: ready.fence,
     leaseMs: ready.heartbeatMs,
     attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),
-    beatEveryMs: Math.floor(ready.heartbeatMs / BEATS_PER_LEASE),
+    beatEveryMs: Math.floor(ready.heartbeatMs / HEARTBEATS_PER_LEASE),
     labels: facts.labels,
     trace: facts.trace && taskTrace(facts.trace, tryOf(ready)),
   };

@@ -12,14 +12,14 @@ import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { BeatAnswer, EngineStore, SessionBeat, SessionLease } from "../store/store.ts";
-import type { HeartbeatVerdict } from "./dispatcher.ts";
+import type { HeartbeatResult } from "./dispatcher.ts";
 
 /**
  * A single heartbeat is flushed at once. Among thousands, one is answered at most this much later.
  */
 const SPACING_MS = 250;
 const FULL_AT = 500;
-const BEATS_MAX = 1_000;
+const HEARTBEATS_MAX = 1_000;
 /** Most reports of one batch: a tenth of what the statement can do within its time limit. */
 const REPORTS_MAX = 20_000;
 const OUT_MAX = 2;
@@ -28,7 +28,7 @@ const WAITING_MAX = 20_000;
 const BUSY_MAX = 4;
 
 export interface Heartbeats {
-  submit(heartbeat: SessionBeat): Promise<readonly HeartbeatVerdict[]>;
+  submit(heartbeat: SessionBeat): Promise<readonly HeartbeatResult[]>;
   idle(): Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function createHeartbeats({
     clock,
     bucket: { everyMs: SPACING_MS, capacity: 1 },
     fullAt: FULL_AT,
-    itemsMax: BEATS_MAX,
+    itemsMax: HEARTBEATS_MAX,
     sizeMax: REPORTS_MAX,
     sizeOf: ({ reports }) => reports.length,
     keyOf: ({ session }) => session,
@@ -75,8 +75,8 @@ export function createHeartbeats({
   });
 
   return Object.freeze({
-    async submit(heartbeat: SessionBeat): Promise<readonly HeartbeatVerdict[]> {
-      const verdicts: (HeartbeatVerdict | null)[] = heartbeat.reports.map(() => null);
+    async submit(heartbeat: SessionBeat): Promise<readonly HeartbeatResult[]> {
+      const results: (HeartbeatResult | null)[] = heartbeat.reports.map(() => null);
       let open = heartbeat.reports.map((report, place) => ({ report, place }));
       for (let tries = 0; tries < BUSY_MAX; tries++) {
         const reports = open.map(({ report }) => report);
@@ -86,10 +86,10 @@ export function createHeartbeats({
         );
         for (const [index, { place }] of open.entries()) {
           const answer = answers[index];
-          if (answer && answer.kind !== "busy") verdicts[place] = answer;
+          if (answer && answer.kind !== "busy") results[place] = answer;
         }
-        open = open.filter(({ place }) => verdicts[place] === null);
-        if (open.length === 0) return verdicts.filter((verdict) => verdict !== null);
+        open = open.filter(({ place }) => results[place] === null);
+        if (open.length === 0) return results.filter((verdict) => verdict !== null);
       }
       throw new DroverError(
         "STORE_UNAVAILABLE",

@@ -2,7 +2,7 @@
 // those of the same tasks for agents of its version. An agent that names no task takes any task of
 // its queues: its lanes are those that exist, and new ones are added.
 import type { EngineStore } from "../store/store.ts";
-import type { DueLane } from "./matching.ts";
+import type { WeightedLane } from "./matching.ts";
 import type { VersionLanes } from "./version-lanes.ts";
 import type { Waiter, Waiters } from "./waiters.ts";
 
@@ -18,7 +18,7 @@ export interface Asks {
 }
 
 export interface Lanes {
-  of(asks: Asks): Promise<readonly DueLane[]>;
+  of(asks: Asks): Promise<readonly WeightedLane[]>;
   /** Whether lanes may be added later: new ones of its queues, or of its agent's version. */
   mayGrow(asks: Asks): boolean;
 }
@@ -66,7 +66,7 @@ export function createLanes(
 
   return Object.freeze({
     forget: () => known.clear(),
-    async of(asks: Asks): Promise<readonly DueLane[]> {
+    async of(asks: Asks): Promise<readonly WeightedLane[]> {
       const { namespaceId, tasks, agentVersion } = asks;
       const weights = new Map(asks.queues.map(({ name, weight }) => [name, weight]));
       const lanes = await forAll(asks, weights);

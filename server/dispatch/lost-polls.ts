@@ -28,13 +28,13 @@ export interface LostPollsOptions {
   readonly onFlushed?: OnFlushed | undefined;
 }
 
-export interface LostPollsCare {
+export interface LostPollsHandler {
   /** Resolves when the leases of these polls were given back, or could not be. */
   giveBack(lost: LostPolls): Promise<void>;
   idle(): Promise<void>;
 }
 
-export function createLostPolls(options: LostPollsOptions): LostPollsCare {
+export function createLostPolls(options: LostPollsOptions): LostPollsHandler {
   const { store, clock, advance, isRetryable, onError, onFlushed } = options;
   const questions = createBatcher<LostPolls, readonly Promise<unknown>[]>({
     ...{ name: "undelivered", clock, isRetryable, onFlushed },

@@ -8,7 +8,7 @@ import type { EpochMs } from "../core/attempt.ts";
 import type { ReadyRow } from "../store/store.ts";
 
 /** A lane that a waiter asks for, with the weight of its queue. */
-export interface DueLane {
+export interface WeightedLane {
   readonly lane: number;
   readonly weight: number;
 }
@@ -16,7 +16,7 @@ export interface DueLane {
 export interface Taker {
   readonly session: string;
   readonly places: number;
-  readonly lanes: readonly DueLane[];
+  readonly lanes: readonly WeightedLane[];
 }
 
 export interface Match<T extends Taker> {

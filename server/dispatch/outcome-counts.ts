@@ -5,9 +5,9 @@ import type { Clock } from "../clock.ts";
 import type { CountedOutcomes } from "../store/circuits.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 
-const SLOT_MS = 5_000;
+const INTERVAL_MS = 5_000;
 /** Counts in memory, one for each lane, agent and 5 s: about 200 bytes each. */
-const SLOTS_MAX = 100_000;
+const COUNTS_MAX = 100_000;
 /** Most rows of one write. */
 const WRITTEN_MAX = 2_000;
 const RUNS_MAX = 2;
@@ -35,7 +35,7 @@ export function createOutcomeCounts(clock: Pick<Clock, "monotonicMs">): OutcomeC
   let slots = new Map<string, Slot>();
 
   function slotOf(lane: number, agentId: string): Slot {
-    const slotNo = Math.floor(clock.monotonicMs() / SLOT_MS);
+    const slotNo = Math.floor(clock.monotonicMs() / INTERVAL_MS);
     const key = `${lane}/${slotNo}/${agentId}`;
     const known = slots.get(key);
     if (known) return known;
@@ -43,7 +43,7 @@ export function createOutcomeCounts(clock: Pick<Clock, "monotonicMs">): OutcomeC
     slots.set(key, made);
     // The oldest is first: a Map keeps the order of insertion.
     const [oldest] = slots.keys();
-    if (slots.size > SLOTS_MAX && oldest !== undefined) slots.delete(oldest);
+    if (slots.size > COUNTS_MAX && oldest !== undefined) slots.delete(oldest);
     return made;
   }
 

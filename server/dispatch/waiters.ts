@@ -11,7 +11,7 @@
 import type { BatchNo } from "../scheduler/advance.ts";
 import type { AgentIdentity, HandedTask } from "./dispatcher.ts";
 import type { Asks } from "./lanes.ts";
-import type { DueLane, Taker } from "./matching.ts";
+import type { Taker, WeightedLane } from "./matching.ts";
 
 export interface Waiter {
   readonly id: number;
@@ -29,7 +29,7 @@ export interface Waiter {
   batch: BatchNo | null;
   readonly places: number;
   readonly asks: Asks;
-  lanes: readonly DueLane[];
+  lanes: readonly WeightedLane[];
   reserved: boolean;
   over: boolean;
 }
@@ -88,7 +88,7 @@ export interface Waiters {
   carriedBy(batch: BatchNo): readonly Waiter[];
   /** Parked and carried polls. */
   all(): readonly Waiter[];
-  setLanes(waiter: Waiter, lanes: readonly DueLane[]): void;
+  setLanes(waiter: Waiter, lanes: readonly WeightedLane[]): void;
 }
 
 interface Settling {
@@ -215,7 +215,7 @@ export function createWaiters(): Waiters {
     },
     carriedBy: (batch: BatchNo) => [...carried].filter((waiter) => waiter.batch === batch),
     all: () => [...parked.keys()],
-    setLanes(waiter: Waiter, lanes: readonly DueLane[]) {
+    setLanes(waiter: Waiter, lanes: readonly WeightedLane[]) {
       if (!parked.has(waiter)) return;
       exit(waiter);
       waiter.lanes = lanes;

@@ -4,7 +4,7 @@
 import type { Clock } from "../clock.ts";
 import { type SeenWatermarks, type Watermark, watermarkAfter } from "../store/watermarks.ts";
 
-const FULL_LOOK_EVERY_MS = 60_000;
+const FULL_READ_EVERY_MS = 60_000;
 
 export interface Watermarks {
   of(lanes: readonly number[]): readonly Watermark[];
@@ -28,7 +28,7 @@ interface Kept {
 
 export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks {
   const lanes = new Map<number, Map<number, Kept>>();
-  let fullLookAtMs = clock.monotonicMs();
+  let fullReadAtMs = clock.monotonicMs();
   let incarnation: string | null = null;
 
   function keep(watermark: Watermark, usedAtMs: number): void {
@@ -40,7 +40,7 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
 
   function dropUnused(): void {
     for (const { watermark, usedAtMs } of kept()) {
-      if (usedAtMs >= fullLookAtMs) continue;
+      if (usedAtMs >= fullReadAtMs) continue;
       const own = lanes.get(watermark.lane);
       own?.delete(watermark.priority);
       if (own?.size === 0) lanes.delete(watermark.lane);
@@ -62,10 +62,10 @@ export function createWatermarks(clock: Pick<Clock, "monotonicMs">): Watermarks 
     },
     asked() {
       const now = clock.monotonicMs();
-      const isFull = now - fullLookAtMs >= FULL_LOOK_EVERY_MS;
+      const isFull = now - fullReadAtMs >= FULL_READ_EVERY_MS;
       if (isFull) {
         dropUnused();
-        fullLookAtMs = now;
+        fullReadAtMs = now;
       }
       return kept().map(({ watermark }) => (isFull ? { ...watermark, from: 0n } : watermark));
     },

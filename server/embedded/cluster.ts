@@ -186,14 +186,17 @@ async function initdb(
       ...(account.switchTo ? { uid: account.uid, gid: account.gid } : {}),
     });
   } catch (cause) {
-    throw new Error(`PostgreSQL's data directory could not be made in ${data}: ${told(cause)}`, {
-      cause,
-    });
+    throw new Error(
+      `PostgreSQL's data directory could not be made in ${data}: ${outputOf(cause)}`,
+      {
+        cause,
+      },
+    );
   }
 }
 
 /** The output of a program that failed, or the reason why it did not run. */
-function told(cause: unknown): string {
+function outputOf(cause: unknown): string {
   if (cause instanceof Error && "code" in cause && cause.code === "ENOENT") {
     return (
       "the program does not run on this system, most likely because its C library is not glibc " +

@@ -159,10 +159,10 @@ const costs: Readonly<Record<string, Cost>> = {
   // The library compares a key that is no string with every key of the map.
   [hidden.index]: ([value, key]) =>
     charge(meter, isCelMap(value) && typeof key !== "string" ? value.size : 1),
-  "_==_": ([left]) => weigh(left),
-  "_!=_": ([left]) => weigh(left),
+  "_==_": ([left]) => chargeParts(left),
+  "_!=_": ([left]) => chargeParts(left),
   "@in": ([value, within]) => {
-    if (isCelList(within)) weigh(within);
+    if (isCelList(within)) chargeParts(within);
     charge(meter, lengthOf(value));
   },
   "_+_": ([left, right]) =>
@@ -186,12 +186,12 @@ const costs: Readonly<Record<string, Cost>> = {
     charge(meter, unitsOfChars(most * (lengthOf(to) + 1)));
   },
   join: ([list, separator]) => {
-    weigh(list);
+    chargeParts(list);
     charge(meter, unitsOfChars(sizeOf(list) * lengthOf(separator)));
   },
   format: ([text, list]) => {
     charge(meter, 10 * lengthOf(text));
-    weigh(list);
+    chargeParts(list);
   },
   lowerAscii: ([text]) => charge(meter, lengthOf(text)),
   upperAscii: ([text]) => charge(meter, lengthOf(text)),
@@ -216,10 +216,10 @@ function readCost(args: readonly CelValue[]): void {
 }
 
 /** Charges for all parts of a value; a part that occurs several times is charged each time. */
-function weigh(value: CelValue | undefined): void {
+function chargeParts(value: CelValue | undefined): void {
   charge(meter, unitsOfChars(lengthOf(value)));
-  if (isCelList(value)) for (const item of value) weigh(item);
-  else if (isCelMap(value)) for (const [key, item] of value) [key, item].forEach(weigh);
+  if (isCelList(value)) for (const item of value) chargeParts(item);
+  else if (isCelMap(value)) for (const [key, item] of value) [key, item].forEach(chargeParts);
 }
 
 /** All functions before metering, with the types and names of their overloads. */
@@ -228,7 +228,7 @@ export const functions = celEnv({
 }).funcs;
 
 /** The name of a metered function; no expression can contain it. */
-export function paidName(name: string): string {
+export function meteredName(name: string): string {
   return `$${name}`;
 }
 
@@ -236,7 +236,7 @@ export function paidName(name: string): string {
  * All overloads of a name behind one function that charges first. Errors get the id of their node,
  * which the library leaves out, and are charged, too.
  */
-function paid(name: string): CelFunc {
+function metered(name: string): CelFunc {
   const group = functions.find(name);
   const cost = costs[name] ?? readCost;
   const call: CelFunc["call"] = (id, target, args) => {
@@ -253,7 +253,7 @@ function paid(name: string): CelFunc {
       return locate(error, id);
     }
   };
-  const shape = celFunc(paidName(name), [], DYN, () => null);
+  const shape = celFunc(meteredName(name), [], DYN, () => null);
   const { id, target, arguments: parameters, result } = shape;
   return { ...shape, id, name: shape.name, target, arguments: parameters, result, call };
 }
@@ -279,4 +279,4 @@ export function plainType(name: string): string {
 
 const names = new Set([...functions].map(({ name }) => name));
 
-export const environment = celEnv({ funcs: [...names].map(paid) });
+export const environment = celEnv({ funcs: [...names].map(metered) });

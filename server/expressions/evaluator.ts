@@ -36,7 +36,7 @@ type Input =
   | { readonly kind: "broken"; readonly message: string };
 
 /** The parts of a map beyond those of a step. */
-interface JudgedMap {
+interface CompiledMap {
   readonly over: Compiled<Expression>;
   /** null: the input of the run. */
   readonly gateInput: Input | null;
@@ -45,7 +45,7 @@ interface JudgedMap {
   readonly queues: ReadonlyMap<string, Input>;
 }
 
-interface JudgedStep {
+interface CompiledStep {
   readonly when: Compiled<Expression> | null;
   readonly until: Compiled<Expression> | null;
   /** null: the input of the run. */
@@ -56,7 +56,7 @@ interface JudgedStep {
   readonly output: Problem | null;
   readonly form: Problem | null;
   /** Of a map; else null. */
-  readonly map: JudgedMap | null;
+  readonly map: CompiledMap | null;
   /** Numbers of the steps that its expressions refer to. */
   readonly refers: readonly number[];
   /**
@@ -74,10 +74,10 @@ export function evaluatorOf(definition: Definition): Evaluator {
   const steps = definition.steps.map((step, no) => {
     const shape = shapes[no];
     if (!shape) throw new Error(`${definition.workflow} has no step ${no}`);
-    return judgedStep(step, scopeOf(shape), numbers);
+    return compileStep(step, scopeOf(shape), numbers);
   });
   const inputProblem = schemaOf(definition.inputSchema);
-  const at = (place: number): JudgedStep => {
+  const at = (place: number): CompiledStep => {
     const step = steps[numberOf(place)];
     if (!step) throw new Error(`${definition.workflow} has no step ${place}`);
     return step;
@@ -134,7 +134,7 @@ export function evaluatorOf(definition: Definition): Evaluator {
   } satisfies Evaluator);
 
   function queueOf(
-    step: JudgedStep,
+    step: CompiledStep,
     place: number,
     written: string,
     facts: CoreFacts,
@@ -157,15 +157,15 @@ export function evaluatorOf(definition: Definition): Evaluator {
 const NAME = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** A gate is a task of the map, and has no item. */
-function gateOf(step: JudgedStep, map: JudgedMap): JudgedStep {
+function gateOf(step: CompiledStep, map: CompiledMap): CompiledStep {
   return { ...step, map: null, input: map.gateInput, inputAsIs: map.gateInputAsIs, fallbacks: [] };
 }
 
-function judgedStep(
+function compileStep(
   step: StepDefinition,
   scope: ExpressionScope,
   numbers: ReadonlyMap<string, number>,
-): JudgedStep {
+): CompiledStep {
   const when = step.when === undefined ? null : compileCondition(step.when, scope);
   const until =
     step.kind === "wait" && step.until !== undefined ? compileTime(step.until, scope) : null;
@@ -198,7 +198,7 @@ function judgedStep(
 function judgedMap(
   { over, queue, verify, compensate, fallback, waves }: StepRules & MapWork,
   scope: ExpressionScope,
-): JudgedMap {
+): CompiledMap {
   const written = [
     queue,
     verify?.queue,
@@ -221,7 +221,7 @@ function judgedMap(
   };
 }
 
-function asksFacts({ when, until, map, input, fallbacks }: JudgedStep): boolean {
+function asksFacts({ when, until, map, input, fallbacks }: CompiledStep): boolean {
   const renders = input?.kind === "template" && !input.constant;
   const asks = when !== null || until !== null || map !== null;
   return asks || renders || fallbacks.some((one) => one !== null);
@@ -240,7 +240,7 @@ function inputAsWritten(payload: Payload, scope: ExpressionScope): Input {
 }
 
 function inputOf(
-  step: JudgedStep,
+  step: CompiledStep,
   planned: number,
   facts: CoreFacts,
   ids: readonly string[],
@@ -259,7 +259,7 @@ function inputOf(
 }
 
 function baseInput(
-  { input, inputAsIs, refers, always }: JudgedStep,
+  { input, inputAsIs, refers, always }: CompiledStep,
   facts: CoreFacts,
   ids: readonly string[],
   item?: Item,
@@ -296,7 +296,7 @@ function evaluated(
  */
 function createLists(ids: readonly string[]) {
   const known = new WeakMap<CoreFacts, Map<number, Evaluated<readonly Json[]>>>();
-  function of(step: JudgedStep, map: JudgedMap, no: number, facts: CoreFacts) {
+  function of(step: CompiledStep, map: CompiledMap, no: number, facts: CoreFacts) {
     const lists = known.get(facts) ?? new Map<number, Evaluated<readonly Json[]>>();
     known.set(facts, lists);
     const found = lists.get(no) ?? listOf(evaluated(map.over, () => factsOf(facts, ids, step)));
@@ -304,8 +304,8 @@ function createLists(ids: readonly string[]) {
     return found;
   }
   function item(
-    step: JudgedStep,
-    map: JudgedMap,
+    step: CompiledStep,
+    map: CompiledMap,
     place: number,
     facts: CoreFacts,
   ): Evaluated<Json> {
@@ -342,7 +342,7 @@ function rangeOf(count: number): readonly number[] {
 function factsOf(
   { run, steps }: CoreFacts,
   ids: readonly string[],
-  { refers, always }: Pick<JudgedStep, "refers" | "always">,
+  { refers, always }: Pick<CompiledStep, "refers" | "always">,
   item?: Item,
 ): Facts {
   const { id, workflow, version, labels, key, createdAt, input } = run;

@@ -4,7 +4,7 @@
 
 import { type Expr, Expr_CallSchema, ExprSchema } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { create } from "@bufbuild/protobuf";
-import { functions, hidden, paidName } from "./environment.ts";
+import { functions, hidden, meteredName } from "./environment.ts";
 
 type Kind = Expr["exprKind"];
 type CallOf<K> = K extends { case: "callExpr"; value: infer V } ? V : never;
@@ -67,12 +67,12 @@ function meteredCall(expr: Expr, call: CallOf<Kind>): Expr {
 }
 
 function sized(expr: Expr): Expr {
-  return callOf(expr.id, paidName(hidden.sized), [expr]);
+  return callOf(expr.id, meteredName(hidden.sized), [expr]);
 }
 
 /** Checks at this node that the value is a bool. */
 function bool(expr: Expr): Expr {
-  return callOf(expr.id, paidName(hidden.bool), [expr]);
+  return callOf(expr.id, meteredName(hidden.bool), [expr]);
 }
 
 /** The function that `strings.quote(x)` names, which parses like a method of a variable. */
@@ -115,7 +115,7 @@ function appending(step: Expr, accumulator: string): Expr {
 }
 
 function paidCall(id: bigint, name: string, args: readonly Expr[], target?: Expr): Expr {
-  return callOf(id, paidName(name), args, target && meteredTree(target));
+  return callOf(id, meteredName(name), args, target && meteredTree(target));
 }
 
 function callOf(id: bigint, name: string, args: readonly Expr[], target?: Expr): Expr {

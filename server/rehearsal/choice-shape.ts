@@ -1,6 +1,6 @@
 // The shape of a choice, named by its key: `hang`, `fail: SOLD_OUT`, `fail: { code: SOLD_OUT }`.
 import { isMap, isScalar, type Node } from "yaml";
-import { entriesOf, joined, strangeness } from "../rpc/workflow-text-document.ts";
+import { entriesOf, forbiddenNode, joined } from "../rpc/workflow-text-document.ts";
 import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
 import type { ValueReading } from "../rpc/workflow-text-values.ts";
 import {
@@ -138,7 +138,7 @@ export function oneOf<T, B extends object, U>(
   return Object.freeze({
     ...{ choices: byKey, beside: besides, says: what, schema: choiceSchema(byKey, besides, words) },
     read(node: Node, path: string, reading: ValueReading): U | undefined {
-      const strange = strangeness(node);
+      const strange = forbiddenNode(node);
       if (strange !== null) return refuse(node, path, strange, reading);
       if (!isScalar(node)) return ofMap(node, path, reading);
       const made = ofWord(node, path, reading);

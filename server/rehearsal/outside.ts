@@ -2,7 +2,7 @@
 // it by that key, and says whether it has performed it.
 import type { Payload } from "../core/payload.ts";
 
-export interface Outside {
+export interface RemoteService {
   /** `step`: the step that requested it, as `hotel` or `chunks[2]`. */
   make(key: string, step: string, output: Payload | null): void;
   undo(key: string): void;
@@ -15,7 +15,7 @@ export interface Outside {
   left(): readonly string[];
 }
 
-export function createOutside(): Outside {
+export function createOutside(): RemoteService {
   const effects = new Map<string, { readonly step: string; readonly output: Payload | null }>();
   return Object.freeze({
     make(key: string, step: string, output: Payload | null) {
@@ -24,7 +24,7 @@ export function createOutside(): Outside {
     undo: (key: string) => void effects.delete(key),
     find: (key: string) => effects.get(key) ?? null,
     left: () => [...effects].map(([key, { step }]) => step + strategyOf(key)).sort(),
-  } satisfies Outside);
+  } satisfies RemoteService);
 }
 
 /** The last part of the key is the index of the strategy; a gate's key has none. */

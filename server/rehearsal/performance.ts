@@ -17,7 +17,7 @@ import {
 import type { Payload } from "../core/payload.ts";
 import { DroverError } from "../errors.ts";
 import { payloadField } from "../rpc/payload.ts";
-import type { Outside } from "./outside.ts";
+import type { RemoteService } from "./outside.ts";
 import { type Act, stepName } from "./scenario.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Timeline, TimelineRank } from "./timeline.ts";
@@ -32,7 +32,7 @@ export interface PerformanceWorld {
   readonly call: Calls;
   readonly sleep: (ms: number) => Promise<void>;
   readonly scripts: Scripts;
-  readonly outside: Outside;
+  readonly outside: RemoteService;
   readonly timeline: Timeline;
   /** Steps that are maps: a task of such a step without an item is its gate. */
   readonly maps: ReadonlySet<string>;
@@ -45,7 +45,7 @@ export interface Performer {
 
 type Outcome = NonNullable<MessageInitShape<typeof OutcomeSchema>["kind"]>;
 /** Whether the process can take another task. */
-type Left = "alive" | "gone";
+type ProcessState = "alive" | "gone";
 
 /** One performance of a task. */
 interface Stage {
@@ -70,7 +70,7 @@ export async function perform(
   agent: Performer,
   task: Task,
   rest: () => void,
-): Promise<Left> {
+): Promise<ProcessState> {
   const about = stepName(task.stepId, task.item);
   let resting = false;
   const restOnce = (): void => {
@@ -79,7 +79,7 @@ export async function perform(
   };
   const stage = { world, agent, task, about, rest: restOnce };
   const what = `takes ${task.task} (${tryWords(task)})`;
-  world.timeline.tell("taken", { who: agent.name, about, what });
+  world.timeline.add("taken", { who: agent.name, about, what });
   const left = await play(stage, world.scripts.next(task));
   restOnce();
   return left;
@@ -89,7 +89,7 @@ function tryWords({ kind, attempt }: Task): string {
   return `${kind === TaskKind.VERIFY ? "look" : kind === TaskKind.COMPENSATE ? "undo" : "attempt"} ${attempt}`;
 }
 
-async function play(stage: Stage, act: Act): Promise<Left> {
+async function play(stage: Stage, act: Act): Promise<ProcessState> {
   const tell = (what: string) => say(stage, what);
   switch (act.kind) {
     case "hang":
@@ -128,20 +128,20 @@ async function play(stage: Stage, act: Act): Promise<Left> {
   }
 }
 
-function gone({ rest }: Stage): Left {
+function gone({ rest }: Stage): ProcessState {
   rest();
   return "gone";
 }
 
 function say({ world, agent, about }: Stage, what: string, rank: TimelineRank = "said"): void {
-  world.timeline.tell(rank, { who: agent.name, about, what });
+  world.timeline.add(rank, { who: agent.name, about, what });
 }
 
 /** Works, obeys the answers to its heartbeats, and reports. */
 async function answer(
   stage: Stage,
   act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
-): Promise<Left> {
+): Promise<ProcessState> {
   const heard = await works(stage, act.afterMs);
   if (heard === "lost") say(stage, "hears that its lease is lost, and drops it");
   if (heard === "cancel")
@@ -199,10 +199,10 @@ function effect({ world, task, about }: Stage, output: Payload | null): void {
   if (task.kind === TaskKind.COMPENSATE) world.outside.undo(task.effectKey);
 }
 
-type Heard = "done" | "cancel" | "lost";
+type HeartbeatResult = "done" | "cancel" | "lost";
 
 /** Sends heartbeats while it works; ends early if it is told to cancel. */
-function works(stage: Stage, ms: number): Promise<Heard> {
+function works(stage: Stage, ms: number): Promise<HeartbeatResult> {
   return new Promise((resolve) => {
     const heartbeats = heartbeat(
       stage,
@@ -220,7 +220,7 @@ function works(stage: Stage, ms: number): Promise<Heard> {
 }
 
 /** Sends heartbeats until its lease is lost, whatever the answers say. */
-async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<Left> {
+async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<ProcessState> {
   const { progress } = act;
   const how = progress === null ? "hangs" : `stands at ${Math.round(progress * 100)} %`;
   say(stage, how, "taken");
@@ -238,7 +238,7 @@ async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<
   return gone(stage);
 }
 
-async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promise<Left> {
+async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promise<ProcessState> {
   const { world, task, about } = stage;
   const heard = await works(stage, act.afterMs);
   if (heard !== "done") return "alive";
@@ -256,7 +256,7 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
   );
   const words = said.kind === "fail" ? `failed, ${said.code}` : "succeeded";
   const what = `calls back: ${words}${told}`;
-  world.timeline.tell("said", { who: "the world", about, what });
+  world.timeline.add("said", { who: "the world", about, what });
   return "alive";
 }
 

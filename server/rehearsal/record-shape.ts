@@ -1,6 +1,6 @@
 // The shapes of maps with known keys: records, and records with exactly one of several choices.
 import { isMap, isScalar, type Node } from "yaml";
-import { type Entry, entriesOf, joined, strangeness } from "../rpc/workflow-text-document.ts";
+import { type Entry, entriesOf, forbiddenNode, joined } from "../rpc/workflow-text-document.ts";
 import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
 import type { ValueReading } from "../rpc/workflow-text-values.ts";
 import { refuse, type Schema, type Shape } from "./shape.ts";
@@ -43,7 +43,7 @@ export function record<T extends object>(
     says: shortField ? `${shortField.shape.says}, or a map` : what,
     schema: shortField ? { anyOf: [shortField.shape.schema, whole] } : whole,
     read(node: Node, path: string, reading: ValueReading): T | undefined {
-      const strange = strangeness(node);
+      const strange = forbiddenNode(node);
       if (strange !== null) return refuse(node, path, strange, reading);
       if (!isMap(node)) {
         if (shortField === null || !isScalar(node) || short === null)

@@ -38,7 +38,7 @@ export interface RehearsalServer {
    * Tells the server the next due time. A server in a cluster queries every second for times that
    * other servers, or its own claims, have set; this server is told, and sleeps until then.
    */
-  lookInTime(): Promise<void>;
+  announceNextDue(): Promise<void>;
   /**
    * Rejects with the DroverError that a caller gets; STORE_UNAVAILABLE while the server is down.
    */
@@ -65,7 +65,7 @@ const ALONE = Object.freeze({
 /** All runs of a rehearsal are in partition 0: the last byte of their ids is 0. */
 const PARTITIONS = Object.freeze([0]);
 /** Its supervisor has watched from the beginning, so a scan after a restart may come too early. */
-const ALWAYS_HEARD: ReadonlyMap<number, EpochMs> = new Map([[0, 0]]);
+const ALWAYS_WATCHED: ReadonlyMap<number, EpochMs> = new Map([[0, 0]]);
 
 /** Most rows that are due already; the next due time is the one after them. */
 const DUE_MAX = 10_000;
@@ -92,16 +92,16 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
       life?.end();
       life = null;
     },
-    async lookInTime() {
+    async announceNextDue() {
       if (!life) return;
-      const range = { ...WHOLE_RANGE, heardSince: ALWAYS_HEARD };
+      const range = { ...WHOLE_RANGE, heardSince: ALWAYS_WATCHED };
       const { nextAt } = await store.dueRows(PARTITIONS, DUE_MAX, range);
       if (nextAt !== null) life.plane.timers.announce(nextAt);
     },
     async call<M extends DescMethodUnary>(
       method: M,
       request: MessageInitShape<M["input"]>,
-      signal: AbortSignal = NOBODY_GOES,
+      signal: AbortSignal = NEVER_ABORTED,
     ) {
       const mounted = life?.methods.get(method.name);
       const process = life?.process;
@@ -123,7 +123,7 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
   } satisfies RehearsalServer);
 }
 
-const NOBODY_GOES = new AbortController().signal;
+const NEVER_ABORTED = new AbortController().signal;
 const gone = () => new DroverError("STORE_UNAVAILABLE", "The server is down.");
 
 interface Life {
@@ -142,7 +142,7 @@ interface LifeDeps {
 function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: LifeDeps): Life {
   const { clock, chance } = process;
   const sessions: PartitionSession[] = [];
-  const store = witnessed(kept, sessions);
+  const store = recordingSessions(kept, sessions);
   const later = (ms: number, fn: () => void) =>
     time.patient(ms, () => {
       if (process.state() === "up") fn();
@@ -172,7 +172,7 @@ function beginLife(process: VirtualProcess, { time, store: kept, onDefect }: Lif
 }
 
 /** The store, with a record of the sessions that the process has joined. */
-function witnessed(store: MemoryStore, sessions: PartitionSession[]): EngineStore {
+function recordingSessions(store: MemoryStore, sessions: PartitionSession[]): EngineStore {
   return {
     ...store,
     partitions: {

@@ -86,19 +86,19 @@ export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearse
   const observer = observeRun({ server, runId, timeline, startMs: scenario.startMs });
   for (const queue of play.queues) agents.serve(queue);
   const world = { scenario, server, agents, time, timeline, runId, observer, troubles };
-  const deeds = createScriptedActions({ ...world, approvers: play.approvers });
+  const actions = createScriptedActions({ ...world, approvers: play.approvers });
   await untilOver({
     handed,
     findsQueues: play.findsQueues,
     time,
     scenario,
     observer,
-    deeds,
+    actions,
     agents,
     troubles,
     server,
   });
-  troubles.push(...deeds.undone(), ...unusedScripts(scripts.unused()));
+  troubles.push(...actions.undone(), ...unusedScripts(scripts.unused()));
   const seen = observer.seen();
   const why = seen.endedMs === null ? await whyNot(server, runId) : "";
   return Object.freeze({
@@ -135,14 +135,14 @@ interface Playing extends Pick<Play, "findsQueues"> {
   readonly time: VirtualTime;
   readonly scenario: Scenario;
   readonly observer: RunObserver;
-  readonly deeds: ReturnType<typeof createScriptedActions>;
+  readonly actions: ReturnType<typeof createScriptedActions>;
   readonly agents: ReturnType<typeof createAgents>;
   readonly troubles: string[];
   readonly server: RehearsalServer;
 }
 
 async function untilOver(playing: Playing): Promise<void> {
-  const { time, scenario, observer, deeds, agents, troubles, server, findsQueues, handed } =
+  const { time, scenario, observer, actions, agents, troubles, server, findsQueues, handed } =
     playing;
   const untilMs = scenario.startMs + scenario.withinMs;
   let stepped: Stepped = "happened";
@@ -150,11 +150,11 @@ async function untilOver(playing: Playing): Promise<void> {
     if (stepped === "happened") {
       if (server.isUp() && (await observer.look()) && findsQueues)
         for (const queue of await observer.newQueues()) agents.serve(queue);
-      deeds.changed();
-      if (agents.busy() === 0 && !deeds.isPending(observer.standsStill()) && observer.isAtRest())
+      actions.changed();
+      if (agents.busy() === 0 && !actions.isPending(observer.needsPerson()) && observer.isAtRest())
         return;
       if (isEndless(handed, troubles)) return;
-      await server.lookInTime();
+      await server.announceNextDue();
     }
     stepped = await time.step(untilMs);
     if (stepped === "nothing") return;

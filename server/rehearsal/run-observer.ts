@@ -50,7 +50,7 @@ export interface RunObserver {
   /** Time will change nothing more: the run has ended, or only a person can move it. */
   isAtRest(): boolean;
   /** Only a person can move the run. */
-  standsStill(): boolean;
+  needsPerson(): boolean;
 }
 
 const WAITS_FOR_A_PERSON: ReadonlySet<RunState> = new Set([RunState.ESCALATED, RunState.PAUSED]);
@@ -82,9 +82,9 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
   let toldOf = { interventions: 0, escalations: 0 };
   const sinceStart = (at: Timestamp | undefined): number => (at ? timestampMs(at) - startMs : 0);
 
-  function came(about: string, to: string): void {
+  function reach(about: string, to: string): void {
     reached.push({ atMs: timeline.now(), state: `${about} ${to}` });
-    timeline.tell("run", { who: "run", about: about === "run" ? "" : about, what: to });
+    timeline.add("run", { who: "run", about: about === "run" ? "" : about, what: to });
   }
 
   function see(step: Step): void {
@@ -98,8 +98,8 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
     // Initial states are not reported, and neither is LEASED: the agent reports that it took the
     // task.
     const isDull = now.forward === "LEASED" || (!before && FIRST.has(now.forward));
-    if (before?.forward !== now.forward && !isDull) came(id, now.forward);
-    if ((before?.undo ?? "") !== now.undo) came(id, now.undo);
+    if (before?.forward !== now.forward && !isDull) reach(id, now.forward);
+    if ((before?.undo ?? "") !== now.undo) reach(id, now.undo);
   }
 
   async function seeItems({ id: stepId, items }: Step): Promise<void> {
@@ -111,10 +111,10 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
 
   function describeSupervision({ interventions, escalations }: GetRunResponse): void {
     for (const { stepId: about, rule, saw, did } of interventions.slice(toldOf.interventions))
-      timeline.tell("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
+      timeline.add("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
     for (const { stepId: about, reason, message } of escalations.slice(toldOf.escalations)) {
       const what = `asks a person: ${reason}: ${message}`;
-      timeline.tell("run", { who: "run", about, what });
+      timeline.add("run", { who: "run", about, what });
     }
     toldOf = { interventions: interventions.length, escalations: escalations.length };
   }
@@ -132,7 +132,7 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
       await seeItems(step);
     }
     const now = runWord(runState());
-    if (now !== state) came("run", now);
+    if (now !== state) reach("run", now);
     state = now;
     return true;
   }
@@ -140,15 +140,15 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
   const runState = (): RunState => last?.run?.state ?? RunState.UNSPECIFIED;
   const open = (): readonly Escalation[] =>
     last?.escalations.filter(({ closedTime }) => !closedTime) ?? [];
-  const standsStill = (): boolean =>
+  const needsPerson = (): boolean =>
     WAITS_FOR_A_PERSON.has(runState()) && open().every(({ deadlineTime }) => !deadlineTime);
 
   return Object.freeze({
     look,
     reached: () => reached,
     openEscalations: open,
-    standsStill,
-    isAtRest: () => ENDED.has(runState()) || standsStill(),
+    needsPerson,
+    isAtRest: () => ENDED.has(runState()) || needsPerson(),
     handedOut(step: string) {
       reached.push({ atMs: timeline.now(), state: `${step} LEASED` });
     },

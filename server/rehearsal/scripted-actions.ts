@@ -41,15 +41,15 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
   let looked = 0;
   let people = 0;
 
-  function plan({ deed, path }: ScenarioEvent, inMs: number): void {
+  function plan({ deed: action, path }: ScenarioEvent, inMs: number): void {
     planned += 1;
     time.after(inMs, () => {
       people += 1;
-      void act(world, deed, people)
+      void act(world, action, people)
         .catch((error: unknown) => {
           if (!(error instanceof DroverError)) throw error;
           const what = `is refused: ${error.message}`;
-          world.timeline.tell("said", { who: "a person", about: "", what });
+          world.timeline.add("said", { who: "a person", about: "", what });
           troubles.push(`${path} was refused: ${error.message}`);
         })
         .finally(() => {
@@ -84,49 +84,49 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
   } satisfies ScriptedActions);
 }
 
-function act(world: ActionsWorld, deed: ScriptedAction, number: number): Promise<unknown> {
+function act(world: ActionsWorld, action: ScriptedAction, number: number): Promise<unknown> {
   const { server, agents, runId, timeline, time } = world;
   const run = { ref: { case: "runId" as const, value: runId } };
   const { cancelRun, signal } = SchedulerService.method;
   const tell = (who: string, about: string, what: string) =>
-    timeline.tell("said", { who, about, what });
-  switch (deed.kind) {
+    timeline.add("said", { who, about, what });
+  switch (action.kind) {
     case "signal": {
-      tell("the world", "", `sends the signal ${deed.name}`);
-      const asked = { run, name: deed.name, signalId: `signal-${number}` };
-      return server.call(signal, { ...asked, ...payloadField("payload", deed.payload) });
+      tell("the world", "", `sends the signal ${action.name}`);
+      const asked = { run, name: action.name, signalId: `signal-${number}` };
+      return server.call(signal, { ...asked, ...payloadField("payload", action.payload) });
     }
     case "decide":
-      return decide(world, deed, number);
+      return decide(world, action, number);
     case "answer":
-      return answerQuestion(world, deed);
+      return answerQuestion(world, action);
     case "cancel":
       tell(
         "a person",
         "",
-        deed.undo ? "cancels the run" : "cancels the run, and leaves what it did",
+        action.undo ? "cancels the run" : "cancels the run, and leaves what it did",
       );
-      return server.call(cancelRun, { run, undo: deed.undo ? Undo.COMPENSATE : Undo.LEAVE });
+      return server.call(cancelRun, { run, undo: action.undo ? Undo.COMPENSATE : Undo.LEAVE });
     case "pause":
     case "resume":
       tell(
         "a person",
         "",
-        `${deed.kind}s ${deed.queue === null ? "the run" : `queue ${deed.queue}`}`,
+        `${action.kind}s ${action.queue === null ? "the run" : `queue ${action.queue}`}`,
       );
-      return pauseOrResume(world, deed);
+      return pauseOrResume(world, action);
     case "leave":
-      tell("the world", "", `all agents of queue ${deed.queue} are gone`);
-      agents.leave(deed.queue);
+      tell("the world", "", `all agents of queue ${action.queue} are gone`);
+      agents.leave(action.queue);
       return Promise.resolve();
     case "return":
-      tell("the world", "", `agents of queue ${deed.queue} are back`);
-      agents.comeBack(deed.queue);
+      tell("the world", "", `agents of queue ${action.queue} are back`);
+      agents.comeBack(action.queue);
       return Promise.resolve();
     case "kill":
       tell("the world", "", "the server is killed");
       server.kill();
-      time.after(deed.forMs, () => {
+      time.after(action.forMs, () => {
         tell("the world", "", "the server is back");
         void server.start();
       });
@@ -154,7 +154,7 @@ async function decide(
 ): Promise<unknown> {
   const approver = by ?? `person-${number}`;
   const what = approve ? "approves" : "rejects";
-  timeline.tell("said", { who: approver, about: stepId, what });
+  timeline.add("said", { who: approver, about: stepId, what });
   return await server.call(SchedulerService.method.decide, {
     run: { ref: { case: "runId", value: runId } },
     ...{ stepId, approver, roles: [...(roles ?? approvers.get(stepId) ?? [])], comment },
@@ -174,7 +174,7 @@ async function answerQuestion(
     throw new DroverError("ESCALATION_NOT_FOUND", `${whose} at this moment`);
   }
   const who = by ?? "operator";
-  timeline.tell("said", { who, about: open.stepId, what: `answers: ${answer}` });
+  timeline.add("said", { who, about: open.stepId, what: `answers: ${answer}` });
   return await server.call(OperatorService.method.resolveEscalation, {
     run: { ref: { case: "runId", value: runId } },
     ...{ escalationId: open.id, answer, by: who, why: "rehearsed" },

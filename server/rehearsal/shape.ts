@@ -6,7 +6,7 @@
 import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import type { Payload } from "../core/payload.ts";
 import { durationForm } from "../rpc/duration-text.ts";
-import { asNode, entriesOf, joined, strangeness } from "../rpc/workflow-text-document.ts";
+import { asNode, entriesOf, forbiddenNode, joined } from "../rpc/workflow-text-document.ts";
 import { shown, suggestion, wholeText } from "../rpc/workflow-text-problems.ts";
 import {
   anyNumber,
@@ -47,7 +47,7 @@ export function scalar<T>(
   return Object.freeze({
     ...{ says, schema },
     read(node: Node, path: string, reading: ValueReading) {
-      const strange = strangeness(node);
+      const strange = forbiddenNode(node);
       if (strange !== null) return refuse(node, path, strange, reading);
       if (!isScalar(node)) return refuse(node, path, `this must be ${says}`, reading);
       reading.places.set(path, reading.document.placeOf(node));
@@ -151,7 +151,7 @@ export function list<T>(of: Shape<T>, { mayBeOne = false } = {}): Shape<readonly
     says: mayBeOne ? `${of.says}, or a list of them` : `a list: ${of.says}`,
     schema: mayBeOne ? { anyOf: [of.schema, array] } : array,
     read(node: Node, path: string, reading: ValueReading) {
-      const strange = strangeness(node);
+      const strange = forbiddenNode(node);
       if (strange !== null) return refuse(node, path, strange, reading);
       if (!isSeq(node) && !mayBeOne)
         return refuse(node, path, "this must be a list: begin each line of it with `- `", reading);

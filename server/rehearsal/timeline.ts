@@ -19,7 +19,7 @@ export interface Timeline {
   entries(): readonly TimelineEntry[];
   /** Since the start of the run. */
   now(): number;
-  tell(rank: TimelineRank, entry: Omit<TimelineEntry, "atMs">): void;
+  add(rank: TimelineRank, entry: Omit<TimelineEntry, "atMs">): void;
 }
 
 /** No person would read a longer timeline. */
@@ -33,7 +33,7 @@ export function createTimeline(now: () => number): Timeline {
       [...ranked]
         .sort((a, b) => a.entry.atMs - b.entry.atMs || a.rank - b.rank)
         .map(({ entry }) => entry),
-    tell(rank: TimelineRank, entry: Omit<TimelineEntry, "atMs">) {
+    add(rank: TimelineRank, entry: Omit<TimelineEntry, "atMs">) {
       if (ranked.length < ENTRIES_MAX)
         ranked.push({ rank: RANKS[rank], entry: { atMs: now(), ...entry } });
     },

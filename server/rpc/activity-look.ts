@@ -6,12 +6,12 @@ import type { EpochMs } from "../core/attempt.ts";
 import { nameAt } from "../core/plan-at.ts";
 import type { InterventionPage } from "../store/operators.ts";
 import {
+  type ActivityRows,
   activityOf,
   firstMinuteOf,
   INTERVENTIONS_SAMPLED,
   RETRIES_SAMPLED,
   retriedSteps,
-  type SeenOfLate,
   WORKFLOWS_NAMED_MAX,
 } from "./activity.ts";
 import { createPlans, type OperatorCallDeps } from "./agents.ts";
@@ -48,7 +48,7 @@ async function retriesOf(
   deps: OperatorCallDeps,
   namespaceId: number,
   from: EpochMs,
-): Promise<Pick<SeenOfLate, "retriesSampled" | "retriedSteps">> {
+): Promise<Pick<ActivityRows, "retriesSampled" | "retriedSteps">> {
   const waits = await deps.store.operators.interventions(namespaceId, {
     ...{ ...NEWEST, rules: ["backoff"], from, limit: RETRIES_SAMPLED },
   });

@@ -62,7 +62,7 @@ export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retr
 }
 
 /** What was read for these minutes. */
-export interface SeenOfLate {
+export interface ActivityRows {
   readonly open: OpenRuns;
   readonly counts: readonly RunCount[];
   readonly unsuccessful: readonly WorkflowEnds[];
@@ -73,7 +73,7 @@ export interface SeenOfLate {
   readonly retriedSteps: MessageInitShape<typeof RetriedStepSchema>[];
 }
 
-export function activityOf(seen: SeenOfLate): MessageInitShape<typeof ActivitySchema> {
+export function activityOf(seen: ActivityRows): MessageInitShape<typeof ActivitySchema> {
   const { open, counts, interventions, sampled } = seen;
   const numbers = [...interventions.values()];
   const retries = interventions.get("backoff") ?? 0;

@@ -16,7 +16,7 @@ import { DEFAULT_QUEUE } from "../core/plan.ts";
 import type {
   AgentIdentity,
   Dispatcher,
-  HeartbeatVerdict,
+  HeartbeatResult,
   PollAnswer,
   ResultAnswer,
 } from "../dispatch/dispatcher.ts";
@@ -235,7 +235,7 @@ function asked<T>(items: readonly Item<T>[]): T[] {
 function merged<T, Answer, Out>(
   items: readonly Item<T>[],
   answers: readonly Answer[],
-  told: (answer: Answer) => Out,
+  toMessage: (answer: Answer) => Out,
   refusedBy: (error: DroverError) => Out,
 ): Out[] {
   let at = 0;
@@ -243,13 +243,13 @@ function merged<T, Answer, Out>(
     if (item.kind === "refused") return refusedBy(item.error);
     const answer = answers[at++];
     if (answer === undefined) throw new Error("dispatch gave fewer answers than it was asked");
-    return told(answer);
+    return toMessage(answer);
   });
   if (at !== answers.length) throw new Error("dispatch gave more answers than it was asked");
   return out;
 }
 
-function heartbeatAnswer(verdict: HeartbeatVerdict): HeartbeatAnswerInit {
+function heartbeatAnswer(verdict: HeartbeatResult): HeartbeatAnswerInit {
   switch (verdict.kind) {
     case "carry-on":
       return { answer: { case: "carryOn", value: { leaseFor: wholeMs(verdict.leaseMs) } } };

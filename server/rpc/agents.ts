@@ -48,7 +48,7 @@ export function createAgentCalls({
   async function messagesOf(namespaceId: number, records: readonly AgentRecord[]) {
     if (records.length === 0) return [];
     const agentIds = [...new Set(records.map(({ agentId }) => agentId))];
-    const resting = await store.lists.circuits(namespaceId, {
+    const openCircuits = await store.lists.circuits(namespaceId, {
       agentIds,
       after: null,
       limit: CIRCUITS_MAX,
@@ -56,7 +56,7 @@ export function createAgentCalls({
     const cordons = await store.lists.cordons(namespaceId);
     return records.map((record) =>
       agentMessage(record, {
-        circuits: resting.filter(({ agentId }) => agentId === record.agentId),
+        circuits: openCircuits.filter(({ agentId }) => agentId === record.agentId),
         cordons: cordons.filter(({ kind, name }) => {
           return name === (kind === "agent" ? record.agentId : record.agentVersion);
         }),
@@ -69,8 +69,8 @@ export function createAgentCalls({
       const { id } = await namespaces.find(namespace);
       const list = `agents ${id} ${of}`;
       const page = pageOf(list, pageSize);
-      const last = parsePageToken(list, pageToken, (item) => agentPlace(item) !== null);
-      const after = last === null ? null : agentPlace(last);
+      const last = parsePageToken(list, pageToken, (item) => parseAgentPosition(item) !== null);
+      const after = last === null ? null : parseAgentPosition(last);
       const asked = { agentId: of || null, session: null, after, limit: page.limit + 1 };
       const rows = await operators.agents(id, asked);
       return {
@@ -113,21 +113,21 @@ export function createPlans({ store, namespaces }: OperatorCallDeps) {
 }
 
 /** `AGENT SESSION`; null: the text names no agent. */
-function agentPlace(item: string) {
+function parseAgentPosition(item: string) {
   const [, agentId = "", session = ""] =
     /^([A-Za-z0-9._-]{1,128}) ([0-9a-f]{32})$/.exec(item) ?? [];
   return session === "" ? null : { agentId, session };
 }
 
 /** Why an agent gets no new tasks, or no tasks of some kinds. */
-interface Kept {
+interface Restrictions {
   readonly circuits: readonly CircuitRecord[];
   readonly cordons: readonly Cordon[];
 }
 
 function agentMessage(
   record: AgentRecord,
-  { circuits, cordons }: Kept,
+  { circuits, cordons }: Restrictions,
 ): MessageInitShape<typeof AgentInfoSchema> {
   return {
     id: record.agentId,

@@ -120,16 +120,16 @@ async function begin(
   filter: RunFilter,
 ): Promise<{ readonly until: number; readonly count: number }> {
   const { namespace, request, digest } = bulk;
-  const looked = await deps.store.lists.countRuns(namespace.id, filter, COUNT_MAX);
+  const counted = await deps.store.lists.countRuns(namespace.id, filter, COUNT_MAX);
   const { until, repeated } = await deps.scheduler.openBulk({
     namespace,
     requestId: request.requestId,
     digest,
-    looked,
+    counted: counted,
     expected: request.expectedCount ?? null,
     refusal: await definitionRefusal(deps, bulk, filter),
   });
-  return { until, count: repeated ? 0 : looked.count };
+  return { until, count: repeated ? 0 : counted.count };
 }
 
 /** Why runs of these definitions cannot be rerun as requested; null: they can. */

@@ -43,14 +43,14 @@ export interface ConnectTransport {
 }
 
 /** What is known about a call besides its messages. */
-interface Passage {
+interface CallState {
   reached: boolean;
   readonly peer: string;
   readonly refusal: DroverError | null;
 }
 
-const nobody: Passage = Object.freeze({ reached: false, peer: "", refusal: null });
-const PASSAGE = createContextKey<Passage>(nobody);
+const nobody: CallState = Object.freeze({ reached: false, peer: "", refusal: null });
+const PASSAGE = createContextKey<CallState>(nobody);
 /**
  * One byte of flags and four of length, before each message of gRPC-Web and of a Connect stream.
  */
@@ -101,9 +101,9 @@ async function answer(
   mount: Pick<Mount, "checkDeadline">,
 ): Promise<void> {
   const peer = `${request.socket.remoteAddress}:${request.socket.remotePort}`;
-  const passage: Passage = { reached: false, peer, refusal: absurdDeadline(request, mount) };
+  const passage: CallState = { reached: false, peer, refusal: absurdDeadline(request, mount) };
   const asked = askedWith(request, response, passage);
-  const body = watched(asked, bytesMax);
+  const body = teeBody(asked, bytesMax);
   const first = await handler({ ...asked, body: body.bytes });
   const answered = passage.reached || passage.refusal !== null;
   const refusal = answered ? null : body.problem(handler.method, asked.header);
@@ -133,7 +133,7 @@ function absurdDeadline(
   }
 }
 
-function askedWith(request: IncomingMessage, response: ServerResponse, passage: Passage) {
+function askedWith(request: IncomingMessage, response: ServerResponse, passage: CallState) {
   const values = createContextValues().set(PASSAGE, passage);
   return universalRequestFromNodeRequest(request, response, undefined, values);
 }
@@ -142,7 +142,7 @@ async function refuse(
   handler: UniversalHandler,
   asked: UniversalServerRequest,
   first: UniversalServerResponse,
-  passage: Passage,
+  passage: CallState,
 ): Promise<UniversalServerResponse> {
   await first.body?.[Symbol.asyncIterator]().return?.();
   const contextValues = createContextValues().set(PASSAGE, passage);
@@ -154,7 +154,7 @@ async function* nothing(): AsyncGenerator<Uint8Array> {}
 /**
  * Passes the body through and keeps a copy, so that the reason of a decoding error can be given.
  */
-function watched({ body: source, header: of }: UniversalServerRequest, bytesMax: number) {
+function teeBody({ body: source, header: of }: UniversalServerRequest, bytesMax: number) {
   const chunks: Uint8Array[] = [];
   const isJson = (of.get("content-type") ?? "").includes("json");
   const isDeep = isJson ? createDepthMeter() : () => false;
@@ -197,7 +197,7 @@ function addMethod(router: ConnectRouter, mounted: Mounted): void {
     case "unary":
       router.rpc(mounted.method, async (request, context) => {
         const answered = mounted.run(request, callOf(context));
-        return await untilGone(answered, context);
+        return await untilAborted(answered, context);
       });
       return;
     case "stream":
@@ -227,7 +227,7 @@ function callOf(context: HandlerContext): Call {
 }
 
 /** connect-node does not answer at the deadline by itself. */
-async function untilGone(answered: Promise<Message>, context: HandlerContext): Promise<Message> {
+async function untilAborted(answered: Promise<Message>, context: HandlerContext): Promise<Message> {
   const { signal } = context;
   let abort = () => {};
   const gone = new Promise<never>((_, reject) => {

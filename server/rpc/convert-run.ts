@@ -102,11 +102,11 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
 });
 
 /** `bodies`: whether inputs and outputs are included. */
-export interface Shown {
+export interface Include {
   readonly bodies: boolean;
 }
 
-export function runMessage(record: RunRecord, namespace: string, shown: Shown): Run {
+export function runMessage(record: RunRecord, namespace: string, shown: Include): Run {
   return create(RunSchema, {
     runId: record.runId,
     namespace,
@@ -138,7 +138,7 @@ function rerunOfField({ runId, from }: RerunOf): MessageInitShape<typeof RerunOf
 }
 
 /** The steps in the order of the definition. A step that is in no page has not begun. */
-export function stepMessages(detail: RunDetail, plan: Plan, shown: Shown): Step[] {
+export function stepMessages(detail: RunDetail, plan: Plan, shown: Include): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   return plan.steps.map((planned) => stepMessage(planned, { detail, plan, attempts, shown }));
 }
@@ -148,7 +148,7 @@ export function stepMessageAt(
   detail: RunDetail,
   plan: Plan,
   place: number,
-  shown: Shown,
+  shown: Include,
 ): Step | null {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
   const planned = planStepAt(plan, place);
@@ -163,7 +163,7 @@ export function itemMessages(
   detail: RunDetail,
   plan: Plan,
   map: number,
-  shown: Shown,
+  shown: Include,
   queues: RunLiveness["queues"],
 ): Step[] {
   const attempts = Map.groupBy(detail.attempts, (attempt) => attempt.step);
@@ -176,15 +176,15 @@ export function itemMessages(
     });
 }
 
-interface SeenSteps {
+interface StepContext {
   readonly detail: RunDetail;
   readonly plan: Plan;
   readonly attempts: ReadonlyMap<number, readonly AttemptRecord[]>;
-  readonly shown: Shown;
+  readonly shown: Include;
   readonly queues?: RunLiveness["queues"];
 }
 
-function stepMessage(planned: PlanStep, seen: SeenSteps): Step {
+function stepMessage(planned: PlanStep, seen: StepContext): Step {
   const { detail, plan, attempts, shown, queues } = seen;
   const step = detail.steps.get(planned.no);
   const { state, undo } = publicStep(step, detail.state, planned.always);
@@ -261,7 +261,7 @@ function waitingOn(step: CoreStep): WaitingOn {
   return moving?.kind === "WAITING" ? WAITING[moving.on] : WaitingOn.UNSPECIFIED;
 }
 
-function resultOf(step: CoreStep, attempts: readonly AttemptRecord[], shown: Shown) {
+function resultOf(step: CoreStep, attempts: readonly AttemptRecord[], shown: Include) {
   const failure = lastFailure(step, attempts);
   const { result } = step;
   const row = attempts.find(

@@ -15,7 +15,7 @@ export interface Drain {
    * Calls `tell` when the drain begins, or at once if it has begun. Returns a function that
    * unsubscribes.
    */
-  onBegin(tell: () => void): () => void;
+  onBegin(notify: () => void): () => void;
   begin(): void;
   /** Resolves as soon as no call is in progress. */
   idle(): Promise<void>;
@@ -28,7 +28,7 @@ export function createDrain(): Drain {
   let begun = false;
   let inFlight = 0;
   let working = 0;
-  const tellers = new Set<() => void>();
+  const listeners = new Set<() => void>();
   let waiters: (() => void)[] = [];
 
   function enter(kind: CallKind = "working"): () => void {
@@ -59,16 +59,16 @@ export function createDrain(): Drain {
       return working;
     },
     enter,
-    onBegin(tell: () => void) {
-      if (begun) tell();
-      else tellers.add(tell);
-      return () => void tellers.delete(tell);
+    onBegin(notify: () => void) {
+      if (begun) notify();
+      else listeners.add(notify);
+      return () => void listeners.delete(notify);
     },
     begin() {
       begun = true;
-      const told = [...tellers];
-      tellers.clear();
-      for (const tell of told) tell();
+      const called = [...listeners];
+      listeners.clear();
+      for (const notify of called) notify();
     },
     idle: () =>
       inFlight === 0

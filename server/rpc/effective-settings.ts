@@ -14,7 +14,7 @@ import { durationText } from "../core/duration-text.ts";
 import type { Plan, PlanStep, PlanTask, Share } from "../core/plan.ts";
 
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
-type Said = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;
+type Defined = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;
 
 /** The settings of the run, then those of its steps in the order of the definition. */
 export function effectiveSettings(
@@ -32,8 +32,8 @@ export function effectiveSettings(
 }
 
 /** `said` undefined: the definition does not set it. */
-function setting(field: string, said: unknown, value: string): Setting {
-  const source = said === undefined ? SettingSource.DEFAULT : SettingSource.DEFINITION;
+function setting(field: string, defined: unknown, value: string): Setting {
+  const source = defined === undefined ? SettingSource.DEFAULT : SettingSource.DEFINITION;
   return { field, value, source };
 }
 
@@ -85,10 +85,14 @@ function workSettings(
     }
     case "map": {
       const { concurrency, tolerate, item } = work;
-      const said = step.kind === "map" ? step : null;
+      const defined = step.kind === "map" ? step : null;
       return [
-        setting("map.concurrency", said?.concurrency, String(concurrency)),
-        setting("map.tolerate", said?.tolerate ?? said?.toleratePercent, shareWords(tolerate)),
+        setting("map.concurrency", defined?.concurrency, String(concurrency)),
+        setting(
+          "map.tolerate",
+          defined?.tolerate ?? defined?.toleratePercent,
+          shareWords(tolerate),
+        ),
         ...workSettings(step, item),
       ];
     }
@@ -102,19 +106,19 @@ function workSettings(
     case "wait":
       return [];
     case "signal": {
-      const said = step.kind === "signal" ? step : null;
+      const defined = step.kind === "signal" ? step : null;
       return [
-        setting("signal.within", said?.withinMs, durationText(work.withinMs)),
-        setting("signal.on_expiry", said?.onExpiry, work.onExpiry),
+        setting("signal.within", defined?.withinMs, durationText(work.withinMs)),
+        setting("signal.on_expiry", defined?.onExpiry, work.onExpiry),
       ];
     }
     case "approval": {
-      const said = step.kind === "approval" ? step : null;
+      const defined = step.kind === "approval" ? step : null;
       return [
-        setting("approval.need", said?.need, String(work.need)),
-        setting("approval.not_requester", said?.notRequester, String(work.notRequester)),
-        setting("approval.within", said?.withinMs, durationText(work.withinMs)),
-        setting("approval.on_expiry", said?.onExpiry, work.onExpiry),
+        setting("approval.need", defined?.need, String(work.need)),
+        setting("approval.not_requester", defined?.notRequester, String(work.notRequester)),
+        setting("approval.within", defined?.withinMs, durationText(work.withinMs)),
+        setting("approval.on_expiry", defined?.onExpiry, work.onExpiry),
       ];
     }
   }
@@ -128,28 +132,28 @@ function queueOf(step: StepDefinition): Pick<TaskWork, "queue"> {
   return "queue" in step && step.queue !== undefined ? { queue: step.queue } : {};
 }
 
-function taskSettings(at: string, said: Said, task: PlanTask): Setting[] {
+function taskSettings(at: string, defined: Defined, task: PlanTask): Setting[] {
   return [
-    setting(`${at}queue`, said.queue, task.queue),
+    setting(`${at}queue`, defined.queue, task.queue),
     ...task.retry.flatMap((policy, index) =>
-      retrySettings(`${at}retry[${index}].`, said.retry?.[index] ?? {}, policy),
+      retrySettings(`${at}retry[${index}].`, defined.retry?.[index] ?? {}, policy),
     ),
-    ...timeoutSettings(`${at}timeouts.`, said.timeouts ?? {}, task.timeouts),
+    ...timeoutSettings(`${at}timeouts.`, defined.timeouts ?? {}, task.timeouts),
   ];
 }
 
-function retrySettings(at: string, said: Partial<RetryPolicy>, policy: RetryPolicy): Setting[] {
+function retrySettings(at: string, defined: Partial<RetryPolicy>, policy: RetryPolicy): Setting[] {
   return [
-    setting(`${at}on`, said.on, policy.on.join(", ") || "every code"),
-    setting(`${at}attempts`, said.attempts, String(policy.attempts)),
-    setting(`${at}initial`, said.initialMs, durationText(policy.initialMs)),
-    setting(`${at}factor`, said.factor, String(policy.factor)),
-    setting(`${at}max`, said.maxMs, durationText(policy.maxMs)),
-    setting(`${at}jitter`, said.jitter, String(policy.jitter)),
+    setting(`${at}on`, defined.on, policy.on.join(", ") || "every code"),
+    setting(`${at}attempts`, defined.attempts, String(policy.attempts)),
+    setting(`${at}initial`, defined.initialMs, durationText(policy.initialMs)),
+    setting(`${at}factor`, defined.factor, String(policy.factor)),
+    setting(`${at}max`, defined.maxMs, durationText(policy.maxMs)),
+    setting(`${at}jitter`, defined.jitter, String(policy.jitter)),
   ];
 }
 
-function timeoutSettings(at: string, said: Partial<Timeouts>, timeouts: Timeouts): Setting[] {
+function timeoutSettings(at: string, defined: Partial<Timeouts>, timeouts: Timeouts): Setting[] {
   const names = [
     ["pickup", "pickupMs"],
     ["attempt", "attemptMs"],
@@ -162,6 +166,6 @@ function timeoutSettings(at: string, said: Partial<Timeouts>, timeouts: Timeouts
   ] as const;
   return names.map(([field, name]) => {
     const ms = timeouts[name];
-    return setting(`${at}${field}`, said[name], ms === null ? "off" : durationText(ms));
+    return setting(`${at}${field}`, defined[name], ms === null ? "off" : durationText(ms));
   });
 }

@@ -48,7 +48,7 @@ type AnyCall = Pick<
 
 const TRUE_TIMEOUT = "x-drover-timeout-ms";
 /** grpc-js keeps a deadline in 32 bits of milliseconds; a longer one overflows. */
-const TIMEOUT_MS_KEPT_MAX = 2 ** 31 - 1;
+const TIMEOUT_MS_MAX = 2 ** 31 - 1;
 const STREAM_CREATED = "http2.server.stream.created";
 
 export function createGrpcTransport(
@@ -118,7 +118,7 @@ function createConnections() {
 function keepTrueTimeout(headers: Record<string, unknown>): void {
   delete headers[TRUE_TIMEOUT];
   const timeoutMs = grpcTimeoutMs(headers["grpc-timeout"]);
-  if (timeoutMs === null || timeoutMs <= TIMEOUT_MS_KEPT_MAX) return;
+  if (timeoutMs === null || timeoutMs <= TIMEOUT_MS_MAX) return;
   delete headers["grpc-timeout"];
   headers[TRUE_TIMEOUT] = String(timeoutMs);
 }
@@ -212,7 +212,7 @@ async function serveStream(
     return;
   }
   const caller = callerOf(call, now);
-  await pour(mounted.run(decoded.message, caller.call), call);
+  await writeAll(mounted.run(decoded.message, caller.call), call);
   caller.settle();
 }
 
@@ -226,11 +226,11 @@ async function serveBidi(
       yield decoded.message;
     }
   }
-  await pour(mounted.run(requests()), call);
+  await writeAll(mounted.run(requests()), call);
 }
 
 /** Writes answers as fast as the peer accepts them, and stops when it has disconnected. */
-async function pour(
+async function writeAll(
   answers: AsyncIterable<Message>,
   call: ServerWritableStream<Decoded, Message> | ServerDuplexStream<Decoded, Message>,
 ): Promise<void> {

@@ -29,17 +29,17 @@ export interface Caller {
   readonly queues: readonly string[];
 }
 
-interface Shown {
+interface Headers {
   readonly header: (name: string) => string | null;
 }
 
 /** Throws TOKEN_REQUIRED or NOT_ALLOWED. Answers synchronously, unless the token must be read. */
-export type Authenticator = (call: Shown, request: Message) => Caller | Promise<Caller>;
+export type Authenticator = (call: Headers, request: Message) => Caller | Promise<Caller>;
 
 export interface Identity {
   authenticatorOf(method: DescMethod): Authenticator;
   /** The caller, if its token may see what a viewer of every namespace sees. For pages. */
-  mayWatch(call: Shown): Promise<Caller>;
+  mayWatch(call: Headers): Promise<Caller>;
   /** Called when a token was revoked on this server: no cached token is trusted any more. */
   forget(): void;
 }
@@ -50,17 +50,17 @@ const WATCHING: Permission = { roles: ["viewer", "operator", "admin"], scope: "c
 export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: Clock): Identity {
   const known = createKnownTokens(tokens, clock);
 
-  function holderOf({ header }: Shown): HeldToken | Promise<HeldToken> {
+  function holderOf({ header }: Headers): HeldToken | Promise<HeldToken> {
     const said = header("authorization");
     if (said === null) throw unidentified("missing", "The call shows no API token");
     const secret = BEARER.exec(said)?.[1];
     if (secret === undefined)
       throw unidentified("malformed", "The call's authorization is no API token of Drover");
     const found = known.find(apiTokenDigest(secret));
-    return found instanceof Promise ? found.then(living) : living(found);
+    return found instanceof Promise ? found.then(validToken) : validToken(found);
   }
 
-  function living(token: HeldToken | null): HeldToken {
+  function validToken(token: HeldToken | null): HeldToken {
     if (token === null) throw unidentified("unknown", "Nobody knows the API token of the call");
     if (token.revoked) throw unidentified("revoked", `The API token "${token.name}" is revoked`);
     if (token.goodUntil !== null && token.goodUntil <= clock.monotonicMs())
@@ -68,7 +68,7 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
     return token;
   }
 
-  function judging(what: string, permission: Permission, about: About): Authenticator {
+  function authenticating(what: string, permission: Permission, about: ScopeCheck): Authenticator {
     const authorize = (token: HeldToken, request: Message): Caller => {
       if (!permission.roles.includes(token.role)) throw wrongRole(token, what, permission);
       about(token, request);
@@ -85,7 +85,7 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
     authenticatorOf(method) {
       const permission = PERMISSIONS.get(fullNameOf(method));
       if (!permission) throw new Error(`${fullNameOf(method)} does not stand in rpc/roles.ts`);
-      return judging(method.name, permission, aboutOf(method, permission));
+      return authenticating(method.name, permission, aboutOf(method, permission));
     },
     mayWatch: async (call) => {
       const token = await holderOf(call);
@@ -98,9 +98,9 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
 }
 
 /** Throws NOT_ALLOWED if the token does not cover what the request is about. */
-type About = (token: Caller, request: Message) => void;
+type ScopeCheck = (token: Caller, request: Message) => void;
 
-function aboutOf(method: DescMethod, { scope }: Permission): About {
+function aboutOf(method: DescMethod, { scope }: Permission): ScopeCheck {
   switch (scope) {
     case "own":
       return () => {};

@@ -18,7 +18,7 @@ const READ_EVERY_MS = 10;
 const READ_MAX = 500;
 const WAITING_MAX = 10_000;
 /** Most known and most unknown digests; the oldest is dropped first. */
-const KEPT_MAX = 10_000;
+const CACHED_MAX = 10_000;
 
 export interface HeldToken extends KnownToken {
   /** By the monotonic clock; null: the token does not expire. */
@@ -77,7 +77,7 @@ export function createKnownTokens(
     known.delete(digest);
     unknown.delete(digest);
     const kept = entry.token === null ? unknown : known;
-    const [oldest] = kept.size < KEPT_MAX ? [] : kept.keys();
+    const [oldest] = kept.size < CACHED_MAX ? [] : kept.keys();
     if (oldest !== undefined) kept.delete(oldest);
     kept.set(digest, entry);
   }

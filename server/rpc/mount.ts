@@ -148,16 +148,16 @@ export interface Mount {
 }
 
 /** What is known of a call before its handler begins. */
-type Judged = Pick<CallContext, "caller" | "pauses">;
+type Authenticated = Pick<CallContext, "caller" | "pauses">;
 
 /** The checks that every mounted call passes. */
-interface Gate {
+interface CallChecks {
   /** Admits a call, or throws. */
   admit(call: Call, request: Message): WaitingCall;
   /** Throws if the caller may not make the call; null: the server requires no tokens. */
   readonly authenticate: Authenticator | null;
   /** Throws if the request is invalid. */
-  contextOf(request: Message, call: Call, more: Judged): CallContext;
+  contextOf(request: Message, call: Call, more: Authenticated): CallContext;
   /**
    * Called when a call starts. Returns a function that maps an error of that call to the error for
    * its caller.
@@ -192,7 +192,7 @@ export function createMount(deps: MountDeps): Mount {
     return { pauses: false, leave: drain.enter() };
   }
 
-  function gateOf(method: DescMethod, options: MountOptions): Gate {
+  function gateOf(method: DescMethod, options: MountOptions): CallChecks {
     const name = `${method.parent.typeName}/${method.name}`;
     const kind = admittedAs(method, options);
     const itemField = options.itemFields?.[method.name] ?? null;
@@ -201,7 +201,7 @@ export function createMount(deps: MountDeps): Mount {
     return {
       admit: (call, request) => {
         checkDeadline(call.deadlineMs);
-        return options.always === true ? OUTSIDE : admit(call, request, kind);
+        return options.always === true ? UNCOUNTED : admit(call, request, kind);
       },
       authenticate:
         options.always === true ? null : (deps.identity?.authenticatorOf(method) ?? null),
@@ -242,16 +242,16 @@ function admittedAs(method: DescMethod, { waits = [], pauses = [] }: MountOption
 }
 
 /** A call that is not counted. */
-const OUTSIDE: WaitingCall = Object.freeze({ pauses: false, leave: () => undefined });
+const UNCOUNTED: WaitingCall = Object.freeze({ pauses: false, leave: () => undefined });
 
 const FULL_LOGGED_EVERY_MS = 60_000;
 
 /** Logs at most one line in FULL_LOGGED_EVERY_MS, however many calls are refused. */
 function createFullLog({ log, clock }: Pick<MountDeps, "log" | "clock">): (why: string) => void {
-  let toldAtMs = Number.NEGATIVE_INFINITY;
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
   return (why) => {
-    if (clock.monotonicMs() - toldAtMs < FULL_LOGGED_EVERY_MS) return;
-    toldAtMs = clock.monotonicMs();
+    if (clock.monotonicMs() - loggedAtMs < FULL_LOGGED_EVERY_MS) return;
+    loggedAtMs = clock.monotonicMs();
     const help = "polls are answered with nothing, and other waits refused: see --waiting-calls";
     log.warn({ event: "waiting.full" }, `${why}: ${help}`);
   };
@@ -273,7 +273,7 @@ function refuseAbsurd(deadlineMs: number | null, limitMs: number): void {
   );
 }
 
-function mountMethod(method: DescMethod, handler: unknown, gate: Gate): Mounted {
+function mountMethod(method: DescMethod, handler: unknown, gate: CallChecks): Mounted {
   if (isUnary(method)) return mountUnary(method, handler as UnaryHandler<DescMethod>, gate);
   if (isStream(method)) return mountStream(method, handler as StreamHandler<DescMethod>, gate);
   if (isBidi(method)) return mountBidi(method, handler as BidiHandler<DescMethod>, gate);
@@ -283,12 +283,12 @@ function mountMethod(method: DescMethod, handler: unknown, gate: Gate): Mounted 
 function mountUnary(
   method: DescMethodUnary,
   handle: UnaryHandler<DescMethod>,
-  gate: Gate,
+  gate: CallChecks,
 ): Mounted {
   async function run(request: Message, call: Call): Promise<Message> {
     const ended = gate.traced(call);
     const visible = gate.begin();
-    let entered = OUTSIDE;
+    let entered = UNCOUNTED;
     let failed: string | null = null;
     try {
       entered = gate.admit(call, request);
@@ -311,12 +311,12 @@ function mountUnary(
 function mountStream(
   method: DescMethodServerStreaming,
   handle: StreamHandler<DescMethod>,
-  gate: Gate,
+  gate: CallChecks,
 ): Mounted {
   async function* run(request: Message, call: Call): AsyncGenerator<Message> {
     const ended = gate.traced(call);
     const visible = gate.begin();
-    let entered = OUTSIDE;
+    let entered = UNCOUNTED;
     let failed: string | null = null;
     let sending = false;
     try {
@@ -348,7 +348,7 @@ function mountStream(
 function mountBidi(
   method: DescMethodBiDiStreaming,
   handle: BidiHandler<DescMethod>,
-  gate: Gate,
+  gate: CallChecks,
 ): Mounted {
   async function* run(requests: AsyncIterable<Message>): AsyncGenerator<Message> {
     const visible = gate.begin();
@@ -366,7 +366,11 @@ function reasonOf(error: DroverError | StandardError): string {
 }
 
 /** Keeps the signal lazy: most calls never use it. */
-function contextWith(call: Call, { caller, pauses }: Judged, itemErrors: ItemErrors): CallContext {
+function contextWith(
+  call: Call,
+  { caller, pauses }: Authenticated,
+  itemErrors: ItemErrors,
+): CallContext {
   return {
     get signal() {
       return call.signal;

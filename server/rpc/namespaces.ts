@@ -9,7 +9,7 @@ export interface Namespaces {
 }
 
 export const DEFAULT_NAMESPACE = "default";
-const KEPT_MAX = 10_000;
+const CACHED_MAX = 10_000;
 
 export function createNamespaces(
   store: Pick<EngineStore, "namespace" | "onIncarnation">,
@@ -35,7 +35,7 @@ export function createNamespaces(
           `There is no namespace "${name}": check its name.`,
           { metadata: { name } },
         );
-      if (known.size >= KEPT_MAX) known.clear();
+      if (known.size >= CACHED_MAX) known.clear();
       if (asked === incarnation) known.set(name, found);
       return found;
     },

@@ -33,7 +33,7 @@ type Watch = (
   caller: AbortSignal,
 ) => AsyncGenerator<WatchOverviewResponse>;
 
-const LOOK_AGAIN_MS = 1_000;
+const POLL_MS = 1_000;
 const ACTIVITY_AGAIN_MS = 5_000;
 
 export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
@@ -41,7 +41,7 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
 
   const activity = sharedFor(ACTIVITY_AGAIN_MS, clock, ({ id }) => readActivity(deps, id));
 
-  const look = sharedFor(LOOK_AGAIN_MS, clock, async (namespace: Namespace) => {
+  const look = sharedFor(POLL_MS, clock, async (namespace: Namespace) => {
     const overview = await deps.overview(namespace);
     const state = create(WatchOverviewResponseSchema, {
       overview,
@@ -59,7 +59,7 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
       sent = state.cursor;
       if (drain.begun)
         throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
-      await whileWaiting(deps, caller, { afterMs: LOOK_AGAIN_MS }, aborted);
+      await whileWaiting(deps, caller, { afterMs: POLL_MS }, aborted);
     }
   };
 }

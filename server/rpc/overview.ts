@@ -28,7 +28,7 @@ import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
 /** The largest number of partitions that can exist, so the counts are complete. */
-const PARTITIONS_LOOKED_AT_MAX = REGIONS_MAX * PARTITIONS_PER_REGION;
+const PARTITIONS_READ_MAX = REGIONS_MAX * PARTITIONS_PER_REGION;
 const LATE_PARTITIONS_MAX = 1_000;
 const CIRCUITS_MAX = 100;
 const CORDONS_MAX = 100;
@@ -70,11 +70,11 @@ export function createOverviewCalls(
       const list = "partitions";
       const page = pageOf(list, pageSize);
       const after = parsePageToken(list, pageToken, (item) => /^\d{1,5}$/.test(item)) ?? -1;
-      const look = await store.operators.partitions({
+      const read = await store.operators.partitions({
         after: Number(after),
         limit: page.limit + 1,
       });
-      const { now, partitions: rows } = look;
+      const { now, partitions: rows } = read;
       return {
         partitions: rows.slice(0, page.limit).map((row) => partitionMessage(row, now, overdueMs)),
         nextPageToken: page.nextToken(rows, ({ partition }) => String(partition)),
@@ -128,7 +128,7 @@ async function overviewOf(
   { store, overdueMs }: OverviewDeps,
   { id }: Namespace,
 ): Promise<MessageInitShape<typeof GetOverviewResponseSchema>> {
-  const wanted = { after: -1, limit: PARTITIONS_LOOKED_AT_MAX };
+  const wanted = { after: -1, limit: PARTITIONS_READ_MAX };
   const { now, partitions } = await store.operators.partitions(wanted);
   const seen = await store.operators.attention(id);
   const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };

@@ -119,14 +119,14 @@ function dispatchConnection(socket: Socket, { onHttp1, onHttp2, clock }: PortDep
   socket.once("close", () => timer.cancel());
   let seen = Buffer.alloc(0);
 
-  const look = () => {
+  const readFirstBytes = () => {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
     seen = Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, HTTP2.length);
     const alike = seen.subarray(0, length).equals(HTTP2.subarray(0, length));
     if (alike && length < HTTP2.length) return;
-    socket.off("readable", look);
+    socket.off("readable", readFirstBytes);
     socket.off("end", cut);
     timer.cancel();
     socket.unshift(seen);
@@ -141,5 +141,5 @@ function dispatchConnection(socket: Socket, { onHttp1, onHttp2, clock }: PortDep
       process.nextTick(() => socket.resume());
     }
   };
-  socket.on("readable", look);
+  socket.on("readable", readFirstBytes);
 }

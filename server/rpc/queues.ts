@@ -123,7 +123,7 @@ export function createQueueCalls({
 
   async function messagesOf(namespaceId: number, records: readonly QueueRecord[]) {
     const names = records.map(({ name }) => name);
-    const looks = await operators.queueLooks(namespaceId, names);
+    const looks = await operators.queueActivity(namespaceId, names);
     return records.map((record, place) => queueMessage(record, looks[place]));
   }
 

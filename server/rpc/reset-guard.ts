@@ -65,7 +65,7 @@ interface Guarded {
  * One read may open a thousand streams before any event is emitted: they are checked after this
  * many.
  */
-const LOOK_EVERY = 16;
+const CHECK_EVERY = 16;
 
 export function createResetGuard(clock: Clock, log: Log): ResetGuard {
   const sessions = new WeakMap<GuardedSession, Guarded>();
@@ -122,7 +122,7 @@ export function createResetGuard(clock: Clock, log: Log): ResetGuard {
     if (isReset && !session.destroyed) spend(session, guarded);
   }
 
-  function look(session: GuardedSession, guarded: Guarded): void {
+  function checkClosed(session: GuardedSession, guarded: Guarded): void {
     for (const stream of guarded.fresh) {
       if (!stream.closed) continue;
       guarded.fresh.delete(stream);
@@ -146,7 +146,7 @@ export function createResetGuard(clock: Clock, log: Log): ResetGuard {
       const { fresh } = guarded;
       if (fresh.size === 0) queueMicrotask(() => fresh.clear());
       fresh.add(stream);
-      if (fresh.size % LOOK_EVERY === 0) look(session, guarded);
+      if (fresh.size % CHECK_EVERY === 0) checkClosed(session, guarded);
       stream.once("close", () => {
         if (!counted.has(stream)) ended(stream, session, guarded);
         fresh.delete(stream);

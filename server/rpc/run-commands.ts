@@ -45,7 +45,7 @@ const NAMES_SHOWN_MAX = 8;
 const WITH_BODIES = { bodies: true };
 
 export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDeps) {
-  async function told(found: FoundRun, event: RunCommand, words?: Words) {
+  async function sendCommand(found: FoundRun, event: RunCommand, words?: Words) {
     const { repeated } = accepted(
       await scheduler.command(found.ref, event),
       found.ref.runId,
@@ -57,7 +57,7 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
 
   async function command(request: Command, eventOf: (note: string) => RunCommand) {
     const found = await runs.find(request.namespace, request.run);
-    return { run: (await told(found, eventOf(request.reason))).run };
+    return { run: (await sendCommand(found, eventOf(request.reason))).run };
   }
 
   return Object.freeze({
@@ -92,7 +92,10 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
         form: payloadFrom(request.form),
         requester: found.record.labels[REQUESTER_LABEL] ?? null,
       };
-      return await told(found, event, { refused: "DECISION_REFUSED", unknown: "STEP_NOT_FOUND" });
+      return await sendCommand(found, event, {
+        refused: "DECISION_REFUSED",
+        unknown: "STEP_NOT_FOUND",
+      });
     },
 
     async completeDeferred(request: CompleteDeferredRequest) {

@@ -29,7 +29,7 @@ export interface RunWatchDeps {
   readonly clock: Clock;
 }
 
-const LOOK_AGAIN_MS = 1_000;
+const POLL_MS = 1_000;
 const WANTED = { attempts: true, interventions: false, escalations: false };
 
 export async function* watchRun(
@@ -51,7 +51,7 @@ export async function* watchRun(
     sent = state.cursor;
     if (deps.drain.begun)
       throw new DroverError("DRAINING", "This server is about to stop: watch on another.");
-    const again = isAnythingMoving(detail) ? { afterMs: LOOK_AGAIN_MS } : {};
+    const again = isAnythingMoving(detail) ? { afterMs: POLL_MS } : {};
     await whileWaiting(deps, caller, again, (signal) =>
       deps.scheduler.runChange(found.ref, detail.run.stateVersion, signal),
     );

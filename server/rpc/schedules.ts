@@ -250,7 +250,7 @@ async function messagesOf(
   const nameOf = (spec: ScheduleSpec, moment: number) => scheduler.momentText(spec, moment);
   return records.map((record) => {
     const { id, name, spec, pause } = record;
-    const next = pause ? [] : scheduler.momentsToCome(record, most.next);
+    const next = pause ? [] : scheduler.timesToCome(record, most.next);
     return {
       ...{ name, spec: specMessage(spec) },
       ...(pause && {
@@ -261,7 +261,7 @@ async function messagesOf(
       next: next.map(({ at, moment }) => {
         return { time: timestampFromMs(at), moment: nameOf(spec, moment) };
       }),
-      last: (fires.get(id) ?? []).map((fire) => fireMessage(fire, nameOf(spec, fire.moment))),
+      last: (fires.get(id) ?? []).map((fire) => fireMessage(fire, nameOf(spec, fire.nominalTime))),
     };
   });
 }

@@ -19,7 +19,7 @@ import type { Log } from "./mount.ts";
 import type { Namespaces } from "./namespaces.ts";
 import { readBody } from "./request-body.ts";
 import type { TriggerActions } from "./trigger-actions.ts";
-import { authNothing, authProblem } from "./trigger-signature.ts";
+import { authDummy, authProblem } from "./trigger-signature.ts";
 
 export interface TriggerRouteDeps {
   readonly store: Pick<EngineStore, "triggers">;
@@ -58,7 +58,7 @@ const JSON_TYPE = /^application\/(?:[a-z0-9.-]+\+)?json\s*(?:;|$)/i;
 const RETRY_AFTER_MS = 1_000;
 
 /** It is unknown whether the call took effect, or it may succeed later: the sender repeats it. */
-const AGAIN: ReadonlySet<Reason> = new Set([
+const RETRYABLE: ReadonlySet<Reason> = new Set([
   "STORE_UNAVAILABLE",
   "OVERLOADED",
   "DRAINING",
@@ -77,7 +77,8 @@ export function createTriggerRoute(deps: TriggerRouteDeps): TriggerRoute {
 
   async function serve(request: IncomingMessage, response: ServerResponse, path: string) {
     const busy = drain.begun || drain.working >= config.callsMax;
-    if (busy) return send(response, comeAgain("DRAINING", "this server is about to stop, or busy"));
+    if (busy)
+      return send(response, retryLater("DRAINING", "this server is about to stop, or busy"));
     const leave = drain.enter();
     try {
       const answer = await answerTo(deps, request, path);
@@ -130,24 +131,24 @@ async function answerTo(
     const call = { headers: headersOf(request), body: body.bytes, nowMs: deps.wallMs() };
     const source = target?.trigger.definition.source;
     if (!target || source?.kind !== "http") {
-      authNothing(call);
+      authDummy(call);
       return NOBODY;
     }
-    const stranger = authProblem(source.auth, target.trigger, call);
-    if (stranger) return listed(NOBODY, stranger);
+    const authFailure = authProblem(source.auth, target.trigger, call);
+    if (authFailure) return listed(NOBODY, authFailure);
     const json = jsonOf(body.bytes);
     if (json === undefined)
       return listed(refusal(400, "MALFORMED_BODY", "the body is no JSON in UTF-8"));
     const { authorization: _, ...headers } = call.headers;
     const query = Object.fromEntries(queryOf(request));
-    return await setOff(deps, target, { kind: "call", body: json, headers, query });
+    return await runTrigger(deps, target, { kind: "call", body: json, headers, query });
   } catch (error) {
     return failure(deps, seen(error));
   }
 }
 
 /** Maps an authenticated call, and performs what the mapping asks for. */
-async function setOff(
+async function runTrigger(
   deps: TriggerRouteDeps,
   target: Target,
   facts: TriggerFacts,
@@ -166,7 +167,11 @@ async function setOff(
     const { runId } = await deps.actions.perform(namespace, name, mapped.asked);
     return { status: 200, body: { run_id: runId } };
   } catch (error) {
-    if (!(error instanceof DroverError) || AGAIN.has(error.reason) || error.reason === "INTERNAL")
+    if (
+      !(error instanceof DroverError) ||
+      RETRYABLE.has(error.reason) ||
+      error.reason === "INTERNAL"
+    )
       throw error;
     list(deps, target, error.reason, error.message);
     return refusal(CONFLICTS.has(error.reason) ? 409 : 422, error.reason, error.message);
@@ -174,8 +179,8 @@ async function setOff(
 }
 
 function failure({ log }: TriggerRouteDeps, error: unknown): Answer {
-  if (error instanceof DroverError && AGAIN.has(error.reason))
-    return comeAgain(error.reason, error.message, error.retryAfterMs);
+  if (error instanceof DroverError && RETRYABLE.has(error.reason))
+    return retryLater(error.reason, error.message, error.retryAfterMs);
   log.error({ err: error }, "a call of a trigger met a defect and was answered INTERNAL");
   return refusal(500, "INTERNAL", "whether it took effect is unknown: send it again");
 }
@@ -245,7 +250,7 @@ const NOBODY = refusal(
 );
 
 /** `retry-after` in whole seconds, as HTTP defines it. */
-function comeAgain(reason: Reason, message: string, afterMs: number | null = null): Answer {
+function retryLater(reason: Reason, message: string, afterMs: number | null = null): Answer {
   const seconds = Math.ceil((afterMs ?? RETRY_AFTER_MS) / 1_000);
   return { ...refusal(503, reason, message), headers: { "retry-after": String(seconds) } };
 }

@@ -76,7 +76,7 @@ function digestOf(text: string): Buffer {
 }
 
 /** Takes as long for a trigger that does not exist as for one that does. */
-export function authNothing(call: SignedCall): void {
+export function authDummy(call: SignedCall): void {
   const nobody = { secret: "", secretDigest: "" };
   const auth = { kind: "hmac", header: "x", prefix: "", timestampHeader: null } as const;
   const headers = { x: "00".repeat(32) };

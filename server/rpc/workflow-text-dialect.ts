@@ -82,7 +82,7 @@ export const oneOrMany = new Set(["retry"]);
 /**
  * The field of the message that a key of the text sets: directly, or in the message in `parent`.
  */
-export interface Slot {
+export interface TextKey {
   readonly field: DescField;
   readonly parent: DescField | null;
 }
@@ -92,12 +92,12 @@ export function shortField(desc: DescMessage): DescField | null {
   return desc.fields.find(({ name }) => name === shortForms[desc.typeName]) ?? null;
 }
 
-const slotsByType = new Map<string, ReadonlyMap<string, Slot>>();
+const slotsByType = new Map<string, ReadonlyMap<string, TextKey>>();
 
-export function slotsOf(desc: DescMessage): ReadonlyMap<string, Slot> {
+export function textKeysOf(desc: DescMessage): ReadonlyMap<string, TextKey> {
   const known = slotsByType.get(desc.typeName);
   if (known !== undefined) return known;
-  const slots = new Map<string, Slot>();
+  const slots = new Map<string, TextKey>();
   for (const field of desc.fields) {
     if (field.message?.typeName !== TaskStepSchema.typeName)
       slots.set(field.name, { field, parent: null });

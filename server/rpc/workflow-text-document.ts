@@ -162,8 +162,8 @@ export function entriesOf(
   for (const { key: keyNode, value } of map.items) {
     if (problems.full) break;
     const node = asNode(keyNode);
-    if (node === null || strangeness(node) !== null || !isScalar(node)) {
-      const why = node && strangeness(node);
+    if (node === null || forbiddenNode(node) !== null || !isScalar(node)) {
+      const why = node && forbiddenNode(node);
       problems.invalid(path, document.placeOf(node ?? map), why ?? "a key must be a plain word");
     } else if (typeof node.value !== "string") {
       const written = String(node.source ?? node.value);
@@ -186,7 +186,7 @@ export function asNode(value: unknown): Node | null {
 }
 
 /** Why a node is not allowed anywhere; null: it is allowed. */
-export function strangeness(node: Node): string | null {
+export function forbiddenNode(node: Node): string | null {
   if (isAlias(node)) return `the alias *${clip(node.source)} is not read: write it out`;
   const anchor = "anchor" in node && typeof node.anchor === "string" ? node.anchor : null;
   if (anchor !== null) return `the anchor &${clip(anchor)} is not read: remove it`;

@@ -16,16 +16,16 @@ import {
   namesOfMessages,
   oneOrMany,
   requiredKeys,
-  type Slot,
   shortField,
-  slotsOf,
+  type TextKey,
+  textKeysOf,
 } from "./workflow-text-dialect.ts";
 import {
   asNode,
   type Entry,
   entriesOf,
+  forbiddenNode,
   joined,
-  strangeness,
   type TextDocument,
 } from "./workflow-text-document.ts";
 import { type Place, shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
@@ -63,7 +63,7 @@ export function readMessage(
     return given === null ? null : { [alone.name]: given };
   }
   if (!isMap(node)) {
-    const keys = [...slotsOf(desc).keys()].join(", ");
+    const keys = [...textKeysOf(desc).keys()].join(", ");
     return refuse(node, path, `this must be a map with keys out of ${keys}`, reading);
   }
   const before = problems.count;
@@ -71,17 +71,17 @@ export function readMessage(
   const message: JsonObject = {};
   for (const entry of entries) {
     if (problems.full) break;
-    const slot = slotsOf(desc).get(entry.key);
+    const slot = textKeysOf(desc).get(entry.key);
     if (slot === undefined) reportUnknown(entry, desc, path, reading);
-    else readSlot(entry, slot, path, message, reading);
+    else readKey(entry, slot, path, message, reading);
   }
   reportMissing(node, entries, desc, path, reading);
   return problems.count > before ? null : message;
 }
 
-function readSlot(
+function readKey(
   { key, keyNode, value }: Entry,
-  { field, parent }: Slot,
+  { field, parent }: TextKey,
   path: string,
   message: JsonObject,
   reading: Reading,
@@ -109,7 +109,7 @@ function asObject(value: JsonValue | undefined): JsonObject {
 function readField(node: Node, field: DescField, path: string, reading: Reading): JsonValue | null {
   if (field.fieldKind === "map") return readTexts(node, path, reading);
   if (field.fieldKind !== "list") return readSingle(node, field, path, reading);
-  const strange = strangeness(node);
+  const strange = forbiddenNode(node);
   if (strange !== null) return refuse(node, path, strange, reading);
   const mayBeOne = oneOrMany.has(field.name);
   if (!isSeq(node) && !(mayBeOne && isMap(node)))
@@ -134,7 +134,7 @@ function readTexts(node: Node, path: string, reading: Reading): JsonObject | nul
   for (const { key, keyNode, value } of entriesOf(node, path, document, problems)) {
     const at = joined(path, key);
     reading.places.set(at, document.placeOf(value ?? keyNode));
-    const given = isScalar(value) && strangeness(value) === null ? textValue(value) : null;
+    const given = isScalar(value) && forbiddenNode(value) === null ? textValue(value) : null;
     if (given?.kind === "value") texts[key] = given.value;
     else refuse(value ?? keyNode, at, given?.message ?? "this must be a text", reading);
   }
@@ -154,7 +154,7 @@ function readSingle(
   path: string,
   reading: Reading,
 ): JsonValue | null {
-  const strange = strangeness(node);
+  const strange = forbiddenNode(node);
   if (strange !== null) return refuse(node, path, strange, reading);
   const { message, enum: words, scalar } = field;
   if (message?.typeName === PayloadSchema.typeName) {
@@ -202,7 +202,7 @@ function reportUnknown(
 ): void {
   const place = document.placeOf(keyNode);
   const name = namesOfMessages[desc.typeName] ?? desc.name.toLowerCase();
-  const known = suggestion(key, [...slotsOf(desc).keys()]);
+  const known = suggestion(key, [...textKeysOf(desc).keys()]);
   problems.invalid(joined(path, key), place, `unknown key ${shown(key)} in ${name}: ${known}`);
 }
 

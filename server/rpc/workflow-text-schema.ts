@@ -18,7 +18,7 @@ import {
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { durationForm } from "./duration-text.ts";
-import { kinds, oneOrMany, requiredKeys, shortField, slotsOf } from "./workflow-text-dialect.ts";
+import { kinds, oneOrMany, requiredKeys, shortField, textKeysOf } from "./workflow-text-dialect.ts";
 import { enumWords } from "./workflow-text-values.ts";
 
 export type Schema = { readonly [key: string]: unknown };
@@ -48,7 +48,7 @@ type Define = (desc: DescMessage) => Schema;
 
 function messageSchema(desc: DescMessage, define: Define, describe: Describe): Schema {
   const properties: Record<string, Schema> = {};
-  for (const [key, { field, parent }] of slotsOf(desc)) {
+  for (const [key, { field, parent }] of textKeysOf(desc)) {
     const description = describe(parent?.message ?? desc, field);
     const schema = fieldSchema(field, define);
     // Draft 7 ignores all keywords beside a `$ref`.

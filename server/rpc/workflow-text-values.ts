@@ -9,8 +9,8 @@ import {
   asNode,
   depthMax,
   entriesOf,
+  forbiddenNode,
   joined,
-  strangeness,
   type TextDocument,
 } from "./workflow-text-document.ts";
 import { type Place, shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
@@ -110,7 +110,7 @@ export function jsonText(
   const write = (at: Node | null, where: string, depth: number): string => {
     if (at === null) return "null";
     places.set(where, document.placeOf(at));
-    const strange = strangeness(at);
+    const strange = forbiddenNode(at);
     if (strange !== null) return fail(at, where, strange);
     if (depth > depthMax)
       return fail(at, path, `this is nested too deeply: at most ${depthMax} levels are read`);

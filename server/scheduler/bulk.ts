@@ -12,10 +12,10 @@ import { BULK_RUNS_MAX, type BulkRequest } from "./scheduler.ts";
 
 export async function openBulk(
   { store, random }: { readonly store: EngineStore; readonly random: Random },
-  { namespace, requestId, digest, looked, expected, refusal }: BulkRequest,
+  { namespace, requestId, digest, counted, expected, refusal }: BulkRequest,
 ): Promise<{ readonly until: EpochMs; readonly repeated: boolean }> {
   // No run has this id. It stores a time that is later than the creation of every run counted.
-  const runId = newRunId(looked.now + 1, random);
+  const runId = newRunId(counted.now + 1, random);
   const key = `\u0001bulk ${requestId}`;
   const reservation = { namespaceId: namespace.id, key, runId, digest, keepMs: KEY_RETENTION_MS };
   return store.transact({ name: "bulk" }, async (tx) => {
@@ -28,7 +28,7 @@ export async function openBulk(
         { metadata: { key: requestId } },
       );
     const repeated = holder.runId !== runId;
-    if (!repeated) evaluator(looked.count, expected);
+    if (!repeated) evaluator(counted.count, expected);
     if (!repeated && refusal) throw refusal;
     return { until: momentOf(holder.runId), repeated };
   });

@@ -59,7 +59,7 @@ export function commitSummary(
   const { records } = worked;
   const lanes = new Set([...filled, ...ended.freed]);
   for (const lane of drained) lanes.delete(lane);
-  const moments = records.flatMap(({ effects, after: { run } }) => [
+  const dueTimes = records.flatMap(({ effects, after: { run } }) => [
     ...effects.flatMap((effect) =>
       effect.kind === "backed-off" ||
       effect.kind === "began-waiting" ||
@@ -81,7 +81,7 @@ export function commitSummary(
         records.flatMap(runsToWake).map((run): [RunId, RunRef] => [run.runId, run]),
       ).values(),
     ],
-    wakeAt: moments.length === 0 ? null : Math.min(...moments),
+    wakeAt: dueTimes.length === 0 ? null : Math.min(...dueTimes),
     worked,
     now,
     batch,

@@ -10,7 +10,7 @@ import { hasExpression, type LanedPlan } from "../store/plans.ts";
 import type { LaneQuestion } from "../store/queues.ts";
 import type { RunHead, Tx } from "../store/store.ts";
 
-interface Judging {
+interface Evaluating {
   readonly head: RunHead;
   readonly view: View;
   readonly laned: LanedPlan;
@@ -18,7 +18,7 @@ interface Judging {
 }
 
 /** The events, with whether a person was already asked about their lanes. */
-export async function withQuestions<Judged extends Judging>(
+export async function withQuestions<Judged extends Evaluating>(
   tx: Tx,
   loaded: readonly Judged[],
 ): Promise<readonly Judged[]> {
@@ -41,7 +41,7 @@ export async function withQuestions<Judged extends Judging>(
 
 /** The escalations that these passes have opened about the lanes of their events. */
 export function questionsOf(
-  evaluated: readonly Judging[],
+  evaluated: readonly Evaluating[],
   records: readonly PassRecord[],
 ): readonly LaneQuestion[] {
   return records.flatMap(({ head: { runId }, effects }) => {
@@ -59,7 +59,7 @@ export function questionsOf(
  * The lane that an event may ask about; null: it asks nothing, or the queue is named by an
  * expression.
  */
-function laneOf({ view, laned: { plan, laneOf: of } }: Judging, event: RunEvent): number | null {
+function laneOf({ view, laned: { plan, laneOf: of } }: Evaluating, event: RunEvent): number | null {
   if (event.kind !== "ready-moment" || event.polled) return null;
   const step = view.steps.get(event.step);
   const state = step && movingSide(step)?.state;

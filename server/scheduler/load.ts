@@ -31,11 +31,11 @@ export interface Loaded {
   readonly head: RunHead;
   readonly view: View;
   readonly laned: LanedPlan;
-  readonly events: readonly Judged[];
+  readonly events: readonly EvaluatedEvent[];
 }
 
 /** An event as it is evaluated: with the facts that were read after the lock. */
-export interface Judged {
+export interface EvaluatedEvent {
   readonly item: Submitted;
   readonly event: RunEvent;
   readonly draw: number;
@@ -48,7 +48,7 @@ export async function loadViews(
   heads: readonly RunHead[],
   items: readonly Submitted[],
 ): Promise<{ readonly views: readonly Loaded[]; readonly failed: Map<Submitted, unknown> }> {
-  const byRun = new Map<RunId, Judged[]>();
+  const byRun = new Map<RunId, EvaluatedEvent[]>();
   for (const item of items) {
     const events = byRun.get(item.run.runId) ?? [];
     byRun.set(item.run.runId, events);

@@ -38,7 +38,7 @@ const FULL_AT = 100;
 const ITEMS_MAX = 100;
 const LOCK_WAIT_MS = 1_000;
 /** Batches of events use the writer numbers before it. */
-const WRITER_SLOT = 2;
+const WRITER_NUMBER = 2;
 
 export const SCHEDULE_LABEL = "drover.schedule";
 export const NOMINAL_TIME_LABEL = "drover.moment";
@@ -78,7 +78,7 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
       const templates = await templatesOf(options, await options.store.schedules.byId(ids));
       const use = { name: "fire", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
       const committed = await commitAndPublish(options, use, (tx) =>
-        fireDue({ options, templates, wait }, tx, items),
+        occurDue({ options, templates, wait }, tx, items),
       );
       if (committed.nextAt !== null) options.announce(committed.nextAt);
       return committed.results;
@@ -137,12 +137,12 @@ interface Flushed extends Worked {
   readonly nextAt: EpochMs | null;
 }
 
-async function fireDue(
+async function occurDue(
   { options, templates, wait }: Batch,
   tx: Tx,
   items: readonly Item[],
 ): Promise<Flushed> {
-  const fenced = await fencedOf(tx, items, WRITER_SLOT, ({ schedule }) => schedule.partition);
+  const fenced = await fencedOf(tx, items, WRITER_NUMBER, ({ schedule }) => schedule.partition);
   const live = items.filter((item) => !fenced.has(item));
   const ids = live.map(({ schedule }) => schedule.id);
   const locked = ids.length === 0 ? [] : await tx.lockSchedules(ids, wait);
@@ -188,10 +188,10 @@ function dueOf({ id, spec, pause, next }: ScheduleRecord, now: EpochMs): DueTime
 async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
   const wanted = all.flatMap(({ record, template, actor, due }) =>
     (due?.fires ?? []).map(
-      ({ moment, at }): Wanted => ({
+      ({ moment: nominalTime, at }): Wanted => ({
         ...{ record, template, at, actor, cause: "calendar", reserved: null },
-        key: { scheduleId: record.id, series: record.series, moment },
-        text: nominalTimeText(record.spec.calendar, moment),
+        key: { scheduleId: record.id, series: record.series, nominalTime },
+        text: nominalTimeText(record.spec.calendar, nominalTime),
         concurrency: concurrencyOf(record),
       }),
     ),
@@ -199,7 +199,7 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
   const missed = all.flatMap(({ record, actor, due }): FireRow[] => {
     if (!due?.missed) return [];
     const { first, count, until } = due.missed;
-    const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
+    const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.moment };
     const said = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
     return [{ ...key, at: first.at, ...said, missed: { count, until }, actor }];
   });
@@ -261,7 +261,7 @@ export async function beginOccurrences(
     if (!result || runOf.get(nameOf(one.key))) return [];
     // The run of a repeated request has its occurrence already.
     if (result.run && !result.run.created) return [];
-    return [fireOf(one, result)];
+    return [occurrenceOf(one, result)];
   });
   return {
     ...{ ...accepted, fires },
@@ -275,8 +275,8 @@ interface Begun {
   readonly error: DroverError | null;
 }
 
-function nameOf({ scheduleId, series, moment }: OccurrenceKey): string {
-  return `${scheduleId}/${series}/${moment}`;
+function nameOf({ scheduleId, series, nominalTime }: OccurrenceKey): string {
+  return `${scheduleId}/${series}/${nominalTime}`;
 }
 
 interface WantedItem extends ScheduleItem {
@@ -302,7 +302,7 @@ async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly Sched
   return accept(options, tx, items, ANY_SIZE);
 }
 
-function fireOf({ key, at, cause, record, actor }: Wanted, { run, error }: Begun): FireRow {
+function occurrenceOf({ key, at, cause, record, actor }: Wanted, { run, error }: Begun): FireRow {
   const of = { ...key, at, cause, missed: null, actor: actor && { ...actor } };
   if (run) return { ...of, outcome: "started", runId: run.runId, message: "" };
   const message = error?.message ?? "";

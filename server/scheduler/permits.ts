@@ -75,7 +75,7 @@ function changesOf(key: ConcurrencyKey, before: Permits, after: Permits): readon
 }
 
 /** What the pass of the record does with the permit of its run. */
-interface SlotMove {
+interface PermitMove {
   readonly record: PassRecord;
   readonly does: "join" | "leave";
 }
@@ -94,7 +94,7 @@ export async function passPermitsOn(
   const moves = records.flatMap(moveOf);
   if (moves.length === 0) return { records, changes: [] };
   const concurrency = await tx.concurrencyOf(moves.map(({ record }) => record.head.runId));
-  const keyed = ({ record: { head } }: SlotMove): KeyedRun => {
+  const keyed = ({ record: { head } }: PermitMove): KeyedRun => {
     const its = concurrency.get(head.runId);
     if (!its) throw new Error(`run ${head.runId} needs a slot, and has no concurrency key`);
     return { ...head, concurrency: its };
@@ -112,7 +112,7 @@ export async function passPermitsOn(
   };
 }
 
-function moveOf(record: PassRecord): readonly SlotMove[] {
+function moveOf(record: PassRecord): readonly PermitMove[] {
   const { before, after } = record;
   if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];
   return asksIn(before.run, after.run) ? [{ record, does: "join" }] : [];
@@ -121,7 +121,7 @@ function moveOf(record: PassRecord): readonly SlotMove[] {
 function moved(
   book: PermitBudget,
   run: KeyedRun,
-  { does }: SlotMove,
+  { does }: PermitMove,
   now: EpochMs,
 ): PassRecord["effects"] {
   if (does === "leave") return book.leave(run).map((runId) => sent(runId, { kind: "slot" }));

@@ -16,12 +16,12 @@ import type { Namespace } from "../store/store.ts";
 export const RATE_LIMIT_REFRESH_MS = 5_000;
 
 /** Admits a run that a caller asks for, or returns why it is refused. */
-export type Enter = (namespace: Namespace) => DroverError | null;
+export type Admit = (namespace: Namespace) => DroverError | null;
 
 export interface RateLimit {
-  readonly enter: Enter;
+  readonly admit: Admit;
   /** Reads the limits, and how much of them is used. */
-  look(): Promise<void>;
+  refresh(): Promise<void>;
   /** null: the limit of the server applies. */
   payloadBytesMax(namespace: string): number | null;
 }
@@ -39,7 +39,7 @@ interface Known {
 export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLimit {
   const byName = new Map<string, Known>();
 
-  async function look(): Promise<void> {
+  async function refresh(): Promise<void> {
     const limited = await namespaces.limited();
     const now = clock.monotonicMs();
     const before = new Map(byName);
@@ -48,8 +48,8 @@ export function createRateLimit({ namespaces, clock }: RateLimitOptions): RateLi
   }
 
   return Object.freeze({
-    look,
-    enter({ name }: Namespace) {
+    refresh,
+    admit({ name }: Namespace) {
       const known = byName.get(name);
       if (!known || !isLimited(known.use.limits)) return null;
       const now = clock.monotonicMs();

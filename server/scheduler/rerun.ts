@@ -12,7 +12,7 @@ import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";
 import type { EngineStore, RunId } from "../store/store.ts";
 import type { ScheduleItem } from "./new-run.ts";
-import type { Enter } from "./rate-limit.ts";
+import type { Admit } from "./rate-limit.ts";
 import { inputRefusal, type Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";
 
@@ -20,7 +20,7 @@ export interface RerunOptions {
   readonly store: EngineStore;
   readonly plans: Plans;
   readonly submit: (item: ScheduleItem) => Promise<Scheduled>;
-  readonly enter: Enter;
+  readonly enter: Admit;
 }
 
 /** No caller can give this key to a run: such keys have no control characters. */
@@ -40,7 +40,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
   const old = await plans.get(namespace.id, detail.run.definitionId);
   const target = await targetOf(options, request, detail.run);
   const from = fromOf(request, target.laned);
-  const kept = await keptSteps(store, { detail, old, laned: target.laned, from });
+  const kept = await reusedSteps(store, { detail, old, laned: target.laned, from });
   refuseUndone(detail, kept);
   refuseMaps(detail, target.laned, kept);
   refuseNothingToDo(detail, target.laned, kept, from);
@@ -196,7 +196,7 @@ interface Both {
   readonly from: From;
 }
 
-async function keptSteps(
+async function reusedSteps(
   store: EngineStore,
   { detail, old, laned, from }: Both,
 ): Promise<readonly ReusedStep[]> {

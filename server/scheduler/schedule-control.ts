@@ -97,7 +97,7 @@ export interface ScheduleControl {
   /** Begins the runs of occurrences that have passed and have none. */
   backfillSchedule(request: BackfillRequest): Promise<Backfilled>;
   /** The occurrences to come, the next one first. */
-  momentsToCome(record: ScheduleRecord, most: number): readonly NominalTime[];
+  timesToCome(record: ScheduleRecord, most: number): readonly NominalTime[];
   /** The name of an occurrence for people and in labels of runs. */
   momentText(spec: ScheduleSpec, moment: number): string;
 }
@@ -178,7 +178,7 @@ export function createScheduleControl(options: OccurrenceOptions): ScheduleContr
     triggerSchedule: (of: ScheduleName, requestId: string) => trigger(options, of, requestId),
     backfillSchedule: (request: BackfillRequest) => backfill(options, request),
 
-    momentsToCome({ spec, next }: ScheduleRecord, most: number) {
+    timesToCome({ spec, next }: ScheduleRecord, most: number) {
       const moments = calendarTimesOf(spec.calendar);
       const found: NominalTime[] = [];
       for (let one: NominalTime | null = next; one && found.length < most; ) {
@@ -280,7 +280,7 @@ async function markPaused(
   record: ScheduleRecord,
   { first, count, until }: MissedTimes,
 ): Promise<void> {
-  const key = { scheduleId: record.id, series: markSeries(record), moment: first.moment };
+  const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.moment };
   const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
   const mark: Occurrence = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
   await tx.writeFires([mark]);
@@ -299,10 +299,10 @@ async function trigger(
     { name: "trigger-schedule", ...WAITS },
     async (tx) => {
       await lockAsRead(tx, of, record);
-      const moment = await freeMoment(tx, id);
+      const nominalTime = await freeMoment(tx, id);
       const wanted: Wanted = {
         ...{ record, template, at: tx.now, cause: "trigger", actor: null },
-        key: { scheduleId: id, series: TRIGGER_SERIES, moment },
+        key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
         text: nominalTimeText({ kind: "interval", everyMs: 1, offsetMs: 0 }, tx.now),
         concurrency: concurrencyOf(record),
         // No caller can give this key to a run: such keys have no control characters.
@@ -321,9 +321,9 @@ async function trigger(
 
 /** Two requests in the same millisecond are two occurrences. */
 async function freeMoment(tx: Tx, scheduleId: string): Promise<number> {
-  for (let moment = tx.now; ; moment++) {
-    const taken = await tx.loadFires([{ scheduleId, series: TRIGGER_SERIES, moment }]);
-    if (taken.length === 0) return moment;
+  for (let nominalTime = tx.now; ; nominalTime++) {
+    const taken = await tx.loadFires([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
+    if (taken.length === 0) return nominalTime;
   }
 }
 
@@ -335,10 +335,10 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   // This may take a while, so it is done before the lock.
   const { page, next, count } = momentsBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
-    ({ moment, at }): Wanted => ({
+    ({ moment: nominalTime, at }): Wanted => ({
       ...{ record, template, at, cause: "backfill", actor: null, reserved: null },
-      key: { scheduleId, series, moment },
-      text: nominalTimeText(spec.calendar, moment),
+      key: { scheduleId, series, nominalTime },
+      text: nominalTimeText(spec.calendar, nominalTime),
       concurrency: { key: `backfill/${name}`, limit, policy: "queue" },
     }),
   );
@@ -362,9 +362,9 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
 /** What a backfill would find. */
 async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly BackfillTime[]> {
   const fires = await tx.loadFires(wanted.map(({ key }) => key));
-  const runOf = new Map(fires.map(({ moment, runId }) => [moment, runId]));
+  const runOf = new Map(fires.map(({ nominalTime, runId }) => [nominalTime, runId]));
   return wanted.map(({ key, at, text }) => {
-    return { at, text, runId: runOf.get(key.moment) ?? null, created: false, message: "" };
+    return { at, text, runId: runOf.get(key.nominalTime) ?? null, created: false, message: "" };
   });
 }
 

@@ -18,7 +18,7 @@ import type { CommitSummary, Worked } from "./commit-summary.ts";
 import { laneOfPass } from "./item-lanes.ts";
 import { type Begun, begin, type Resolved, type ScheduleItem } from "./new-run.ts";
 import { type KeyedRun, noPermit, openPermits } from "./permits.ts";
-import type { Enter } from "./rate-limit.ts";
+import type { Admit } from "./rate-limit.ts";
 import { newRunId } from "./run-id.ts";
 import { type RunTraces, withTrace } from "./run-traces.ts";
 import type { BatchAnswer, ScheduleRequest } from "./scheduler.ts";
@@ -45,7 +45,7 @@ export interface ScheduleOptions {
   readonly onError: (error: unknown) => void;
   readonly onFlushed?: OnFlushed | undefined;
   /** Left out: there is no rate limit. */
-  readonly enter?: Enter;
+  readonly enter?: Admit;
   /** Left out: runs are part of the trace that their caller names, and of no other. */
   readonly traces?: RunTraces | undefined;
   /** Calls that may wait; left out: 20,000. */
@@ -259,12 +259,12 @@ export async function accept(
   );
   const begun: Begun[] = [];
   const refused = new Map<string, DroverError>();
-  const putOff = new Set<string>();
+  const postponed = new Set<string>();
   const results = items.map((item, place): ItemResult<Scheduled> => {
     const runId = ids[place] ?? "";
     const { reserved, request } = item;
     if (size.isFull()) {
-      putOff.add(runId);
+      postponed.add(runId);
       return { kind: "again" };
     }
     const holder = reserved ? holders.get(keyOf(request, reserved.key)) : null;
@@ -277,7 +277,8 @@ export async function accept(
     if (item.refusal) return refuse(item.refusal);
     const run = keyedNow(tx, item, runId);
     const joined = run ? slots.join(run, tx.now) : null;
-    if (run && joined?.answer === "refused") return refuse(noPermit(run.concurrency, joined.permits));
+    if (run && joined?.answer === "refused")
+      return refuse(noPermit(run.concurrency, joined.permits));
     const made = begin(tx, withTrace(options, item, runId), runId, joined);
     // The run may have ended at once, if each of its steps is skipped.
     if (run && isEnded(made.run.run.state)) slots.leave(run);
@@ -303,7 +304,9 @@ export async function accept(
   const changes = slots.changes();
   if (changes.length > 0) await tx.writePermits(changes);
   // A call that was refused or postponed stores nothing: it may be repeated under the same key.
-  const free = [...holders.values()].filter(({ runId }) => refused.has(runId) || putOff.has(runId));
+  const free = [...holders.values()].filter(
+    ({ runId }) => refused.has(runId) || postponed.has(runId),
+  );
   if (free.length > 0) await tx.releaseKeys(free);
   return { ...written, records, begun: runs, results };
 }

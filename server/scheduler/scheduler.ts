@@ -83,7 +83,7 @@ export interface BulkRequest {
   readonly requestId: string;
   /** SHA-256, hex, of the request as sent. */
   readonly digest: string;
-  readonly looked: { readonly count: number; readonly now: EpochMs };
+  readonly counted: { readonly count: number; readonly now: EpochMs };
   /** null: any. */
   readonly expected: number | null;
   /** Why the action may not begin. An action that was recorded before goes on all the same. */

@@ -69,10 +69,10 @@ export type CordonKind = "agent" | "version";
 export type CordonRef = Pick<Cordon, "namespaceId" | "kind" | "name">;
 
 /** Tells whether a new snapshot would differ from the last one. */
-export interface CircuitSign {
+export interface CircuitVersion {
   readonly now: EpochMs;
   /** Differs after any committed change of what a snapshot contains. */
-  readonly mark: string;
+  readonly changeToken: string;
   /** As in a snapshot. */
   readonly watched: readonly number[];
 }
@@ -147,7 +147,7 @@ export interface Circuits {
    * The snapshot that belongs to a sign. Costs nothing if the mark of the sign is that of the last
    * snapshot.
    */
-  learn(sign: CircuitSign): Promise<CircuitSnapshot>;
+  learn(sign: CircuitVersion): Promise<CircuitSnapshot>;
   /** `windowMs`: the length of the window. Lanes without circuits and counts are left out. */
   evidence(lanes: readonly number[], windowMs: number): Promise<readonly LaneEvidence[]>;
   /**

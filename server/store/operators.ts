@@ -286,7 +286,7 @@ export interface Operators extends Activity {
   /** The tasks that a session holds, the longest held first: up to `HELD_MAX`. */
   held(session: string): Promise<readonly HeldTask[]>;
   /** One answer for each name, in the order of the names. */
-  queueLooks(namespaceId: number, names: readonly string[]): Promise<readonly QueueActivity[]>;
+  queueActivity(namespaceId: number, names: readonly string[]): Promise<readonly QueueActivity[]>;
   /** By name of the task, those for all agents first: up to `QUEUE_TASKS_MAX`. */
   queueTasks(namespaceId: number, queue: string): Promise<readonly QueueTask[]>;
   /** By number, with the database's time of the read. */

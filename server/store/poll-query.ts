@@ -1,5 +1,5 @@
 // The poll query: what a process asks once a second for everything that waits in it.
-import type { CircuitSign } from "./circuits.ts";
+import type { CircuitVersion } from "./circuits.ts";
 import type { RunRef, WatchedRun } from "./store.ts";
 import type { SeenWatermarks, Watermark } from "./watermarks.ts";
 
@@ -26,7 +26,7 @@ export interface PollQueryResult {
   /** What was found from the watermarks on; null: the query had none. */
   readonly watermarks: SeenWatermarks | null;
   /** null: the query did not ask for circuits. */
-  readonly circuits: CircuitSign | null;
+  readonly circuits: CircuitVersion | null;
   /**
    * Sessions that fell silent in the last minute, up to 1,000. A server that one of them has called
    * since reports that with its next `markAgents`.

@@ -100,7 +100,7 @@ export function markSeries({ series }: Pick<ScheduleRecord, "series">): number {
 export interface OccurrenceKey {
   readonly scheduleId: ScheduleId;
   readonly series: number;
-  readonly moment: number;
+  readonly nominalTime: number;
 }
 
 export interface Occurrence extends OccurrenceKey {

@@ -42,7 +42,7 @@ export interface Trace {
 }
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
-const NOBODY = "0".repeat(16);
+const NO_SPAN = "0".repeat(16);
 const SAMPLED = 1;
 
 /** null: it is no traceparent. */
@@ -50,7 +50,7 @@ export function readTrace({ traceparent, tracestate }: TraceContext): Trace | nu
   const [, traceId, spanId, flags] = TRACEPARENT.exec(traceparent) ?? [];
   if (traceId === undefined || flags === undefined) return null;
   const sampled = (Number.parseInt(flags, 16) & SAMPLED) === SAMPLED;
-  const callerId = spanId === undefined || spanId === NOBODY ? null : spanId;
+  const callerId = spanId === undefined || spanId === NO_SPAN ? null : spanId;
   return { traceId, callerId, sampled, state: tracestate };
 }
 
@@ -60,5 +60,5 @@ export function writeTrace(
   spanId: string | null,
 ): TraceContext {
   const flags = sampled ? "01" : "00";
-  return { traceparent: `00-${traceId}-${spanId ?? NOBODY}-${flags}`, tracestate: state };
+  return { traceparent: `00-${traceId}-${spanId ?? NO_SPAN}-${flags}`, tracestate: state };
 }

@@ -15,9 +15,9 @@ import {
 import { inWords } from "../core/pass.ts";
 import type {
   CircuitChange,
-  CircuitSign,
   CircuitSnapshot,
   Circuits,
+  CircuitVersion,
   CountedOutcomes,
   LaneEvidence,
 } from "../store/circuits.ts";
@@ -28,7 +28,7 @@ export interface CircuitWatch {
   /** How far back a bad end makes a lane watched, in milliseconds. */
   readonly windowMs: number;
   /** Does what follows from a poll query. */
-  heard(sign: CircuitSign): Promise<void>;
+  heard(sign: CircuitVersion): Promise<void>;
   /** The same, without a poll query. */
   runOnce(): Promise<void>;
 }
@@ -82,7 +82,7 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
 
   return Object.freeze({
     windowMs: settings.windowMs,
-    heard: (sign: CircuitSign) => told(circuits.learn(sign)),
+    heard: (sign: CircuitVersion) => told(circuits.learn(sign)),
     runOnce: () => told(circuits.look(settings.windowMs)),
   });
 }

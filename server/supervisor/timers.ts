@@ -30,7 +30,7 @@ import { createResting, type Rest } from "./resting.ts";
 /** Rows of one scan; what is left is found by another scan at once. */
 const DUE_MAX = 500;
 /** A due time may be read a little too early: another scan at once would find nothing. */
-const LOOK_APART_MS = 5;
+const SCAN_APART_MS = 5;
 /** How long a scan waits until what it has found is settled. */
 const PATIENCE_MS = 200;
 /** How long after its due time a row may commit; no transaction lasts half as long. */
@@ -82,7 +82,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   const { restingMax = RESTING_MAX } = options;
   const watchingSince = new Map<number, EpochMs>();
   const fresh = new Set<number>();
-  let last: { readonly lookedAtMs: number; readonly now: EpochMs } | null = null;
+  let last: { readonly scannedAtMs: number; readonly now: EpochMs } | null = null;
   /** Nothing due is left before it; null: unknown. */
   let since: EpochMs | null = null;
   /** The earliest of the due times that were announced since the last scan began. */
@@ -106,31 +106,31 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       since = null;
       return 0;
     }
-    const lookedAtMs = clock.monotonicMs();
+    const scannedAtMs = clock.monotonicMs();
     const epochs = new Map(owned.map(({ partition, epoch }) => [partition, epoch]));
     // Partitions taken during this scan are not in it, and stay fresh for the next one.
     const takenBefore = new Set(fresh);
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
-    const backSince = resting.backSince(lookedAtMs);
+    const backSince = resting.backSince(scannedAtMs);
     const isCrowded = backlog.isOn();
-    if (isCrowded && takenBefore.size > 0) backlog.begin(lookedAtMs);
+    if (isCrowded && takenBefore.size > 0) backlog.begin(scannedAtMs);
     if (!isCrowded && since !== null && backSince !== null) since = Math.min(since, backSince);
-    const isTime = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
+    const isTime = scannedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
     const isAnew = !isCrowded && (isTime || (takenBefore.size > 0 && !isTooMuch));
     const isWhole = since === null || isAnew;
-    const found = await lookAt([...epochs.keys()], isWhole, lookedAtMs);
+    const found = await queryDue([...epochs.keys()], isWhole, scannedAtMs);
     if (isWhole) since = null;
     // Rows that are left may be as old as rows that were found and have been moved on.
     const isMore = found.nextAt !== null && found.nextAt <= found.now;
     if (isCrowded) since = backlog.scanFrom(found, isMore);
     else if (!isMore) since = settledUntil(found);
-    watch([...epochs.keys()], found, lookedAtMs, takenBefore);
+    recordWatching([...epochs.keys()], found, scannedAtMs, takenBefore);
     if (found.outside.length > 0) options.onOutside(found.outside);
     submitAll(found, node, epochs);
-    await lookAtBacklog(node, epochs, lookedAtMs);
+    await tryBacklog(node, epochs, scannedAtMs);
     await settled();
-    plan(found, lookedAtMs);
+    plan(found, scannedAtMs);
     return found.due.length + found.schedules.length;
   }
 
@@ -154,7 +154,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   /** Tries a page of the rows that the scan leaves out, if it is time. */
-  async function lookAtBacklog(
+  async function tryBacklog(
     node: string,
     epochs: ReadonlyMap<number, number>,
     nowMs: number,
@@ -172,16 +172,16 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
    * While an old snapshot is open, a whole scan may need more time than a statement may take. Then
    * what came due lately is scanned all the same, and the whole again in a minute.
    */
-  async function lookAt(
+  async function queryDue(
     partitions: readonly number[],
     isWhole: boolean,
-    lookedAtMs: number,
+    scannedAtMs: number,
   ): Promise<DueLook> {
     const from = isWhole ? null : since;
-    const without = resting.refs(lookedAtMs, from);
+    const without = resting.refs(scannedAtMs, from);
     const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));
     const range = { since: from, aheadMs: lookEveryMs, without, heardSince };
-    if (isWhole) wholeAtMs = lookedAtMs;
+    if (isWhole) wholeAtMs = scannedAtMs;
     try {
       const found = await options.store.dueRows(partitions, DUE_MAX, range);
       if (isWhole) isTooMuch = false;
@@ -261,13 +261,13 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   /** Records from when on silence counts in each partition. */
-  function watch(
+  function recordWatching(
     partitions: readonly number[],
     found: DueLook,
-    lookedAtMs: number,
+    scannedAtMs: number,
     takenBefore: ReadonlySet<number>,
   ): void {
-    const gapMs = last ? lookedAtMs - last.lookedAtMs : Number.POSITIVE_INFINITY;
+    const gapMs = last ? scannedAtMs - last.scannedAtMs : Number.POSITIVE_INFINITY;
     const jumpMs = last ? Math.abs(found.now - last.now - gapMs) : 0;
     const anew = gapMs > gapMsMax || jumpMs > jumpMsMax;
     for (const partition of partitions) {
@@ -275,15 +275,15 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       if (anew || isFresh || !watchingSince.has(partition)) watchingSince.set(partition, found.now);
       if (isFresh) fresh.delete(partition);
     }
-    last = { lookedAtMs, now: found.now };
+    last = { scannedAtMs, now: found.now };
   }
 
-  function plan(found: DueLook, lookedAtMs: number): void {
+  function plan(found: DueLook, scannedAtMs: number): void {
     const inMs = found.nextAt === null ? lookEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
-    wake(lookedAtMs + (full ? 0 : Math.min(Math.max(inMs, LOOK_APART_MS), lookEveryMs)));
+    wake(scannedAtMs + (full ? 0 : Math.min(Math.max(inMs, SCAN_APART_MS), lookEveryMs)));
     const pageAtMs = backlog.nextAtMs();
-    if (pageAtMs !== null) wake(Math.max(pageAtMs, lookedAtMs + LOOK_APART_MS));
+    if (pageAtMs !== null) wake(Math.max(pageAtMs, scannedAtMs + SCAN_APART_MS));
   }
 
   function wake(atMs: number): void {
@@ -338,7 +338,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     },
     announce(moment: EpochMs) {
       announced = Math.min(announced, moment);
-      if (last) wake(last.lookedAtMs + (moment - last.now) + 1);
+      if (last) wake(last.scannedAtMs + (moment - last.now) + 1);
     },
     taken(partitions: readonly number[]) {
       for (const partition of partitions) fresh.add(partition);

@@ -262,12 +262,12 @@ type Named<Type extends MetricSpec["type"]> = {
   [Name in MetricName]: (typeof CATALOGUE)[Name]["type"] extends Type ? Name : never;
 }[MetricName];
 /** Metrics whose values are read at each scrape. */
-export type AskedName =
+export type ObservedName =
   | Named<"gauge">
   | {
       [Name in MetricName]: (typeof CATALOGUE)[Name] extends { asked: true } ? Name : never;
     }[MetricName];
-export type CounterName = Exclude<Named<"counter">, AskedName>;
+export type CounterName = Exclude<Named<"counter">, ObservedName>;
 export type HistogramName = Named<"histogram">;
 
 /** All labels of a metric. */

@@ -4,28 +4,28 @@ import type { Counter, Histogram } from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import {
-  type AskedName,
   CATALOGUE,
   type CounterName,
   type HistogramName,
   type LabelsOf,
   type MetricSpec,
+  type ObservedName,
 } from "./catalogue.ts";
 
 export interface Metrics {
   count<Name extends CounterName>(name: Name, by: number, labels: LabelsOf<Name>): void;
   record<Name extends HistogramName>(name: Name, value: number, labels: LabelsOf<Name>): void;
   /** The values of these metrics are read at each scrape. */
-  observe<Name extends AskedName>(name: Name, ask: () => Asked<Name>): void;
+  observe<Name extends ObservedName>(name: Name, ask: () => Asked<Name>): void;
   /** All measured values, in the text form of Prometheus. */
   page(): Promise<string>;
 }
 
-type Asked<Name extends AskedName> =
+type Asked<Name extends ObservedName> =
   | readonly Observation<Name>[]
   | Promise<readonly Observation<Name>[]>;
 
-export interface Observation<Name extends AskedName> {
+export interface Observation<Name extends ObservedName> {
   readonly value: number;
   readonly labels: LabelsOf<Name>;
 }

@@ -60,7 +60,7 @@ export function createSpanSink(
   const own = resource.merge(resourceFromAttributes({ "service.name": name }));
   let waiting = 0;
   const processor = new BatchSpanProcessor({
-    exporter: told(exporterOf(config), config.url, log, {
+    exporter: reportingExporter(exporterOf(config), config.url, log, {
       onSending(count) {
         waiting -= count;
       },
@@ -92,7 +92,7 @@ function exporterOf({ url, protocol }: TraceConfig): SpanExporter {
 /**
  * Logs when the receiver becomes unavailable and when it is available again; runs are not affected.
  */
-function told(
+function reportingExporter(
   exporter: SpanExporter,
   url: string,
   log: Logger,

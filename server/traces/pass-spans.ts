@@ -25,7 +25,7 @@ import {
   tryNumber,
 } from "./span-of.ts";
 
-export interface SeenPass extends Traced {
+export interface TracedPass extends Traced {
   readonly record: PassRecord;
   /** The run began with this pass. */
   readonly begun: boolean;
@@ -37,7 +37,7 @@ export interface SeenPass extends Traced {
   readonly origins: readonly SpanLink[];
 }
 
-export function spansOfPass(seen: SeenPass): readonly SpanData[] {
+export function spansOfPass(seen: TracedPass): readonly SpanData[] {
   const { record, now } = seen;
   return [
     ...record.effects.flatMap((effect) => ofEffect(seen, effect)),
@@ -49,12 +49,15 @@ export function spansOfPass(seen: SeenPass): readonly SpanData[] {
 }
 
 /** Whether this pass has ended the run; a run may begin and end in one pass. */
-export function endsRun({ record: { before, after }, begun }: Pick<SeenPass, "record" | "begun">) {
+export function endsRun({
+  record: { before, after },
+  begun,
+}: Pick<TracedPass, "record" | "begun">) {
   return isEnded(after.run.state) && (begun || !isEnded(before.run.state));
 }
 
 /** Whether the spans of the pass need the escalations of the run. */
-export function asksForEscalations(seen: Pick<SeenPass, "record" | "begun">): boolean {
+export function asksForEscalations(seen: Pick<TracedPass, "record" | "begun">): boolean {
   const { after, effects } = seen.record;
   const closes = ({ kind }: Effect): boolean =>
     kind === "escalation-closed" || kind === "escalation-answered";
@@ -84,11 +87,11 @@ export function queueSpan(
 }
 
 /** Distinguishes passes of a run: it grows with each pass that changes the run. */
-function versionOf({ record }: SeenPass): number {
+function versionOf({ record }: TracedPass): number {
   return record.after.run.version;
 }
 
-function ofEffect(seen: SeenPass, effect: Effect): readonly SpanData[] {
+function ofEffect(seen: TracedPass, effect: Effect): readonly SpanData[] {
   switch (effect.kind) {
     case "task-ended":
       return [taskEnded(seen, effect.attempt)];
@@ -107,7 +110,7 @@ function ofEffect(seen: SeenPass, effect: Effect): readonly SpanData[] {
   }
 }
 
-function taskEnded(seen: SeenPass, attempt: Attempt): SpanData {
+function taskEnded(seen: TracedPass, attempt: Attempt): SpanData {
   const { step, kind, fence, n, startedAt, endedAt, agentId } = attempt;
   const ended = { startMs: startedAt, endMs: endedAt, ...outcomeOf(attempt) };
   const about = {
@@ -143,7 +146,7 @@ function taskEnded(seen: SeenPass, attempt: Attempt): SpanData {
 }
 
 /** The report of an attempt that had ended before. */
-function reported(seen: SeenPass, attempt: Attempt, late: boolean): SpanData {
+function reported(seen: TracedPass, attempt: Attempt, late: boolean): SpanData {
   const { step, fence, kind, n, endedAt, agentId, digest } = attempt;
   return spanOf(seen, "report", {
     id: ["report", step, fence, kind, n, endedAt, digest ?? ""],
@@ -161,7 +164,7 @@ function reported(seen: SeenPass, attempt: Attempt, late: boolean): SpanData {
   });
 }
 
-function kept(seen: SeenPass, attempt: Attempt): readonly SpanData[] {
+function kept(seen: TracedPass, attempt: Attempt): readonly SpanData[] {
   // Results of a signal, of people or of an earlier run are in the spans of the wait and the
   // escalation.
   if (attempt.kind === "answer") return [];
@@ -180,7 +183,7 @@ function kept(seen: SeenPass, attempt: Attempt): readonly SpanData[] {
 }
 
 function backoff(
-  seen: SeenPass,
+  seen: TracedPass,
   { step, task, cause, wakeAt }: Extract<Effect, { kind: "backed-off" }>,
 ): SpanData {
   return spanOf(seen, "backoff", {
@@ -192,7 +195,7 @@ function backoff(
   });
 }
 
-function supervised(seen: SeenPass, intervention: Intervention): SpanData {
+function supervised(seen: TracedPass, intervention: Intervention): SpanData {
   const { step, fence, rule, n, saw, did, dueAt, actedAt } = intervention;
   const about = step === null ? {} : { ...stepAttributes(seen, step), "drover.fence": fence };
   return spanOf(seen, "supervise", {
@@ -211,7 +214,7 @@ function supervised(seen: SeenPass, intervention: Intervention): SpanData {
 }
 
 function verdict(
-  seen: SeenPass,
+  seen: TracedPass,
   state: RunState,
   by: Extract<Effect, { kind: "run-moved" }>["by"],
 ): readonly SpanData[] {
@@ -230,11 +233,11 @@ function verdict(
 }
 
 /** Waits that ended in this pass. */
-function waitsOver(seen: SeenPass): readonly SpanData[] {
+function waitsOver(seen: TracedPass): readonly SpanData[] {
   const { before, after } = seen.record;
   return [...before.steps.values()].flatMap(({ no, forward, firstReadyAt }) => {
     const now = after.steps.get(no)?.forward;
-    if (forward.kind !== "WAITING" || isUntold(forward)) return [];
+    if (forward.kind !== "WAITING" || hasNoWaitSpan(forward)) return [];
     if (now?.kind === "WAITING" && now.on === forward.on && now.wakeAt === forward.wakeAt)
       return [];
     const startMs = waitBegan(seen.plan, no, forward) ?? firstReadyAt ?? seen.now;
@@ -251,7 +254,7 @@ function waitsOver(seen: SeenPass): readonly SpanData[] {
 }
 
 /** The end of a child run has its own span, and a map only waits for its items. */
-function isUntold({ on }: Waiting): boolean {
+function hasNoWaitSpan({ on }: Waiting): boolean {
   return on === "child" || on === "child-end" || on === "items";
 }
 
@@ -267,7 +270,7 @@ function waitBegan(plan: Plan, place: number, { on, wakeAt }: Waiting): EpochMs 
 }
 
 /** States of the run with a duration that ended in this pass. */
-function stateLeft(seen: SeenPass, was: RunState): readonly SpanData[] {
+function stateLeft(seen: TracedPass, was: RunState): readonly SpanData[] {
   const { now, run, record } = seen;
   const is = record.after.run.state;
   if (was.kind === is.kind) return [];
@@ -286,7 +289,7 @@ function stateLeft(seen: SeenPass, was: RunState): readonly SpanData[] {
   return [spanOf(seen, "paused", { ...about, attributes: {} })];
 }
 
-function escalationsOver(seen: SeenPass): readonly SpanData[] {
+function escalationsOver(seen: TracedPass): readonly SpanData[] {
   const { escalations, now } = seen;
   const ends = endsRun(seen);
   return escalations
@@ -307,7 +310,7 @@ function escalationsOver(seen: SeenPass): readonly SpanData[] {
     );
 }
 
-function root(seen: SeenPass, now: EpochMs): SpanData {
+function root(seen: TracedPass, now: EpochMs): SpanData {
   const { run, trace, record, origins } = seen;
   const { state } = record.after.run;
   if (!isEnded(state)) throw new Error(`run ${run.runId} is ${state.kind}, and has no root span`);

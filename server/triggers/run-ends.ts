@@ -59,7 +59,7 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     const rows = await store.triggers.ended(partitions, ROWS_MAX);
     if (rows.length === 0) return 0;
     const ends = await Promise.all(
-      rows.map(async (row) => ({ row, came: await setOff(options, row) })),
+      rows.map(async (row) => ({ row, came: await startRun(options, row) })),
     );
     // Before `settle`: a crash between the two lists a refusal twice, and loses none.
     await store.triggers.refuse(
@@ -100,14 +100,14 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
   });
 }
 
-type CameTo =
+type TriggerResult =
   | { readonly kind: "done"; readonly began: RunId | null }
   | { readonly kind: "again" }
   | { readonly kind: "refused"; readonly reason: string; readonly message: string };
 
-const NOTHING: CameTo = { kind: "done", began: null };
+const NOTHING: TriggerResult = { kind: "done", began: null };
 
-async function setOff(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
+async function startRun(options: RunEndsOptions, row: EndedFor): Promise<TriggerResult> {
   try {
     return await schedule(options, row);
   } catch (error) {
@@ -119,7 +119,7 @@ async function setOff(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
   }
 }
 
-async function schedule(options: RunEndsOptions, row: EndedFor): Promise<CameTo> {
+async function schedule(options: RunEndsOptions, row: EndedFor): Promise<TriggerResult> {
   const { trigger, definition, namespace, runId, depth } = row;
   if (definition === null || definition.source.kind !== "run-end") return NOTHING;
   const compiled = options.compile(definition);

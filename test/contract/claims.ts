@@ -308,7 +308,13 @@ export function describeClaims(opened: Opened): void {
     });
     await pass(store, run, report(await claimOne(store, run), success));
     const after = await store.pollQuery({ lanes: [a], runs: [run.ref], watermarks: [] });
-    const none = { lanes: [], runs: [], watermarks: null, circuits: null, silent: expect.any(Array) };
+    const none = {
+      lanes: [],
+      runs: [],
+      watermarks: null,
+      circuits: null,
+      silent: expect.any(Array),
+    };
     expect(after).toEqual({ ...none, runs: [{ runId: run.ref.runId, version: 2 }] });
     expect(await store.pollQuery({ lanes: [], runs: [], watermarks: [] })).toEqual(none);
     const { circuits } = await store.pollQuery({
@@ -338,7 +344,9 @@ export function describeClaims(opened: Opened): void {
     const asked = [{ lane, priority: 5, from: 0n }];
     const { watermarks } = await store.pollQuery({ lanes: [lane], runs: [], watermarks: asked });
     const first = watermarks?.watermarks[0]?.first ?? 0n;
-    expect(watermarks).toMatchObject({ watermarks: [{ lane, priority: 5, first: expect.any(BigInt) }] });
+    expect(watermarks).toMatchObject({
+      watermarks: [{ lane, priority: 5, first: expect.any(BigInt) }],
+    });
     expect(watermarks?.oldest).toBeGreaterThan(0n);
     const behind = { lane, priority: 5, from: first + 1n };
     expect(await look([behind])).toEqual(ids.slice(1));

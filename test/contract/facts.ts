@@ -192,7 +192,11 @@ function describeTaskFacts(opened: Opened): void {
       ...{ strategy: 3, changedInput: { payload: json('{"a":3}') } },
     });
     // What is undone first is the last that may have left something.
-    const undone = [strategy("MADE"), { ...changed, effectStatus: "UNSETTLED" as const }, strategy("NONE")];
+    const undone = [
+      strategy("MADE"),
+      { ...changed, effectStatus: "UNSETTLED" as const },
+      strategy("NONE"),
+    ];
     const undo = readyFor({ task: "compensate", fence: 2 });
     const now = { forward: { kind: "SUCCEEDED" }, undo, strategies: undone, fence: 1 } as const;
     await passAs(store, run, { steps: [{ ...step, ...now }] });

@@ -30,7 +30,10 @@ export const DEADLINE: EpochMs = 4_000_000_000_000;
 export function blankStep(no: number, more: Partial<Step> = {}): Step {
   return {
     ...{ no, forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 } },
-    ...{ undo: { kind: "NONE" }, strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }] },
+    ...{
+      undo: { kind: "NONE" },
+      strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
+    },
     ...{ fence: 0, attempt: 0, lost: 0, tries: [], doubt: null, verifies: 0 },
     ...{ firstReadyAt: null, settleUntil: null, result: null, items: null, ...more },
   };

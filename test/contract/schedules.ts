@@ -35,7 +35,7 @@ export function describeSchedules(opened: Opened): void {
   }
 
   const fireOf = ({ id, series }: ScheduleRecord, more: Partial<Occurrence> = {}): Occurrence => ({
-    ...{ scheduleId: id, series, moment: NEXT.moment, at: NEXT.at, cause: "calendar" },
+    ...{ scheduleId: id, series, nominalTime: NEXT.moment, at: NEXT.at, cause: "calendar" },
     ...{ outcome: "overlapped", runId: null, message: "", missed: null, actor: null, ...more },
   });
   const write = (record: ScheduleRecord, ...fires: Occurrence[]) =>
@@ -47,7 +47,7 @@ export function describeSchedules(opened: Opened): void {
     store().transact({ name: "look" }, async (tx) => {
       await tx.lockSchedules([record.id], true);
       const { id: scheduleId, series } = record;
-      return tx.loadFires(moments.map((moment) => ({ scheduleId, series, moment })));
+      return tx.loadFires(moments.map((nominalTime) => ({ scheduleId, series, nominalTime })));
     });
 
   test("a schedule is found as it was made, by its name and by its id", async () => {
@@ -149,7 +149,7 @@ export function describeSchedules(opened: Opened): void {
     const [a, b] = [await make({ namespaceId, name: "a" }), await make({ namespaceId, name: "b" })];
     const { ref } = await schedule(store(), workflow({ a: {} }), { namespaceId });
     const at = (of: ScheduleRecord, ms: number, more: Partial<Occurrence> = {}) =>
-      fireOf(of, { moment: ms, at: ms, ...more });
+      fireOf(of, { nominalTime: ms, at: ms, ...more });
     const { runId } = ref;
     await write(a, at(a, 1), at(a, 3, { outcome: "started", runId }), at(a, 2));
     await write(b, at(b, 5, { outcome: "refused", message: "no such workflow" }));
@@ -164,7 +164,7 @@ export function describeSchedules(opened: Opened): void {
 
   test("fires of a deleted schedule are forgotten in small batches, and it after them", async () => {
     const record = await make();
-    const fires = [1, 2, 3].map((moment) => fireOf(record, { moment, at: moment }));
+    const fires = [1, 2, 3].map((nominalTime) => fireOf(record, { nominalTime, at: nominalTime }));
     await write(record, ...fires);
     await store().schedules.delete(record.namespace.id, record.name);
     const left = async () => (await store().schedules.lastFires([record.id], 10)).length;

@@ -27,7 +27,7 @@ export function schedulesHistory(): History {
   const about = { scheduleId: "c1", series: 1, missed: null, actor: ACTOR } as const;
   const fire = (no: number, what: Pick<FinalFire, "outcome" | "runId">): FinalFire => {
     const at = second(no);
-    return { ...about, moment: at, at, cause: "calendar", firedAt: at + 15, ...what };
+    return { ...about, nominalTime: at, at, cause: "calendar", firedAt: at + 15, ...what };
   };
   tell(startAt - 20, { schedule: SCHEDULE, did: "create" });
   tell(second(1) + 500, { schedule: SCHEDULE, did: "pause" });

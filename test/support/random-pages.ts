@@ -134,7 +134,10 @@ export function stepsAt(place: number): fc.Arbitrary<Step> {
     plain,
     fc.tuple(plain, otherSides).map(([step, sides]): Step => ({ ...step, ...sides })),
     plain.map(
-      (step): Step => ({ ...step, strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }] }),
+      (step): Step => ({
+        ...step,
+        strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
+      }),
     ),
   );
 }

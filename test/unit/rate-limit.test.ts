@@ -21,14 +21,14 @@ function intakeOf(...looks: readonly Partial<NamespaceUse>[]) {
     clock,
   });
   const enter = (count: number) =>
-    Array.from({ length: count }, () => rateLimit.enter(TEAM)?.reason ?? "in");
+    Array.from({ length: count }, () => rateLimit.admit(TEAM)?.reason ?? "in");
   return { rateLimit, clock, enter };
 }
 
 test("a namespace without limits begins what is asked for, and nobody is asked", async () => {
   const { rateLimit, enter } = intakeOf({ limits: { ...NO_LIMITS, payloadBytesMax: 99 } });
   expect(enter(2)).toEqual(["in", "in"]);
-  await rateLimit.look();
+  await rateLimit.refresh();
   expect(enter(2)).toEqual(["in", "in"]);
   expect(rateLimit.payloadBytesMax("team")).toBe(99);
   expect(rateLimit.payloadBytesMax("other")).toBeNull();
@@ -37,12 +37,12 @@ test("a namespace without limits begins what is asked for, and nobody is asked",
 test("open runs are those of the last look and what has begun here since", async () => {
   const limits = { ...NO_LIMITS, openRunsMax: 3 };
   const { rateLimit, enter } = intakeOf({ limits, openRuns: 1 }, { limits, openRuns: 2 });
-  await rateLimit.look();
+  await rateLimit.refresh();
   expect(enter(3)).toEqual(["in", "in", "NAMESPACE_LIMIT"]);
-  expect(rateLimit.enter(OTHER)).toBeNull();
-  await rateLimit.look();
+  expect(rateLimit.admit(OTHER)).toBeNull();
+  await rateLimit.refresh();
   expect(enter(2)).toEqual(["in", "NAMESPACE_LIMIT"]);
-  const refused = rateLimit.enter(TEAM);
+  const refused = rateLimit.admit(TEAM);
   expect(refused?.message).toBe(
     'The namespace "team" may have 3 open runs, and has reached that: wait until some have ended, or raise the limit (drover namespace limit).',
   );
@@ -53,13 +53,13 @@ test("open runs are those of the last look and what has begun here since", async
 test("runs per second come from a bucket that fills with time, across looks", async () => {
   const limits = { ...NO_LIMITS, rate: { perSecond: 2, burst: 2 } };
   const { rateLimit, clock, enter } = intakeOf({ limits });
-  await rateLimit.look();
+  await rateLimit.refresh();
   expect(enter(3)).toEqual(["in", "in", "NAMESPACE_LIMIT"]);
-  expect(rateLimit.enter(TEAM)).toMatchObject({
+  expect(rateLimit.admit(TEAM)).toMatchObject({
     metadata: { limit: "runs_per_second", most: "2" },
     retryAfterMs: 500,
   });
-  await rateLimit.look();
+  await rateLimit.refresh();
   expect(enter(1)).toEqual(["NAMESPACE_LIMIT"]);
   clock.advance(500);
   expect(enter(2)).toEqual(["in", "NAMESPACE_LIMIT"]);

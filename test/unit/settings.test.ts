@@ -58,7 +58,9 @@ function refusalOf(given: Partial<SupervisorConfig>): string {
 
 test("who polled is not forgotten while his lane counts as polled", () => {
   const given = { pollerRetentionMs: 120_000, polledMs: 60_001 };
-  expect(() => supervisorConfig(given)).toThrow("--poller-retention is 120000 ms and --polled 60001 ms");
+  expect(() => supervisorConfig(given)).toThrow(
+    "--poller-retention is 120000 ms and --polled 60001 ms",
+  );
   expect(supervisorConfig({ ...given, polledMs: 60_000 })).toMatchObject({ polledMs: 60_000 });
 });
 

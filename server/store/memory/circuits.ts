@@ -8,9 +8,9 @@ import type {
   CircuitChange,
   CircuitOverride,
   CircuitRef,
-  CircuitSign,
   CircuitSnapshot,
   Circuits,
+  CircuitVersion,
   Cordon,
   CordonRef,
   CountedOutcomes,
@@ -26,7 +26,7 @@ import { pinnedOf } from "./pins.ts";
 import { interventionKey, pageStepOf, stepKey, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-const SLOT_MS = 5_000;
+const INTERVAL_MS = 5_000;
 const OUTAGES_REPORTED_MS = 24 * 3_600_000;
 const OUTAGES_REPORTED_MAX = 1_000;
 
@@ -45,7 +45,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
         for (const one of ends) countOne(tables, now(), one);
       }),
     look: (windowMs: number) => run(() => lookBy(world, circuitSign(tables, now(), windowMs))),
-    learn: (sign: CircuitSign) => run(() => lookBy(world, sign)),
+    learn: (sign: CircuitVersion) => run(() => lookBy(world, sign)),
     evidence: (of: readonly number[], windowMs: number) =>
       run(() => of.flatMap((lane) => evidenceOf(tables, now(), lane, windowMs) ?? [])),
     change: (changes: readonly CircuitChange[], actor: Actor) =>
@@ -53,7 +53,7 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
     say: (of: CircuitRef, said: CircuitOverride | null) =>
       run(() => {
         for (const { lane, base } of lanes())
-          if (base === of.lane) sayOne(world, { lane, agentId: of.agentId }, said);
+          if (base === of.lane) setOverrideOf(world, { lane, agentId: of.agentId }, said);
         const after = tables.circuit.get(circuitKey(of));
         const { lane, agentId } = of;
         if (after) return shown(after);
@@ -74,12 +74,12 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
 }
 
 /** The mark is always empty: a snapshot costs nothing here, so each one is read anew. */
-export function circuitSign(tables: Tables, now: EpochMs, windowMs: number): CircuitSign {
+export function circuitSign(tables: Tables, now: EpochMs, windowMs: number): CircuitVersion {
   const bad = tables.circuitEnd.all().filter((end) => end.bad > 0 && end.at > now - windowMs);
-  return { now, mark: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
+  return { now, changeToken: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
 }
 
-function lookBy(world: CircuitWorld, { watched }: CircuitSign): CircuitSnapshot {
+function lookBy(world: CircuitWorld, { watched }: CircuitVersion): CircuitSnapshot {
   const { tables, now } = world;
   return {
     now: now(),
@@ -117,7 +117,7 @@ function shown({ lane, agentId, state, override, version, saw }: CircuitRow): Ci
   return { lane, agentId, state, override, version, saw };
 }
 
-function sayOne(world: CircuitWorld, of: CircuitRef, said: CircuitOverride | null): void {
+function setOverrideOf(world: CircuitWorld, of: CircuitRef, said: CircuitOverride | null): void {
   const { tables, now } = world;
   const known = tables.circuit.get(circuitKey(of));
   if ((known?.override?.forced ?? null) === (said?.forced ?? null)) return;
@@ -135,14 +135,14 @@ function sayOne(world: CircuitWorld, of: CircuitRef, said: CircuitOverride | nul
 }
 
 /** What a person has set for a circuit holds for a new lane of the task, too. */
-export function inheritSaid(world: CircuitWorld, base: number, lane: number): void {
+export function inheritOverrides(world: CircuitWorld, base: number, lane: number): void {
   for (const { agentId, override } of world.tables.circuit.where("lane", base))
-    if (override) sayOne(world, { lane, agentId }, override);
+    if (override) setOverrideOf(world, { lane, agentId }, override);
 }
 
 function countOne(tables: Tables, now: EpochMs, { agoMs, ...ends }: CountedOutcomes): void {
   const lastAt = now - agoMs;
-  const at = Math.floor(lastAt / SLOT_MS) * SLOT_MS;
+  const at = Math.floor(lastAt / INTERVAL_MS) * INTERVAL_MS;
   const known = tables.circuitEnd.get(endKey({ ...ends, at }));
   const runs = [...new Set([...(known?.runs ?? []), ...ends.runs])].slice(0, 2);
   tables.circuitEnd.put({

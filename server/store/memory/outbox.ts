@@ -119,7 +119,7 @@ function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void
   const groups = Map.groupBy(rows, (row) => JSON.stringify([groupOf(row), row.url]));
   for (const group of groups.values()) {
     const [first] = group.sort((a, b) => a.id - b.id);
-    if (!first || isTold(tables, first, now())) continue;
+    if (!first || isDelivered(tables, first, now())) continue;
     for (const row of group) tables.outbox.removeRow(row);
     const { id: _, ...about } = first;
     const no = tables.delivery.next();
@@ -132,7 +132,7 @@ function fold({ tables, now }: OutboxWorld, partitions: readonly number[]): void
   }
 }
 
-function isTold(tables: Tables, row: OutboxRow, now: EpochMs): boolean {
+function isDelivered(tables: Tables, row: OutboxRow, now: EpochMs): boolean {
   return tables.delivery
     .where("group", groupOf(row))
     .some((one) => one.createdAt > now - CAUSE_APART_MS);

@@ -3,7 +3,7 @@ import type { Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import type { WorkflowRef } from "../queues.ts";
 import type { RunHead } from "../run-head.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
-import { inheritSaid } from "./circuits.ts";
+import { inheritOverrides } from "./circuits.ts";
 import { type PinRow, workflowKey } from "./queue-tables.ts";
 import type { QueueWorld } from "./queues.ts";
 import { byAge } from "./ready-rows.ts";
@@ -31,7 +31,7 @@ export function createPins(world: PinWorld, { run }: Transactions): Pins {
         if (of.version === 0 ? !world.isWorkflow(of) : definitionId === null) return null;
         const made = world.makeClass(of, agentVersion);
         for (const { lane, base } of made)
-          inheritSaid({ tables, now, lanes: world.lanes }, base, lane);
+          inheritOverrides({ tables, now, lanes: world.lanes }, base, lane);
         const { namespaceId, workflow, queue, version } = of;
         const row = { namespaceId, workflow, queue, version, definitionId, agentVersion };
         const known = tables.versionPin.all().find((one) => isSame(one, of));

@@ -42,8 +42,8 @@ export function createTablesOfSchedules(journal: Journal): ScheduleTables {
   };
 }
 
-export function occurrenceKey({ scheduleId, series, moment }: OccurrenceKey): string {
-  return `${scheduleId}/${series}/${moment}`;
+export function occurrenceKey({ scheduleId, series, nominalTime }: OccurrenceKey): string {
+  return `${scheduleId}/${series}/${nominalTime}`;
 }
 
 export interface ScheduleWorld {

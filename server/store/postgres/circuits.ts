@@ -6,9 +6,9 @@ import type {
   Circuit,
   CircuitChange,
   CircuitRef,
-  CircuitSign,
   CircuitSnapshot,
   Circuits,
+  CircuitVersion,
   Cordon,
   CountedOutcomes,
   LaneEvidence,
@@ -32,9 +32,9 @@ type Transact = <T>(work: (begun: Begun) => Promise<T>) => Promise<T>;
 export function createCircuits(query: Query, transact: Transact): Circuits {
   let read: (Awaited<ReturnType<typeof readAll>> & { readonly mark: string }) | null = null;
 
-  async function learn({ now, mark, watched }: CircuitSign): Promise<CircuitSnapshot> {
+  async function learn({ now, changeToken, watched }: CircuitVersion): Promise<CircuitSnapshot> {
     // The mark is older than what is read after it: changes in between are read again.
-    if (read?.mark !== mark) read = { mark, ...(await readAll(query)) };
+    if (read?.mark !== changeToken) read = { mark: changeToken, ...(await readAll(query)) };
     const { circuits, outages, cordons, pinned } = read;
     return { now, watched, circuits, outages, cordons, pinned };
   }

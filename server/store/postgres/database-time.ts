@@ -5,7 +5,7 @@ import type { Clock } from "../../clock.ts";
 import type { EpochMs } from "../../core/attempt.ts";
 
 /** An answer that is older than this does not count any more, in milliseconds. */
-const HEARD_MS_MAX = 10_000;
+const OBSERVED_MS_MAX = 10_000;
 /**
  * How far clocks may drift apart, as a share of the time. Of two answers the faster one counts,
  * until this drift may have made up the difference.
@@ -31,7 +31,7 @@ export function createDatabaseTime(clock: Pick<Clock, "monotonicMs">): DatabaseT
     },
     assumed(): EpochMs | null {
       const atMs = clock.monotonicMs();
-      if (heard === null || atMs - heard.atMs > HEARD_MS_MAX) return null;
+      if (heard === null || atMs - heard.atMs > OBSERVED_MS_MAX) return null;
       return Math.floor(atMs + heard.ahead);
     },
     forget(): void {

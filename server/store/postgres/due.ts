@@ -25,7 +25,7 @@ const SCHEDULE = 3;
  */
 const OF_PARTITION_MAX = 64;
 /** Most pages with suspended timers that one scan reads for their other timers. */
-const RESTING_PAGES_MAX = 64;
+const SUSPENDED_PAGES_MAX = 64;
 
 export interface DueAsked extends DueRange {
   readonly limit: number;
@@ -53,11 +53,11 @@ export async function dueRows(
   if (!next) throw new Error("a look at what is due came back without the time");
   const { now, outside } = next;
   const pages = found.flatMap((row) => (row.kind === PAGE ? pageOf(row, cache) : []));
-  const others = await restingPages(query, cache, partitions, asked);
+  const others = await suspendedPages(query, cache, partitions, asked);
   const timers = [...pages, ...others].flatMap((page) => dueTimers(page, now));
   const rests = restsOf(without);
   const due = timers.filter((row) => !rests(dueRefOf(row)));
-  await raise(query, pages);
+  await raiseWakeUps(query, pages);
   const silent = await silentLeases(query, partitions, asked);
   const foundTo = foundToOf(found, limit) ?? now;
   const all = [
@@ -145,7 +145,7 @@ function restsOf(without: readonly DueRef[]): (ref: DueRef) => boolean {
 }
 
 /** Only the failing step is suspended: other timers of its page may be due. */
-async function restingPages(
+async function suspendedPages(
   query: Query,
   cache: PageCache,
   partitions: readonly number[],
@@ -162,7 +162,7 @@ async function restingPages(
   const rows = await query<PageColumns>(
     "resting_pages",
     columns(
-      [...pages.values()].slice(0, RESTING_PAGES_MAX),
+      [...pages.values()].slice(0, SUSPENDED_PAGES_MAX),
       ({ id }) => id,
       ({ no }) => no,
     ),
@@ -180,7 +180,7 @@ interface PageColumns extends Pick<DueColumns, "run_id" | "partition" | "version
 }
 
 /** Pages that were read too early get the wake-up time of their earliest timer. */
-async function raise(query: Query, pages: readonly DuePage[]): Promise<void> {
+async function raiseWakeUps(query: Query, pages: readonly DuePage[]): Promise<void> {
   const next = pages
     .map((one) => ({ ...one, wakeAt: wakeAtOf(one.page) }))
     .filter(({ wakeAt, storedAt }) => wakeAt !== storedAt);

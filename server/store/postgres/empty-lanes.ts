@@ -4,7 +4,7 @@
 import type { Clock } from "../../clock.ts";
 
 /** A scan is forgotten after this time, in milliseconds. */
-const LOOKED_MS_MAX = 1_000;
+const SCANNED_MS_MAX = 1_000;
 /** The oldest scans are dropped first. */
 const LANES_MAX = 50_000;
 
@@ -27,7 +27,7 @@ export function createEmptyLanes(clock: Pick<Clock, "monotonicMs">): EmptyLanes 
 
   function known(lane: number): { readonly isEmpty: boolean } | null {
     const look = looks.get(lane);
-    return look && clock.monotonicMs() - look.atMs <= LOOKED_MS_MAX ? look : null;
+    return look && clock.monotonicMs() - look.atMs <= SCANNED_MS_MAX ? look : null;
   }
 
   return Object.freeze({

@@ -34,7 +34,7 @@ interface ForgottenRow {
 
 export async function heartbeat(
   query: Query,
-  hear: HearTasks,
+  hear: StoreReports,
   heartbeats: readonly SessionHeartbeat[],
 ): Promise<HeartbeatsStored> {
   const sessions = [...new Map(heartbeats.map((one) => [one.session, one])).values()];
@@ -84,24 +84,24 @@ export async function heartbeat(
   };
 }
 
-export interface TaskHeard extends HeartbeatReport {
+export interface TaskReport extends HeartbeatReport {
   readonly session: string;
 }
 
 /** Writes the reports of tasks into their pages. */
-export type HearTasks = (
-  reports: readonly TaskHeard[],
-) => Promise<ReadonlyMap<TaskHeard, HeartbeatAnswer>>;
+export type StoreReports = (
+  reports: readonly TaskReport[],
+) => Promise<ReadonlyMap<TaskReport, HeartbeatAnswer>>;
 
 /** The work of that transaction. A page held by another is `busy`: the report is repeated. */
-export async function hearTasks(
+export async function storeReports(
   { now, send }: Pick<Begun, "now" | "send">,
   pages: Pages,
-  reports: readonly TaskHeard[],
-): Promise<ReadonlyMap<TaskHeard, HeartbeatAnswer>> {
+  reports: readonly TaskReport[],
+): Promise<ReadonlyMap<TaskReport, HeartbeatAnswer>> {
   await pages.lockPages(reports);
   const payloads: (PayloadRow & { readonly runId: RunId })[] = [];
-  const answers = new Map<TaskHeard, HeartbeatAnswer>();
+  const answers = new Map<TaskReport, HeartbeatAnswer>();
   for (const report of reports) {
     const { runId, step, session } = report;
     let answer: HeartbeatAnswer = { kind: "lease-lost" };
@@ -121,7 +121,7 @@ export async function hearTasks(
 async function heldTasks(
   query: Query,
   heartbeats: readonly SessionHeartbeat[],
-  reports: readonly TaskHeard[],
+  reports: readonly TaskReport[],
 ): Promise<readonly (HeldRow | ForgottenRow)[]> {
   const whole = new Map<string, number>();
   for (const { session, listsAllTo = 0 } of heartbeats)

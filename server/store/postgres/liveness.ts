@@ -9,7 +9,7 @@ import { circuitStates } from "./codes.ts";
 import { stepFinder } from "./read-pages.ts";
 import type { Query } from "./transaction.ts";
 
-interface SignRow {
+interface LivenessRow {
   now: EpochMs;
   /** null: the row has only the time. */
   step_no: number | null;
@@ -48,7 +48,7 @@ export async function runLiveness(
   runId: RunId,
   { polledMs, ownerLostMs }: StoreTimes,
 ): Promise<RunLiveness> {
-  const rows = await query<SignRow>("run_signs", [runId, polledMs, ownerLostMs]);
+  const rows = await query<LivenessRow>("run_signs", [runId, polledMs, ownerLostMs]);
   const stepIn = stepFinder();
   const leases = new Map<number, LeaseLiveness>();
   const polls = new Map<number, EpochMs | null>();
@@ -80,7 +80,7 @@ export async function runLiveness(
   return { now, polledMs, leases, unwatched, ...lanes };
 }
 
-function circuitOf(row: SignRow): LaneCircuit | null {
+function circuitOf(row: LivenessRow): LaneCircuit | null {
   if (row.circuit === null) return null;
   const { forced_at: saidAt, forced_by: by, forced_why: why } = row;
   const kind = circuitStates.name(row.circuit);

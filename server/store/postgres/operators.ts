@@ -45,7 +45,7 @@ export function createOperators(
     ...activity,
     agents: (...of) => listAgents(query, ...of),
     held: (session) => heldTasks(query, session),
-    queueLooks: (...of) => queueLooks(query, ...of),
+    queueActivity: (...of) => queueLooks(query, ...of),
     queueTasks: (...of) => queueTasks(query, ...of),
     partitions: (page) => listPartitions(query, page, times),
     handOvers: (page) => listHandOvers(query, page),
@@ -68,7 +68,7 @@ export function createOperators(
 /** By name. */
 type Pools = Readonly<Record<string, Pick<pg.Pool, "totalCount" | "idleCount" | "waitingCount">>>;
 
-interface LookRow {
+interface ActivityRow {
   oldest_at: EpochMs | null;
   polled_at: EpochMs | null;
   agents: number;
@@ -80,11 +80,11 @@ async function queueLooks(
   names: readonly string[],
 ): Promise<readonly QueueActivity[]> {
   if (names.length === 0) return [];
-  const rows = await query<LookRow & { name: string }>("queue_looks", [namespaceId, names]);
-  return rows.map((row) => ({ name: row.name, ...lookOf(row), agents: row.agents }));
+  const rows = await query<ActivityRow & { name: string }>("queue_looks", [namespaceId, names]);
+  return rows.map((row) => ({ name: row.name, ...activityOf(row), agents: row.agents }));
 }
 
-function lookOf({ oldest_at: oldestAt, polled_at: polledAt }: Omit<LookRow, "agents">) {
+function activityOf({ oldest_at: oldestAt, polled_at: polledAt }: Omit<ActivityRow, "agents">) {
   return { oldestAt, polledAt };
 }
 
@@ -95,11 +95,11 @@ async function queueTasks(
 ): Promise<readonly QueueTask[]> {
   const asked = [namespaceId, queue, QUEUE_TASKS_MAX, READY_COUNTED_MAX];
   const rows = await query<
-    LookRow & { task: string; agent_version: string | null; ready: number; leased: number }
+    ActivityRow & { task: string; agent_version: string | null; ready: number; leased: number }
   >("queue_tasks", asked);
   return rows.map((row) => {
     const { task, agent_version: agentVersion, ready, leased, agents } = row;
-    return { task, agentVersion, ready, leased, agents, ...lookOf(row) };
+    return { task, agentVersion, ready, leased, agents, ...activityOf(row) };
   });
 }
 
@@ -279,7 +279,7 @@ async function attention(
     ESCALATIONS_COUNTED_MAX,
   ]);
   const lanes = await query<
-    Omit<LookRow, "agents"> & { queue: string; task: string; agent_version: string | null }
+    Omit<ActivityRow, "agents"> & { queue: string; task: string; agent_version: string | null }
   >("orphan_lanes", [namespaceId, ATTENTION_MAX, polledMs]);
   const paused = await query<PausedRow>("paused_things", [namespaceId, ATTENTION_MAX]);
   const named = paused.map(({ is_workflow: isWorkflow, name, ...row }) => {
@@ -294,7 +294,7 @@ async function attention(
     escalations: open?.escalations ?? 0,
     orphans: lanes.map((row): OrphanLane => {
       const { queue, task, agent_version: agentVersion } = row;
-      return { queue, task, agentVersion, ...lookOf(row) };
+      return { queue, task, agentVersion, ...activityOf(row) };
     }),
     namespacePause: named.find(({ isWorkflow, name }) => !isWorkflow && name === "")?.pause ?? null,
     pausedQueues: of(false).slice(0, ATTENTION_MAX),

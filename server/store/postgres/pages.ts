@@ -58,7 +58,7 @@ export interface Pages {
   /** Applies passes; returns for each the leases that it has ended. */
   apply(records: readonly PassRecord[]): Promise<readonly (readonly DerivedLease[])[]>;
   /** Whether its runs come from the cache: if one of them has changed, the transaction fails. */
-  isAssumed(): boolean;
+  isFromCache(): boolean;
   /** Ready rows that are made and not written, in the order of their passes. */
   made(): readonly MadeReady[];
   /** Adds a page that a claim has locked; one that is here already stays as it is. */
@@ -92,7 +92,7 @@ const NOW_OFF_MS_MAX = 2_000;
 export function createPages(begun: Begun, cache: PageCache): Pages {
   const { query, send } = begun;
   const cells = createCells();
-  let isAssumed = false;
+  let isFromCache = false;
   const written: (KnownPage & { readonly runId: RunId })[] = [];
 
   /** `known`: the page whose version the statement named. The cache may drop it meanwhile. */
@@ -150,7 +150,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
       begun.now,
       NOW_OFF_MS_MAX,
     ]);
-    isAssumed = true;
+    isFromCache = true;
     return held.map((cell) => cells.add(cell));
   }
 
@@ -314,7 +314,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
       for (const run of runs) cells.add(newCell(run, firstPage(run, begun.now), null));
     },
     apply,
-    isAssumed: () => isAssumed,
+    isFromCache: () => isFromCache,
     made: () =>
       changed().flatMap((cell) => {
         const { readyNew } = changesOf(cell);

@@ -45,7 +45,7 @@ export function concurrencyOf(row: ConcurrencyRow): Concurrency | null {
   return { key, limit, policy: policies.name(policy) };
 }
 
-interface SlotRow {
+interface PermitRow {
   namespace_id: number;
   key: string;
   run_id: RunId;
@@ -68,7 +68,7 @@ async function lockPermits(
     (key) => key.key,
   );
   await query("lock_concurrency_keys", named);
-  const rows = await query<SlotRow>("slots_of_keys", [...named, WAITERS_MAX]);
+  const rows = await query<PermitRow>("slots_of_keys", [...named, WAITERS_MAX]);
   return keys.map((key) => ({
     ...key,
     slots: rows
@@ -77,7 +77,7 @@ async function lockPermits(
   }));
 }
 
-function slotOf(row: SlotRow): Permit {
+function slotOf(row: PermitRow): Permit {
   const { run_id: runId, max_holders: limit, priority, since, holds, leaving } = row;
   return { runId, limit, priority, since, holds, leaving };
 }

@@ -1,6 +1,6 @@
 // The poll query on PostgreSQL. Transaction numbers have 64 bits and are sent as text.
 import type { EpochMs } from "../../core/attempt.ts";
-import type { CircuitSign } from "../circuits.ts";
+import type { CircuitVersion } from "../circuits.ts";
 import {
   type PollQuery,
   type PollQueryResult,
@@ -66,14 +66,14 @@ export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQue
 }
 
 /** For a read between two poll ticks. */
-export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitSign> {
+export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitVersion> {
   const { circuits } = await pollQuery(query, { lanes: [], runs: [], watermarks: [], circuitsMs });
   if (!circuits) throw new Error("a look at circuits came back without its row");
   return circuits;
 }
 
-function signOf({ now, mark, watched }: PollQueryRow): CircuitSign {
-  return { now: now ?? 0, mark: mark ?? "", watched: watched ?? [] };
+function signOf({ now, mark: changeToken, watched }: PollQueryRow): CircuitVersion {
+  return { now: now ?? 0, changeToken: changeToken ?? "", watched: watched ?? [] };
 }
 
 function marksSeen(rows: readonly PollQueryRow[]): PollQueryResult["watermarks"] {

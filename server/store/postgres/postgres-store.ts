@@ -23,7 +23,7 @@ import { createDurations } from "./durations.ts";
 import { createEmptyLanes } from "./empty-lanes.ts";
 import { loadFacts, stepsRead, taskFacts } from "./facts.ts";
 import { storeFailure } from "./failure.ts";
-import { hearTasks, heartbeat } from "./heartbeats.ts";
+import { heartbeat, storeReports } from "./heartbeats.ts";
 import { createForgetOld } from "./housekeeping.ts";
 import { createInboxRows } from "./inbox.ts";
 import { createIncarnations } from "./incarnations.ts";
@@ -157,7 +157,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
         async (reports) => {
           const { answers, committed } = await transact({ fate: "unasked" }, async (begun) => {
             const pages = createPages(begun, cache);
-            const heard = await hearTasks(begun, pages, reports);
+            const heard = await storeReports(begun, pages, reports);
             void pages.flush();
             return { answers: heard, committed: pages.committed };
           });

@@ -40,7 +40,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     queuesLocked: boolean,
     marks: readonly Watermark[],
   ): Promise<LockedReady> {
-    if (pages.isAssumed() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane))) {
+    if (pages.isFromCache() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane))) {
       const asked = columns(lanes, ({ lane }) => lane);
       void send("hold_empty_lanes", [...asked, ...rangeArrays(lanes, marks)]);
       const rows = own(new Set(lanes.map(({ lane }) => lane)));

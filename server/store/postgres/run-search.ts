@@ -43,12 +43,12 @@ function partsOf(search: Search): readonly Ids[] {
   if (ended.includes("COMPLETED"))
     return times.map((time) => partOf(search, time, { states: states.map(runStates.code) }));
   return times.flatMap((time) => [
-    ...ended.map((kind) => partOf(search, time, { mark: endMark(kind, search.filter) })),
+    ...ended.map((kind) => partOf(search, time, { mark: endSearchKey(kind, search.filter) })),
     ...(open.length === 0 ? [] : [openPart(search, time, open)]),
   ]);
 }
 
-function endMark(kind: EndKind, { workflow }: RunFilter): string {
+function endSearchKey(kind: EndKind, { workflow }: RunFilter): string {
   const code = String(runStates.code(kind));
   return workflow === null ? code : `${code} ${workflow}`;
 }
@@ -60,7 +60,7 @@ interface Wanted {
 }
 
 function partOf(search: Search, time: Time, { states, mark }: Wanted): Ids {
-  const marks = [...(mark === undefined ? [] : [mark]), ...labelMarks(search.filter)];
+  const marks = [...(mark === undefined ? [] : [mark]), ...labelSearchKeys(search.filter)];
   const asksRun = search.filter.workflow !== null && mark === undefined;
   const tables = [
     ...marks.map((name, at) => markTable(search, name, at)),
@@ -86,7 +86,7 @@ function openPart(search: Search, time: Time, open: readonly number[]): Ids {
   const few = inOrder({ ...search, limit: FEW_MAX + 1 }, rare.id, [rare.table], where);
   const firstMax = FIRST_OF_LIMIT * search.limit;
   const first = ofOpen({ ...search, limit: firstMax }, time, state);
-  const probes = (id: string): readonly Sql[] => probesOf(search, time, sql.ref(id));
+  const probes = (id: string): readonly Sql[] => conditionsOf(search, time, sql.ref(id));
   const met = inOrder(search, "f.id", [sql`open_first as f`, ...probes("f.id")], []);
   const areFew = sql`(select count(*) from few) <= ${FEW_MAX}`;
   const isEnough = sql`((select count(*) from met) >= ${search.limit}
@@ -116,14 +116,17 @@ function rareOf(search: Search): Table | null {
   const run = { table: sql`${tableOf(search, "run")} as r`, id: "r.id" };
   const ofRun = (is: Sql) => ({ ...run, where: [sql`r.namespace_id = ${namespaceId}`, is] });
   if (filter.parent !== null) return ofRun(sql`r.parent_id = ${filter.parent}`);
-  const [label] = labelMarks(filter);
+  const [label] = labelSearchKeys(filter);
   if (label !== undefined) return markTable(search, label, 0);
   return filter.workflow === null ? null : ofRun(sql`r.workflow = ${filter.workflow}`);
 }
 
 function ofFew(search: Search, time: Time, state: Sql, when: readonly Sql[]): Ids {
   const open = sql`select from ${tableOf(search, "run_page")} as o where o.run_id = f.id and ${state} limit 1`;
-  const laterals = [sql`cross join lateral (${open}) as o`, ...probesOf(search, time, sql`f.id`)];
+  const laterals = [
+    sql`cross join lateral (${open}) as o`,
+    ...conditionsOf(search, time, sql`f.id`),
+  ];
   return inOrder(search, "f.id", [sql`few as f`, ...laterals], when);
 }
 
@@ -144,11 +147,11 @@ function ofOpen(
 }
 
 /** All that the filter asks for besides the state. The limit makes the planner use the key. */
-function probesOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
+function conditionsOf(search: Search, time: Time, runId: Sql): readonly Sql[] {
   const { filter } = search;
   const asksRun = filter.workflow !== null || asksRunOf(search, time);
   const tables = [
-    ...labelMarks(filter).map((name, at) => markTable(search, name, at)),
+    ...labelSearchKeys(filter).map((name, at) => markTable(search, name, at)),
     ...(asksRun ? [runTable(search, time)] : []),
   ];
   return tables.map(({ table, id, where }, at) => {
@@ -186,7 +189,7 @@ function tableOf({ schema }: Search, name: string): Sql {
   return sql`${sql.table(`${schema}.${name}`)}`;
 }
 
-function labelMarks({ labels }: RunFilter): readonly string[] {
+function labelSearchKeys({ labels }: RunFilter): readonly string[] {
   return Object.entries(labels).map(([name, value]) => `${name}=${value}`);
 }
 

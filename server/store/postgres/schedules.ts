@@ -60,7 +60,7 @@ export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">
         keys,
         (key) => key.scheduleId,
         (key) => key.series,
-        (key) => key.moment,
+        (key) => key.nominalTime,
       );
       return (await query<FireRow>("load_fires", wanted)).map(fireOf);
     },
@@ -71,7 +71,7 @@ export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">
         fires,
         (fire) => fire.scheduleId,
         (fire) => fire.series,
-        (fire) => fire.moment,
+        (fire) => fire.nominalTime,
         (fire) => fire.at,
         (fire) => occurrenceCauses.code(fire.cause),
         (fire) => occurrenceOutcomes.code(fire.outcome),
@@ -176,7 +176,7 @@ interface FireRow {
 function fireOf(row: FireRow): Occurrence {
   const { missed_count: count, missed_until: until, node, epoch } = row;
   return {
-    ...{ scheduleId: row.schedule_id, series: row.series, moment: row.moment, at: row.at },
+    ...{ scheduleId: row.schedule_id, series: row.series, nominalTime: row.moment, at: row.at },
     ...{ cause: occurrenceCauses.name(row.cause), outcome: occurrenceOutcomes.name(row.outcome) },
     ...{ runId: row.run_id, message: row.message },
     missed: count === null || until === null ? null : { count, until },

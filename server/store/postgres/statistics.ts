@@ -9,7 +9,7 @@ import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
 import type { Query } from "./transaction.ts";
 
-const LOOK_EVERY_MS = 3_000;
+const CHECK_EVERY_MS = 3_000;
 /** A session that falls idle reports the counts of its rows after ten seconds. */
 const REPORTED_AFTER_MS = 12_000;
 
@@ -44,7 +44,7 @@ export function createStatistics(
     },
     async look() {
       const now = clock.monotonicMs();
-      if (now - writtenAtMs > REPORTED_AFTER_MS || now - lookedAtMs < LOOK_EVERY_MS) return;
+      if (now - writtenAtMs > REPORTED_AFTER_MS || now - lookedAtMs < CHECK_EVERY_MS) return;
       lookedAtMs = now;
       try {
         await analyze();

@@ -94,7 +94,7 @@ export function createTransact(
         if (!isAway(error)) throw error;
         broken = error instanceof Error ? error : new Error(String(error));
         const { id } = await begin;
-        const fate = id === null ? null : await fateOf(pool, clock, id);
+        const fate = id === null ? null : await commitResultOf(pool, clock, id);
         if (fate === false) throw rolledBack(error);
         if (fate === null) throw error;
       });
@@ -118,14 +118,14 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
   const ask = queryOn(client, schema);
   let now: EpochMs | null = null;
   let over = false;
-  let unheard: Promise<unknown>[] = [];
+  let pending: Promise<unknown>[] = [];
   let unchecked = false;
   const all: Promise<unknown>[] = [];
 
   /** Takes the answers that no caller has waited for yet. The caller of this waits for them. */
   function hear(): Promise<unknown>[] {
-    const heard = unheard;
-    [unheard, unchecked] = [[], false];
+    const heard = pending;
+    [pending, unchecked] = [[], false];
     return heard;
   }
 
@@ -133,7 +133,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
     // The next wait reports it; if there is no next wait, an earlier statement has failed.
     promise.catch(() => undefined);
     all.push(promise);
-    unheard.push(promise);
+    pending.push(promise);
     unchecked ||= mustBeSeen;
     return promise;
   }
@@ -290,7 +290,7 @@ export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool, schema: 
 }
 
 /** true: committed; false: rolled back; null: not known. */
-async function fateOf(
+async function commitResultOf(
   pool: pg.Pool,
   clock: Clock,
   { xid, incarnation }: TransactionId,

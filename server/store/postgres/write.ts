@@ -103,7 +103,7 @@ export async function writePasses(
   writeMessages(send, rows);
   await writePeople(begun, rows);
   const freesNothing =
-    pages.isAssumed() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
+    pages.isFromCache() && emptyLanes.areOpen(leases.flat().map(({ terms: { lane } }) => lane));
   const filled = [...new Set(pages.made().map(({ terms }) => terms.lane))];
   return { ended, filled, freesNothing };
 }

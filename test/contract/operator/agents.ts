@@ -177,7 +177,7 @@ export function describeQueueLooks(opened: Opened<Store>): void {
   });
 
   const look = async ({ namespaceId }: Pick<Scheduled, "namespaceId">) => {
-    const [first] = await opened().store.operators.queueLooks(namespaceId, ["q"]);
+    const [first] = await opened().store.operators.queueActivity(namespaceId, ["q"]);
     return first;
   };
 
@@ -197,12 +197,12 @@ export function describeQueueLooks(opened: Opened<Store>): void {
   test("queues are looked at in the order of their names as asked, known or not", async () => {
     const { store } = opened();
     const run = await inOneQueue();
-    const looks = await store.operators.queueLooks(run.namespaceId, ["z", "q"]);
+    const looks = await store.operators.queueActivity(run.namespaceId, ["z", "q"]);
     expect(looks).toMatchObject([
       { name: "z", oldestAt: null, polledAt: null, agents: 0 },
       { name: "q", polledAt: null, agents: 0 },
     ]);
-    expect(await store.operators.queueLooks(run.namespaceId, [])).toEqual([]);
+    expect(await store.operators.queueActivity(run.namespaceId, [])).toEqual([]);
   });
 
   test("a queue is polled by agents that asked for it in the last minute", async () => {

@@ -32,7 +32,7 @@ const INTERVENTIONS: InterventionPage = {
 const OPERATOR_READERS: LaneReaders<Store> = {
   async said(store, run) {
     const { namespaceId } = run;
-    const [look] = await store.operators.queueLooks(namespaceId, ["q"]);
+    const [look] = await store.operators.queueActivity(namespaceId, ["q"]);
     const [task] = await store.operators.queueTasks(namespaceId, "q");
     const { orphans } = await store.operators.attention(namespaceId);
     const page = { agentId: null, session: null, after: null, limit: 100 };

@@ -197,7 +197,7 @@ function schedulerStub(
     schedule: async () => ({ runId: RUN_ID, created: true }),
     scheduleBatch: async (requests) =>
       requests.map(() => ({ kind: "scheduled", runId: RUN_ID, created: true })),
-    openBulk: async ({ looked }) => ({ until: looked.now, repeated: false }),
+    openBulk: async ({ counted }) => ({ until: counted.now, repeated: false }),
     rerunRefusal: async () => null,
     rerun: async () => ({ runId: RUN_ID, created: true }),
     command: async () => ({ kind: "done" }),

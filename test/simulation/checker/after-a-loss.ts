@@ -122,8 +122,8 @@ interface Named {
   readonly runId: string;
 }
 
-function fired({ scheduleId, series, moment, runId }: FinalFire): readonly Named[] {
-  return runId === null ? [] : [{ name: `${scheduleId} ${series} ${moment}`, runId }];
+function fired({ scheduleId, series, nominalTime, runId }: FinalFire): readonly Named[] {
+  return runId === null ? [] : [{ name: `${scheduleId} ${series} ${nominalTime}`, runId }];
 }
 
 /** The runs that a call was answered with, each by what its caller named it. */

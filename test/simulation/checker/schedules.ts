@@ -76,7 +76,9 @@ export function* momentsAreKept(facts: Facts): Iterable<Finding> {
 
 function* lostMoments(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
   const fires = firesOf(facts, schedule);
-  const has = new Set(fires.flatMap(({ series, moment }) => (series > 0 ? [moment] : [])));
+  const has = new Set(
+    fires.flatMap(({ series, nominalTime }) => (series > 0 ? [nominalTime] : [])),
+  );
   const marks = fires.filter(({ missed }) => missed !== null);
   for (const { moment, at } of passed(schedule)) {
     const isMarked = marks.some((mark) => mark.at <= at && at < (mark.missed?.until ?? 0));
@@ -97,7 +99,8 @@ function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding
     let one = moments.firstAfter(request.from - 1);
     for (; one && one.at < request.until; one = moments.after(one.moment)) {
       const { moment } = one;
-      if (fires.some((fire) => fire.series > 0 && fire.moment === moment && fire.runId)) continue;
+      if (fires.some((fire) => fire.series > 0 && fire.nominalTime === moment && fire.runId))
+        continue;
       const text = `${nameOf(schedule, moment)} was backfilled, and has no run`;
       yield { runId: null, text };
     }
@@ -109,13 +112,13 @@ export function* oneMomentOneRun(facts: Facts): Iterable<Finding> {
   const { schedules, fires } = facts.history.final;
   const runOf = new Map<string, string>();
   const momentOf = new Map<string, string>();
-  for (const { scheduleId, series, moment, runId } of fires) {
+  for (const { scheduleId, series, nominalTime, runId } of fires) {
     if (runId === null) continue;
-    const key = `${scheduleId}/${series}/${moment}`;
+    const key = `${scheduleId}/${series}/${nominalTime}`;
     const schedule = schedules.find(({ id }) => id === scheduleId);
     const [other, before] = [runOf.get(key), momentOf.get(runId)];
     if (schedule && other !== undefined)
-      yield { runId, text: `${nameOf(schedule, moment)} has two runs, ${other} and ${runId}` };
+      yield { runId, text: `${nameOf(schedule, nominalTime)} has two runs, ${other} and ${runId}` };
     if (before !== undefined)
       yield { runId, text: `run ${runId} is of two moments of a schedule, ${before} and ${key}` };
     runOf.set(key, runId);
@@ -149,10 +152,13 @@ export function* momentsAreMet(facts: Facts): Iterable<Finding> {
   for (const schedule of history.final.schedules) {
     const { id, spec, stands } = schedule;
     const moments = calendarTimesOf(spec.calendar);
-    for (const { moment, at, cause, outcome, firedAt, missed } of firesOf(facts, schedule)) {
+    for (const { nominalTime, at, cause, outcome, firedAt, missed } of firesOf(facts, schedule)) {
       if (cause !== "calendar" || outcome === "paused") continue;
-      const name = nameOf(schedule, moment);
-      const { wakeAt } = placed({ moments, jitterMs: spec.jitterMs, seed: id }, { moment, at });
+      const name = nameOf(schedule, nominalTime);
+      const { wakeAt } = placed(
+        { moments, jitterMs: spec.jitterMs, seed: id },
+        { moment: nominalTime, at },
+      );
       if (firedAt < wakeAt)
         yield { runId: null, text: `${name} was due at ${wakeAt}, and fired at ${firedAt}` };
       if (firedAt > latestAct(outages, bounds, wakeAt))
@@ -176,9 +182,9 @@ export function* ownersFire(facts: Facts): Iterable<Finding> {
     const taken = facts.owners.filter(
       ({ did, partition }) => did === "took" && partition === schedule.partition,
     );
-    for (const { actor, moment, firedAt } of firesOf(facts, schedule)) {
+    for (const { actor, nominalTime, firedAt } of firesOf(facts, schedule)) {
       if (!actor) continue;
-      const name = nameOf(schedule, moment);
+      const name = nameOf(schedule, nominalTime);
       const owner = taken.find(({ epoch }) => epoch === actor.epoch);
       if (owner && owner.node !== actor.node)
         yield {
@@ -203,9 +209,9 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
   const { transactionMs } = facts.bounds;
   for (const schedule of facts.history.final.schedules) {
     const { name, namespace, spec } = schedule;
-    for (const { moment, outcome, firedAt } of firesOf(facts, schedule)) {
+    for (const { nominalTime, outcome, firedAt } of firesOf(facts, schedule)) {
       if (outcome === "refused")
-        yield { runId: null, text: `${nameOf(schedule, moment)} was refused, and has no run` };
+        yield { runId: null, text: `${nameOf(schedule, nominalTime)} was refused, and has no run` };
       if (outcome !== "overlapped") continue;
       const others = [...facts.runs.values()].filter(
         ({ run }) =>
@@ -216,7 +222,7 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
       );
       const least = { skip: 1, "buffer-one": 2 }[String(spec.overlap)];
       if (least !== undefined && others.length >= least) continue;
-      const text = `${nameOf(schedule, moment)} was overlapped at ${firedAt} by ${others.length} runs, and its policy is ${spec.overlap}`;
+      const text = `${nameOf(schedule, nominalTime)} was overlapped at ${firedAt} by ${others.length} runs, and its policy is ${spec.overlap}`;
       yield { runId: null, text };
     }
   }
@@ -249,11 +255,11 @@ function* firedMeanwhile(
   const open = starts.filter((call) => !isOver(facts, call, stop));
   if (open.some(({ place }) => place < heard.place)) return;
   const untilAt: EpochMs = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
-  for (const { moment, cause, firedAt, outcome } of firesOf(facts, schedule)) {
+  for (const { nominalTime, cause, firedAt, outcome } of firesOf(facts, schedule)) {
     if (cause !== "calendar" || outcome === "paused") continue;
     if (firedAt <= heard.at + facts.clockBackMs || firedAt + facts.clockBackMs >= untilAt) continue;
     const did = stop.request.did === "delete" ? "deletion" : "pause";
-    const text = `${nameOf(schedule, moment)} fired at ${firedAt}, though the ${did} was acknowledged at ${heard.at}`;
+    const text = `${nameOf(schedule, nominalTime)} fired at ${firedAt}, though the ${did} was acknowledged at ${heard.at}`;
     yield { runId: null, text };
   }
 }

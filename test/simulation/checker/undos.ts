@@ -53,7 +53,8 @@ export function undoings(
   const said = succeeded.filter(({ reason }) => reason === "undo-failed").length;
   // Whose strategy was undone, and who has done it by hand since: its mark says that it is made.
   const again = succeeded.length - said;
-  const marked = step?.strategies.filter(({ effectStatus }) => effectStatus === "UNDONE").length ?? 0;
+  const marked =
+    step?.strategies.filter(({ effectStatus }) => effectStatus === "UNDONE").length ?? 0;
   const undone = marked + again;
   const found: string[] = [];
   if (successes > 1 && successes > undone) found.push(`${name} was undone ${successes} times`);

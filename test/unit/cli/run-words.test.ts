@@ -16,7 +16,7 @@ import { describe, expect, test } from "vitest";
 import { createOutput } from "../../../cli/output.ts";
 import { changeLines } from "../../../cli/run-lines.ts";
 import { treeLines } from "../../../cli/run-tree.ts";
-import { mannerWords, needsPerson, runVerdict } from "../../../cli/run-words.ts";
+import { mannerWords, needsPerson, runOutcome } from "../../../cli/run-words.ts";
 
 const output = createOutput("table", false);
 const at = (time: string) => timestampFromDate(new Date(`2026-01-31T${time}Z`));
@@ -38,7 +38,7 @@ test.each([
     "COMPENSATED (timed out) with 2 warnings",
   ],
 ])("a run of %o is %s", (init, words) => {
-  expect(runVerdict(aRun(init), output)).toBe(words);
+  expect(runOutcome(aRun(init), output)).toBe(words);
 });
 
 const until = { state: StepState.WAITING, nextTime: at("12:00:05") };

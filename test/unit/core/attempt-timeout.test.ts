@@ -83,7 +83,10 @@ test("an agent that sends heartbeats and no longer names the task cannot keep it
   world.fire("a");
   expect(world.step("a").forward.kind).toBe("BACKOFF");
   expect(world.interventions("lease")).toMatchObject([
-    { saw: "agent of s1 sends heartbeats, and does not name this task any more", dueAt: asked + 30_000 },
+    {
+      saw: "agent of s1 sends heartbeats, and does not name this task any more",
+      dueAt: asked + 30_000,
+    },
   ]);
 });
 

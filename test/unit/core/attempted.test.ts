@@ -95,7 +95,10 @@ test("a strategy that failed half-way is undone before the next, and the last on
   succeed(world, "a");
   expect(world.step("a").forward).toMatchObject({ kind: "READY", task: "perform" });
   world.report(world.claim("a"), broken);
-  expect(world.step("a").strategies.map(({ effectStatus }) => effectStatus)).toEqual(["UNDONE", "ATTEMPTED"]);
+  expect(world.step("a").strategies.map(({ effectStatus }) => effectStatus)).toEqual([
+    "UNDONE",
+    "ATTEMPTED",
+  ]);
   succeed(world, "a");
   expect(world.run()).toMatchObject({ state: { kind: "COMPENSATED" }, undone: 1 });
 });

@@ -111,7 +111,10 @@ describe("a person who changes the input of a strategy that was tried and has le
     world.fireNext();
     world.fireNext();
     world.report(world.claim("a"), nothingThere);
-    expect(world.step("a").strategies.map(({ effectStatus }) => effectStatus)).toEqual(["NONE", "CLEARED"]);
+    expect(world.step("a").strategies.map(({ effectStatus }) => effectStatus)).toEqual([
+      "NONE",
+      "CLEARED",
+    ]);
     world.answer(lastQuestion(world).n, "retry-changed", '{"seats":2}');
     expect(world.step("a").strategies).toEqual([
       { planned: 0, changed: false, effectStatus: "NONE" },

@@ -101,7 +101,10 @@ test("of a kept step that had no undo before, all that its strategies left is un
   old.report(old.claim("a"), unknown());
   old.report(old.claim("a"), success());
   old.report(old.claim("b"), broken);
-  expect(old.step("a").strategies).toMatchObject([{ effectStatus: "UNSETTLED" }, { effectStatus: "MADE" }]);
+  expect(old.step("a").strategies).toMatchObject([
+    { effectStatus: "UNSETTLED" },
+    { effectStatus: "MADE" },
+  ]);
   const is = { a: { fallback, ...undone }, b: { needs: ["a"] } };
   const kept = keptOf(old, { kind: "failed" });
   const world = createWorld(workflow(is), undefined, { kept });

@@ -94,8 +94,12 @@ describe("the terms of a task", () => {
         ?.plain;
     expect(plain({})).toBe(true);
     expect(plain({ forward: readyFor({ fence: 2 }) })).toBe(false);
-    expect(plain({ strategies: [{ planned: 0, changed: true, effectStatus: "NONE" }] })).toBe(false);
-    expect(plain({ strategies: [{ planned: 1, changed: false, effectStatus: "NONE" }] })).toBe(false);
+    expect(plain({ strategies: [{ planned: 0, changed: true, effectStatus: "NONE" }] })).toBe(
+      false,
+    );
+    expect(plain({ strategies: [{ planned: 1, changed: false, effectStatus: "NONE" }] })).toBe(
+      false,
+    );
   });
 
   test("a task that stays ready or out keeps the very same terms", () => {
