@@ -11,8 +11,8 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(
 const KILLS_SERVERS = "test/integration/take-over/**/*.test.ts";
 
 /**
- * What takes minutes: other languages, a real Jaeger, the model checker, real browsers, thousands of
- * simulated seconds. `npm run test:all` runs it too, and so does CI.
+ * What takes minutes: other languages, a real Jaeger, the model checker, a real browser, thousands
+ * of simulated seconds. `npm run test:all` runs it too, and so does CI.
  */
 const LONG = [
   "test/{spec,conformance,browser}/**/*.test.ts",

@@ -27,6 +27,7 @@ import {
 } from "../server/core/plan.ts";
 import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/state-table.ts";
 import { cliPage } from "./cli-page.ts";
+import { words } from "./duration-words.ts";
 import { metricsPage } from "./metrics-page.ts";
 import { scenariosPage, scenariosSchemaText } from "./scenarios-page.ts";
 import { tracesPage } from "./traces-page.ts";
@@ -379,18 +380,6 @@ function defaultTables(): string[] {
     `A task that was lost ${LOSSES_IN_A_ROW_MAX} times in a row is poison: the server asks a person. The session that lost or released a task does not get it again for ${words(AVOID_SESSION_MS)}; then any session can take it.`,
     `A task that was handed out and never arrived, because its poll was lost, is ready again at once, ${UNDELIVERED_AT_ONCE_MAX} times in a row. After that it waits before each hand-out, from 1 s to 1 min. After ${UNDELIVERED_IN_A_ROW_MAX} times in a row the server asks a person (\`drover.undelivered\`). A stored input, the details and an output have at most 2 MiB each, and a value that an expression makes at most 256 KiB, so a task fits into a receive limit of 8 MiB.`,
   ];
-}
-
-const UNITS = [
-  ["d", 86_400_000],
-  ["h", 3_600_000],
-  ["min", 60_000],
-  ["s", 1_000],
-] as const;
-
-function words(ms: number): string {
-  const unit = UNITS.find(([, length]) => ms >= length && ms % length === 0);
-  return unit ? `${ms / unit[1]} ${unit[0]}` : `${ms} ms`;
 }
 
 if (import.meta.main) {

@@ -16,11 +16,12 @@ import {
 } from "./background.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
+import type { EpochMs } from "./core/attempt.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
 import { type Admission, createAdmission } from "./dispatch/admission.ts";
 import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { type Claims, createClaims } from "./dispatch/claims.ts";
-import { createDispatch } from "./dispatch/dispatch.ts";
+import { createDispatch, type DispatchOptions } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
 import { createLanes, type Lanes, refreshLanes } from "./dispatch/lanes.ts";
@@ -31,8 +32,10 @@ import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { createWatermarks } from "./dispatch/watermarks.ts";
 import { DroverError } from "./errors.ts";
 import { evaluatorOf } from "./expressions/evaluator.ts";
+import { lifeCycleOf } from "./life-cycle.ts";
 import type { Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
+import { publisherOf } from "./publisher.ts";
 import {
   type Advance,
   type AdvanceOptions,
@@ -41,7 +44,6 @@ import {
 } from "./scheduler/advance.ts";
 import { openBulk } from "./scheduler/bulk.ts";
 import { createCircuitControl } from "./scheduler/circuit-control.ts";
-import type { CommitSummary } from "./scheduler/commit-summary.ts";
 import {
   createOccurrences,
   type OccurrenceOptions,
@@ -57,6 +59,7 @@ import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
+import type { Outside } from "./store/due.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { EngineStore, SessionLease } from "./store/store.ts";
@@ -129,102 +132,55 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, log, isRetryable, measures } = options;
-  const { settings = SUPERVISOR_DEFAULTS, waitingMax } = options;
+  const { store, clock, random, isRetryable, measures, waitingMax } = options;
+  const { settings = SUPERVISOR_DEFAULTS } = options;
   const looking = { ...options, clock: options.patient ?? clock };
-  const plans = createPlans(store, evaluatorOf);
-  const [traces, waiters] = [tracingOf(options, plans), createWaiters()];
-  const [watermarks, outcomeCounts, runWatchers] = [
-    createWatermarks(clock),
-    createOutcomeCounts(clock),
-    createRunWatchers(),
-  ];
-  const [admission, versions] = [createAdmission(clock), createVersionLanes()];
-  const lanes = createLanes(store, versions);
   const { failed, onError } = failuresOf(options);
-  const wake = (of: Iterable<number>): void => {
-    const filled = [...of];
-    if (filled.length === 0) return;
-    void claims.scan(filled);
-    ownership.announceLanes(filled);
-  };
-  const publish = (summary: CommitSummary): void => {
-    measures?.worked(summary.worked);
-    traces?.committed(summary);
-    for (const run of summary.runs) runWatchers.changed(run);
-    wake(summary.lanes);
-    outcomeCounts.count(summary.ended);
-    if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
-    if (summary.wakeAt !== null) timers.announce(summary.wakeAt);
-    ownership.announceMoment(summary);
-    if (summary.outside) for (const one of [deliveries, triggers]) one?.announce();
-    // If it fails, the owner of the run's partition finds the message in one of its next scans.
-    for (const run of summary.messaged) advance.submit(run, { kind: "messages" }).catch(onError);
-  };
+  const plans = createPlans(store, evaluatorOf);
+  const traces = tracingOf(options, plans);
+  const waiters = createWaiters();
+  const watermarks = createWatermarks(clock);
+  const outcomeCounts = createOutcomeCounts(clock);
+  const runWatchers = createRunWatchers();
+  const admission = createAdmission(clock);
+  const versions = createVersionLanes();
+  const lanes = createLanes(store, versions);
+  const publish = publisherOf(options, onError, () => ({
+    ...{ traces, runWatchers, wake, outcomeCounts, timers, ownership, advance },
+    outside: [deliveries, triggers],
+  }));
   const handOver = handOverBy(() => claims);
   const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
   const { onFlushed, outdated: onOutdated } = measures ?? {};
   const rateLimit = rateLimitOf(looking);
-  const shared = {
-    ...{
-      store,
-      plans,
-      clock,
-      random,
-      handOver,
-      typical,
-      publish,
-      isRetryable,
-      onError,
-      waitingMax,
-    },
-    ...{
-      onFlushed,
-      onOutdated,
-      suspensions: { ...versions, ...admission },
-      traces: options.spans && traces,
-    },
+  const world = { store, plans, clock, random, onError };
+  const shared: AdvanceOptions = {
+    ...{ ...world, handOver, typical, publish, isRetryable, waitingMax, onFlushed, onOutdated },
+    suspensions: { ...versions, ...admission },
+    traces: options.spans && traces,
   };
   const advance = createAdvance(shared);
-  const schedule = createSchedule({ ...shared, enter: rateLimit.admit });
-  const occurrenceOptions: OccurrenceOptions = {
-    ...shared,
-    announce: (moment) => timers.announce(moment),
-  };
+  const schedule = createSchedule({ ...shared, plans, enter: rateLimit.admit });
+  const occurrenceOptions = { ...shared, plans, announce: (at: EpochMs) => timers.announce(at) };
   const { fire, idle: occurrencesIdle } = createOccurrences(occurrenceOptions);
   const claims = createClaims({
-    ...{ store, plans, waiters, admission, watermarks, clock, random, onError },
-    taskTrace: options.spans && traces?.task,
+    ...{ ...world, waiters, admission, watermarks, taskTrace: options.spans && traces?.task },
     onGranted(leases, ms) {
       measures?.granted(leases);
       traces?.granted(leases, ms);
     },
     ...undeliveredBy(advance, onError),
   });
-  // If it fails, the next heartbeat of the session reports the same.
-  const onForgotten = (lease: SessionLease) =>
-    void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
-  const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
-  const ownership = createOwnership({
-    ...{ ...looking, settings },
-    ...{ supervision: options.supervision ?? EMBEDDED, partitions: options.partitions },
-    onTaken: (partitions) => timers.taken(partitions),
-    onLanes: (announced) => void claims.scan(announced),
-    onMoment: (moment) => timers.announce(moment),
-    quiet: async () => {
-      await timers.quiet();
-      await consistency.quiet();
-    },
-  });
-  const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
-  const timers = createTimerScan({
-    ...{ store, advance, fire, clock, log, settings, owner, onFailed: failed("timers") },
-    onFailing: recordFailing({ store, clock, log }),
-    onFenced: (node) => ownership.fenced(node),
-    onOutside(what) {
-      const parts = { inbox, deliveries, triggers };
-      for (const one of what) parts[one]?.announce();
-    },
+  const wake = (of: Iterable<number>): void => {
+    const filled = [...of];
+    if (filled.length === 0) return;
+    void claims.scan(filled);
+    ownership.announceLanes(filled);
+  };
+  const { ownership, timers, owner } = supervisionOf(options, looking, {
+    ...{ settings, advance, fire, claims, onFailed: failed("timers") },
+    quiet: () => consistency.quiet(),
+    outside: () => ({ inbox, deliveries, triggers }),
   });
   const deliveries = deliveriesOf(looking, plans, ownership.owned);
   const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
@@ -236,57 +192,83 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const circuits = circuitsOf(looking, { owner, counted: outcomeCounts.take, learn });
   const parked = { waiters, lanes, claims, runWatchers, agentRegistry: createAgentRegistry(clock) };
   const pollTick = pollTickOf(looking, { watermarks, ...parked, circuits });
-  const loops = [pollTick, rateLimit, triggers, housekeeping, learning, consistency];
   forgetWith(store, [plans, lanes, claims, parked.agentRegistry], waiters);
-  const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
-  const onCalls = { clock: looking.clock, advance, onError, ...parked, heartbeats, lostPolls };
-  const dispatcher = createDispatch(onCalls);
+  const calls = callsOf(options, { clock: looking.clock, advance, onError, ...parked });
 
+  const loops = [pollTick, rateLimit, triggers, housekeeping, learning, consistency];
+  const idle = [claims, ...calls.parts, schedule, advance, { idle: occurrencesIdle }];
+  const control = { schedule, advance, runWatchers, wake, occurrenceOptions, rateLimit };
   return Object.freeze({
-    scheduler: schedulerOf(shared, {
-      ...{
-        schedule,
-        advance,
-        runWatchers,
-        wake,
-        occurrenceOptions,
-        refresh: circuits.runOnce,
-        rateLimit,
-      },
-    }),
-    dispatcher: measures?.dispatcher(dispatcher) ?? dispatcher,
+    scheduler: schedulerOf(shared, { ...control, refresh: circuits.runOnce }),
+    dispatcher: measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
     parked: waiters.count,
-    ...{ advance, fire, ownership, timers, consistency },
-    ...{
-      deliveries,
-      triggers,
-      pollTick,
-      circuits,
-      learning,
-      payloadBytesMax: rateLimit.payloadBytesMax,
-    },
-    async start() {
-      // Circuits and cordons are known before any task is handed out or any step times out.
-      await circuits.runOnce();
-      await rateLimit.refresh();
-      await ownership.start();
-      timers.start();
-      for (const one of loops) one.start();
-      deliveries?.start();
-    },
-    async stop() {
-      // It may wait long for answers, and our partitions are watched meanwhile.
-      await deliveries?.stop();
-      for (const one of loops) await one.stop();
-      await timers.stop();
-      await inbox?.stop();
-      const idle = [claims, heartbeats, lostPolls, schedule, advance].map((one) => one.idle());
-      await Promise.all([...idle, occurrencesIdle()]);
-      await learning.runOnce();
-      await ownership.stop();
-      await traces?.stop();
-    },
+    ...{ advance, fire, ownership, timers, consistency, deliveries, triggers, pollTick },
+    ...{ circuits, learning, payloadBytesMax: rateLimit.payloadBytesMax },
+    ...lifeCycleOf({
+      ...{ circuits, rateLimit, ownership, timers, loops, deliveries, inbox, idle, learning },
+      traces,
+    }),
   } satisfies ControlPlane);
+}
+
+interface SupervisionParts {
+  readonly settings: SupervisorConfig;
+  readonly advance: Advance;
+  readonly fire: Occurrences["fire"];
+  readonly claims: Claims;
+  readonly onFailed: () => void;
+  /** Resolves when the consistency check has nothing in flight. */
+  readonly quiet: () => Promise<void>;
+  /** What the timer scan may find work for; null: it is not here. */
+  readonly outside: () => Readonly<Record<Outside, { announce(): void } | null>>;
+}
+
+/** The partitions that this process owns, and the scan of their timers. */
+function supervisionOf(
+  { store, clock, log }: ControlPlaneOptions,
+  looking: ControlPlaneOptions,
+  { settings, advance, fire, claims, onFailed, quiet, outside }: SupervisionParts,
+) {
+  const ownership = createOwnership({
+    ...{ ...looking, settings, supervision: looking.supervision ?? EMBEDDED },
+    partitions: looking.partitions,
+    onTaken: (partitions) => timers.taken(partitions),
+    onLanes: (announced) => void claims.scan(announced),
+    onMoment: (at) => timers.announce(at),
+    quiet: async () => {
+      await timers.quiet();
+      await quiet();
+    },
+  });
+  const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
+  const timers = createTimerScan({
+    ...{ store, advance, fire, clock, log, settings, owner, onFailed },
+    onFailing: recordFailing({ store, clock, log }),
+    onFenced: (node) => ownership.fenced(node),
+    onOutside(what) {
+      const parts = outside();
+      for (const one of what) parts[one]?.announce();
+    },
+  });
+  return { ownership, timers, owner };
+}
+
+/** What agents call, with the batches behind it. */
+function callsOf(
+  { store, clock, isRetryable, measures }: ControlPlaneOptions,
+  parts: Omit<DispatchOptions, "heartbeats" | "lostPolls">,
+) {
+  const { advance, onError } = parts;
+  const { onFlushed } = measures ?? {};
+  // If it fails, the next heartbeat of the session reports the same.
+  const onForgotten = (lease: SessionLease) =>
+    void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
+  const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
+  const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
+  return {
+    dispatcher: createDispatch({ ...parts, heartbeats, lostPolls }),
+    parts: [heartbeats, lostPolls],
+  };
 }
 
 /**

@@ -75,14 +75,12 @@ export function createAgent(options: AgentOptions): Agent {
   let idle = Promise.withResolvers<void>();
 
   const polls = createPolls(clock);
-
   const beats = createBeats({
     clock,
     log,
     send: (reports, listsAllTo) => heartbeat(reports, callMs, listsAllTo),
     endedTo: polls.endedTo,
   });
-
   const reports = createReports({
     clock,
     log,

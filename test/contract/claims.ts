@@ -323,7 +323,7 @@ export function describeClaims(opened: Opened): void {
       watermarks: [],
       circuitsMs: 60_000,
     });
-    expect(circuits).toMatchObject({ now: expect.any(Number), mark: expect.any(String) });
+    expect(circuits).toMatchObject({ now: expect.any(Number), changeToken: expect.any(String) });
   });
 
   test("a mark leaves out what stands before it, of its lane and priority alone", async () => {

@@ -268,7 +268,12 @@ export const layers: readonly Layer[] = [
         "server/inbox.ts",
         "server/measures.ts",
       ],
-      ...["server/background.ts", "server/gauges.ts"],
+      ...[
+        "server/background.ts",
+        "server/gauges.ts",
+        "server/life-cycle.ts",
+        "server/publisher.ts",
+      ],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],

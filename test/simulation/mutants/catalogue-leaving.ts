@@ -26,7 +26,7 @@ export const LEAVING_MUTANTS: readonly Mutant[] = [
   {
     name: "undone strategy tried again under its key",
     file: "core/on-answer.ts",
-    find: 'if (strategy?.mark === "UNDONE") {',
+    find: 'if (strategy?.effectStatus === "UNDONE") {',
     replace: "if (strategy === undefined) {",
     why: "the remote service knows the key as done, and does nothing",
   },

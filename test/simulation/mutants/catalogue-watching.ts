@@ -65,8 +65,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "schedule fired by who was fenced",
     file: "scheduler/occurrences.ts",
-    find: "const fenced = await fencedOf(tx, items, WRITER_SLOT, ({ schedule }) => schedule.partition);",
-    replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_SLOT];",
+    find: "const fenced = await fencedOf(tx, items, WRITER_NUMBER, ({ schedule }) => schedule.partition);",
+    replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_NUMBER];",
     why: "a supervisor that was fenced fires a schedule in its old epoch",
   },
   {
@@ -97,10 +97,10 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     file: "triggers/run-ends.ts",
     find: `target: { kind: "named", name, version }, input, key, labels, priority },
     ...{ notify: null, startAt: null, concurrency: null },
-    // By`,
+    // Of`,
     replace: `target: { kind: "named", name, version }, input, key: null, labels, priority },
     ...{ notify: null, startAt: null, concurrency: null },
-    // By`,
+    // Of`,
     why: "an end that is looked at twice begins two runs",
   },
   {
@@ -162,8 +162,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "signature unchecked",
     file: "rpc/trigger-route.ts",
-    find: "if (stranger) return listed(NOBODY, stranger);",
-    replace: "if (stranger) listed(NOBODY, stranger);",
+    find: "if (authFailure) return listed(NOBODY, authFailure);",
+    replace: "if (authFailure) listed(NOBODY, authFailure);",
     why: "whoever knows the address of a trigger sets it off",
   },
   {

@@ -161,8 +161,8 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "slot granted above the limit",
     file: "core/permits.ts",
-    find: "if (holders >= slot.limit) break;",
-    replace: "if (holders > slot.limit) break;",
+    find: "if (holders >= permit.limit) break;",
+    replace: "if (holders > permit.limit) break;",
     why: "more runs of a key are under way than its limit allows",
   },
   {
@@ -175,20 +175,20 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "limit counted without its lock",
     file: "core/permits.ts",
-    find: `const holders = slots.filter(({ holds }) => holds).length;
-  const slot: Permit = { ...asks, holds: false, leaving: false };
-  if (holders < asks.limit && holders === slots.length)`,
-    replace: `const seen = slots.filter(({ since }) => since < asks.since - 300);
+    find: `const holders = permits.filter(({ holds }) => holds).length;
+  const permit: Permit = { ...asks, holds: false, leaving: false };
+  if (holders < asks.limit && holders === permits.length)`,
+    replace: `const seen = permits.filter(({ since }) => since < asks.since - 300);
   const holders = seen.filter(({ holds }) => holds).length;
-  const slot: Permit = { ...asks, holds: false, leaving: false };
+  const permit: Permit = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === seen.length)`,
     why: "two runs of a key that ask at the same time do not see each other",
   },
   {
     name: "free slot told to nobody",
     file: "core/on-message.ts",
-    find: "if (waitsForSlot(pass)) begin(pass);",
-    replace: "waitsForSlot(pass);",
+    find: "if (waitsForPermit(pass)) begin(pass);",
+    replace: "waitsForPermit(pass);",
     why: "a run that has got its slot does not begin",
   },
   {
@@ -221,7 +221,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unwatched while webhooks are answered",
-    file: "control-plane.ts",
+    file: "life-cycle.ts",
     find: `await deliveries?.stop();
       for (const one of loops) await one.stop();`,
     replace: `await watches.stop();

@@ -41,7 +41,7 @@ describe("a run that asks for a slot", () => {
   test("with refuse is refused, and leaves the slots as they are", () => {
     const slots = asked(["a"]);
     expect(ask(slots, "b", { policy: "refuse" })).toEqual({
-      slots,
+      permits: slots,
       answer: "refused",
       cancelled: null,
     });
@@ -85,7 +85,7 @@ describe("a run that has ended", () => {
 
   test("without a slot of the key changes nothing", () => {
     const slots = asked(["a", "b"]);
-    expect(leave(slots, "nobody")).toEqual({ slots, granted: [] });
+    expect(leave(slots, "nobody")).toEqual({ permits: slots, granted: [] });
   });
 });
 
