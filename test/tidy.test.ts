@@ -124,6 +124,7 @@ rule("time, chance and the console have their modules", brokenBans, [
   ["an any", "server/main.ts", "const x = y as any;", /say `unknown`/],
   ["a default export", "server/main.ts", "export default 1;", /by its name/],
   ["an enum", "server/main.ts", "enum Kind { A }", /union of strings/],
+  ["a word that was given up", "server/x.ts", "const nextFlight = 1;", /use the standard term/],
   ["a barrel", "sdk/typescript/index.ts", 'export * from "./agent.ts";', /name what is passed/],
 ]);
 
@@ -172,6 +173,7 @@ rule("files are named after what they hold", brokenNames, [
   ["capitals", "server/RunStore.ts", "", /kebab-case/],
   ["a name that fits anything", "server/store-utils.ts", "", /what it holds/],
   ["a name that fits anything by itself", "cli/common.ts", "", /what it holds/],
+  ["a word that was given up", "server/flight-size.ts", "", /use the standard term/],
 ]);
 
 rule("files begin with a map", brokenHeaders, [

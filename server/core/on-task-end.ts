@@ -57,7 +57,7 @@ export function endTask(
   undelivery: Undelivery | null = null,
 ): void {
   const plan = planStep(pass, step.no);
-  const outcome = judgedOf(pass, step, lease, said);
+  const outcome = checkedOutcome(pass, step, lease, said);
   const setback = setbackOf(outcome, lease);
   const lost = setback?.lostBy != null && lease.task !== "verify";
   const counts = countsOf(lease, outcome, setback) && !lost;
@@ -142,7 +142,7 @@ function failureOf({ code, message }: Pick<Setback, "code" | "message">): Outcom
  * The output of a perform or verify task must match the step's schema; only a perform task can be
  * deferred.
  */
-function judgedOf(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome {
+function checkedOutcome(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome {
   const { task } = lease;
   if (said.kind === "cancelled") return stoppedAs(lease, said);
   const outcome = task === "perform" ? said : undeferred(said);

@@ -173,7 +173,7 @@ function compileStep(
   const fallbacks = (step.fallback ?? []).map((fallback) =>
     fallback.input ? inputAsWritten(fallback.input, scope) : null,
   );
-  const map = step.kind === "map" ? judgedMap(step, scope) : null;
+  const map = step.kind === "map" ? compileMap(step, scope) : null;
   const others = map ? [map.gateInput, ...map.queues.values()] : [];
   const named = [
     ...[when, until, map?.over].flatMap((one) => (one?.ok ? one.expression.steps : [])),
@@ -195,7 +195,7 @@ function compileStep(
   };
 }
 
-function judgedMap(
+function compileMap(
   { over, queue, verify, compensate, fallback, waves }: StepRules & MapWork,
   scope: ExpressionScope,
 ): CompiledMap {

@@ -18,10 +18,10 @@ interface Evaluating {
 }
 
 /** The events, with whether a person was already asked about their lanes. */
-export async function withQuestions<Judged extends Evaluating>(
+export async function withQuestions<Run extends Evaluating>(
   tx: Tx,
-  loaded: readonly Judged[],
-): Promise<readonly Judged[]> {
+  loaded: readonly Run[],
+): Promise<readonly Run[]> {
   const lanes = loaded.flatMap((one) =>
     one.events.flatMap(({ event }) => laneOf(one, event) ?? []),
   );

@@ -125,12 +125,14 @@ function tripped(evidence: LaneEvidence, settings: CircuitSettings): readonly Ci
   const own = circuits.find(({ agentId }) => agentId === "");
   if (own && !isClosed(own)) return [];
   const resting = circuits.filter((one) => one.agentId !== "" && !isClosed(one));
-  const judged = tallies.filter((one) => !resting.some(({ agentId }) => agentId === one.agentId));
-  const { queue, agents } = nextLaneState(judged, settings);
+  const considered = tallies.filter(
+    (one) => !resting.some(({ agentId }) => agentId === one.agentId),
+  );
+  const { queue, agents } = nextLaneState(considered, settings);
   return [...agents, ...(queue ? [""] : [])].flatMap((agentId) => {
     const after = circuitAfter(CLOSED, { kind: "tripped" }, now, settings);
     if (!after) return [];
-    const of = judged.filter((one) =>
+    const of = considered.filter((one) =>
       agentId === "" ? !agents.includes(one.agentId) : one.agentId === agentId,
     );
     const runId = of.flatMap(({ runs }) => runs)[0];

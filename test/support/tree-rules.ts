@@ -22,8 +22,23 @@ const clocks = {
   "sdk/typescript/clock.ts": "its twin: an agent has no server to take a clock from",
 };
 
+/** Words of this project alone; the field has a term for each (CONTRIBUTING.md). */
+const RETIRED =
+  "flights?|flown|riders?|boarding|passengers?|landings?|ashore|pulses?|rosters?|intake|trials?|judges?|judged|ladders?|climbs?|dealt|mended";
+
 /** Looked for in code, where comments and strings are blank. */
 export const bans: readonly Ban[] = [
+  {
+    what: "has a word that the project gave up",
+    // At the start of a name or of a part of it, as in `nextFlight`; "in flight" is a term.
+    pattern: new RegExp(
+      `\\b(?:${RETIRED})(?![a-z])|(?<!\\bin|[a-z]In)(?:${capitals(RETIRED)})(?![a-z])`,
+      "g",
+    ),
+    instead: "use the standard term, see the words in CONTRIBUTING.md",
+    within: ["server/", "cli/", "sdk/typescript/"],
+    except: {},
+  },
   {
     what: "reads the clock of this machine",
     pattern: /\bDate\.now\b|\bnew Date\(\s*\)|\bperformance\.now\b|\bhrtime\b/g,
@@ -88,6 +103,10 @@ export const bans: readonly Ban[] = [
     except: {},
   },
 ];
+
+function capitals(words: string): string {
+  return words.replace(/(?<=^|\|)[a-z]/g, (letter) => letter.toUpperCase());
+}
 
 export function brokenBans(file: SourceFile): readonly Finding[] {
   if (!isHandwritten(file)) return [];
@@ -194,6 +213,7 @@ function longFunctions(file: SourceFile): readonly Finding[] {
 }
 
 const vagueNames = /(?:^|-)(?:utils?|helpers?|common|manager|misc|stuff|base)(?:[-.]|$)/;
+const retiredNames = new RegExp(`(?:^|-)(?:${RETIRED})(?:[-.]|$)`);
 
 /** A file is named after what it holds. */
 export function brokenNames(file: SourceFile): readonly Finding[] {
@@ -206,6 +226,8 @@ export function brokenNames(file: SourceFile): readonly Finding[] {
     );
   if (vagueNames.test(name))
     findings.push(`${file.path}:1 has a name that fits anything: name it after what it holds`);
+  if (retiredNames.test(name) && file.path.startsWith("server/"))
+    findings.push(`${file.path}:1 has a word that the project gave up: use the standard term`);
   return findings;
 }
 
