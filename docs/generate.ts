@@ -177,7 +177,7 @@ function said(outcome: Said): (lease: Lease) => RunEvent {
 }
 
 function silence({ fence }: Lease): RunEvent {
-  return { kind: "lease-moment", step: 0, fence, lastHeartbeatAt: null, watchingSince: 0 };
+  return { kind: "lease-timer", step: 0, fence, lastHeartbeatAt: null, watchingSince: 0 };
 }
 
 interface Situation {

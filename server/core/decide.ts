@@ -155,15 +155,15 @@ function apply(pass: Pass, event: RunEvent): Answer {
       return onResume(pass, event);
     case "messages":
       return onMessages(pass);
-    case "lease-moment":
+    case "lease-timer":
       return onLeaseTimer(pass, event);
-    case "ready-moment":
+    case "ready-timer":
       return onReadyTimer(pass, event);
-    case "due-moment":
+    case "due-timer":
       return onDueTime(pass, event);
-    case "escalation-moment":
+    case "escalation-timer":
       return onEscalationTimer(pass, event);
-    case "run-moment":
+    case "run-timer":
       return onRunTimer(pass);
   }
 }
@@ -172,7 +172,7 @@ function apply(pass: Pass, event: RunEvent): Answer {
 const INVISIBLE: ReadonlySet<Effect["kind"]> = new Set([
   "wake-moved",
   "suspected",
-  "attempt-kept",
+  "attempt-stored",
   "intervened",
   "message-sent",
   "message-applied",

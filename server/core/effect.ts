@@ -148,16 +148,20 @@ export type Effect =
   /**
    * Stores an attempt that changes no state: a late report, or an outcome that no agent reported.
    */
-  | { readonly kind: "attempt-kept"; readonly attempt: Attempt }
+  | { readonly kind: "attempt-stored"; readonly attempt: Attempt }
   | {
-      readonly kind: "effect-marked";
+      readonly kind: "effect-status-set";
       readonly step: number;
       readonly strategy: number;
       readonly mark: EffectStatus;
     }
   | { readonly kind: "settling"; readonly step: number; readonly until: EpochMs }
   /** Sets the unknown outcome of the step; null: it is settled. */
-  | { readonly kind: "doubted"; readonly step: number; readonly doubt: UnknownOutcome | null }
+  | {
+      readonly kind: "outcome-unknown";
+      readonly step: number;
+      readonly doubt: UnknownOutcome | null;
+    }
   /**
    * The step leaves a strategy that may have an effect. That is undone before the step continues.
    */

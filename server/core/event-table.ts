@@ -179,7 +179,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ASKING_AT_THE_END, "done", "same", "nothing: what it cannot do is let be"],
     [ENDED, "done", "same", "nothing: final is final"],
   ]),
-  ...rows("lease-moment", [
+  ...rows("lease-timer", [
     [["PENDING"], "done", "same", STALE],
     [["RUNNING"], "done", "same", "silent, past its time or stalled: an unknown, or told to stop"],
     [["PAUSED"], "done", "same", "the same; what that makes ready is held"],
@@ -188,27 +188,27 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [ASKING, "done", "same", STALE],
     [ENDED, "done", "same", STALE],
   ]),
-  ...rows("ready-moment", [
+  ...rows("ready-timer", [
     [["PENDING"], "done", "same", STALE],
     [["RUNNING", ...ENDING], "done", "same", "nobody polls for it: alarmed, or as on_pickup says"],
     [["PAUSED"], "done", "same", STALE],
     [ASKING, "done", "same", STALE],
     [ENDED, "done", "same", STALE],
   ]),
-  ...rows("due-moment", [
+  ...rows("due-timer", [
     [["PENDING"], "done", "same", STALE],
     [["RUNNING", ...ENDING], "done", "same", "a backoff is over, or what was waited for is late"],
     [["PAUSED"], "done", "same", "the same; what that makes ready is held"],
     [ASKING, "done", "same", STALE],
     [ENDED, "done", "same", STALE],
   ]),
-  ...rows("escalation-moment", [
+  ...rows("escalation-timer", [
     [["PENDING"], "done", "same", STALE],
     [["RUNNING", "PAUSED", ...ENDING], "done", "same", REMINDED],
     [ASKING, "done", "same", REMINDED],
     [ENDED, "done", "same", STALE],
   ]),
-  ...rows("run-moment", [
+  ...rows("run-timer", [
     [["PENDING"], "done", "RUNNING", "it begins, and its time counts from now"],
     [["RUNNING"], "done", "STOPPING", "its deadline: TIMED_OUT; after the pivot it is only noted"],
     [["PAUSED"], "done", "same", "nothing: its deadline stands still"],

@@ -98,7 +98,7 @@ export type RunEvent =
       readonly payload: Payload | null;
     }
   /** The timer of an escalation is due: its next reminder, or its deadline. */
-  | { readonly kind: "escalation-moment"; readonly n: number }
+  | { readonly kind: "escalation-timer"; readonly n: number }
   | { readonly kind: "cancel"; readonly undo: boolean; readonly note: string }
   | { readonly kind: "pause"; readonly note: string }
   | { readonly kind: "resume"; readonly note: string }
@@ -106,7 +106,7 @@ export type RunEvent =
   | { readonly kind: "messages" }
   /** The timer of a lease is due. */
   | {
-      readonly kind: "lease-moment";
+      readonly kind: "lease-timer";
       readonly step: number;
       readonly fence: number;
       readonly lastHeartbeatAt: EpochMs | null;
@@ -117,7 +117,7 @@ export type RunEvent =
     }
   /** A ready task was not claimed within `pickup`, or its `total` is over. */
   | {
-      readonly kind: "ready-moment";
+      readonly kind: "ready-timer";
       readonly step: number;
       readonly fence: number;
       /** An agent polled its lane recently, or the lane is paused, or its circuit is open. */
@@ -130,9 +130,9 @@ export type RunEvent =
       readonly asked?: boolean;
     }
   /** The timer of a backoff is due, or the end of a wait. */
-  | { readonly kind: "due-moment"; readonly step: number; readonly on: "backoff" | WaitingFor }
+  | { readonly kind: "due-timer"; readonly step: number; readonly on: "backoff" | WaitingFor }
   /** The timer of the run itself is due: its start, its deadline, or the end of its settling. */
-  | { readonly kind: "run-moment" };
+  | { readonly kind: "run-timer" };
 
 export type EventKind = RunEvent["kind"];
 
@@ -186,7 +186,7 @@ export function stepsToLoad(
     for (const reached of plan.steps[event.step]?.reach ?? []) places.add(reached);
   }
   const undoing = events.flatMap((event) => {
-    if (event.kind !== "due-moment" || event.on !== "items") return [];
+    if (event.kind !== "due-timer" || event.on !== "items") return [];
     const work = plan.steps[event.step]?.work;
     return work?.kind === "map" ? [{ map: event.step, most: work.concurrency }] : [];
   });
@@ -222,7 +222,7 @@ function isPlain(state: RunState["kind"], plan: Plan, event: RunEvent): boolean 
       (event.outcome.kind === "success" || event.outcome.kind === "released") &&
       !planStepAt(plan, event.step)?.outputSchema) ||
     (event.kind === "undelivered" && isGivenBackAtOnce(event)) ||
-    (event.kind === "due-moment" && event.on === "backoff")
+    (event.kind === "due-timer" && event.on === "backoff")
   );
 }
 
@@ -255,9 +255,9 @@ const RANKS: Readonly<Record<EventKind, number>> = Object.freeze({
   cancel: 3,
   pause: 3,
   resume: 3,
-  "lease-moment": 4,
-  "ready-moment": 4,
-  "due-moment": 4,
-  "escalation-moment": 4,
-  "run-moment": 4,
+  "lease-timer": 4,
+  "ready-timer": 4,
+  "due-timer": 4,
+  "escalation-timer": 4,
+  "run-timer": 4,
 });

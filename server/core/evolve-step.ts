@@ -16,7 +16,7 @@ export type StepEffect = Exclude<
   {
     kind:
       | "run-moved"
-      | "attempt-kept"
+      | "attempt-stored"
       | "intervened"
       | "command-noted"
       | "warned"
@@ -67,11 +67,11 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
       return endTask(step, effect);
     case "attempt-settled":
       return { ...charge(discharge(step, effect.was), effect.counted), lost: 0 };
-    case "effect-marked":
+    case "effect-status-set":
       return mark(step, effect.strategy, effect.mark);
     case "settling":
       return { ...step, settleUntil: Math.max(step.settleUntil ?? 0, effect.until) };
-    case "doubted":
+    case "outcome-unknown":
       return { ...step, doubt: effect.doubt };
     case "strategy-begun":
     case "strategy-dropped":

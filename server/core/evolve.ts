@@ -60,7 +60,7 @@ export function evolve(
   switch (effect.kind) {
     case "run-moved":
       return { ...view, run: { ...view.run, state: effect.state } };
-    case "attempt-kept":
+    case "attempt-stored":
     case "intervened":
     case "command-noted":
     case "message-sent":

@@ -21,7 +21,7 @@ export const PERMANENT = Object.freeze({
 export function recordFailure(pass: Pass, step: Step, code: string, message: string): void {
   const { now } = pass.occasion;
   emit(pass, {
-    kind: "attempt-kept",
+    kind: "attempt-stored",
     attempt: {
       step: step.no,
       kind: "engine",

@@ -60,7 +60,7 @@ export function onAnswer(pass: Pass, event: Answered): Answer {
  */
 export function onEscalationTimer(
   pass: Pass,
-  { n }: Extract<RunEvent, { kind: "escalation-moment" }>,
+  { n }: Extract<RunEvent, { kind: "escalation-timer" }>,
 ): Answer {
   const { now } = pass.occasion;
   const asked = pass.view.escalations.find((one) => one.n === n);
@@ -98,7 +98,7 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
       return;
     }
     case "succeed":
-      emit(pass, { kind: "doubted", step: no, doubt: null });
+      emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
       setEffectStatus(pass, no, "MADE");
       if (isAtGate(pass, no)) {
         beginWave(pass, no);
@@ -144,7 +144,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   recordFailure(pass, stepOf(pass, no), code, message);
   if (state.kind === "STOPPING") {
     // The escalation asked whether the effect took place. The person answers that it did not.
-    emit(pass, { kind: "doubted", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
     setEffectStatus(pass, no, "NONE");
     emit(pass, { kind: "failed", step: no, code });
     return;

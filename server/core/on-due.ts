@@ -35,7 +35,7 @@ const DONE: Answer = { kind: "done" };
 /** The largest number that its database column holds. */
 const INTERVENTION_N_MAX = 2_147_483_647;
 
-export function onDueTime(pass: Pass, event: Extract<RunEvent, { kind: "due-moment" }>): Answer {
+export function onDueTime(pass: Pass, event: Extract<RunEvent, { kind: "due-timer" }>): Answer {
   const step = stepOf(pass, event.step);
   const due = dueOf(step);
   // The step may wait for something else by now, and the pass has loaded only what `event.on`

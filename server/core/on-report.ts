@@ -112,7 +112,7 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport):
       : isFinal(step.forward) || isPassed(step);
   const stale = ended.kind === "verify" || currentFence(step) !== ended.fence;
   if (isEnded(run) || over || stale) {
-    emit(pass, { kind: "attempt-kept", attempt: endedAttempt(pass, ended, said, "late") });
+    emit(pass, { kind: "attempt-stored", attempt: endedAttempt(pass, ended, said, "late") });
     if (outcome.kind === "success" && ended.kind !== "verify")
       lateSuccess(pass, step, ended, said, { final: isEnded(run) || over, stale });
     return { kind: "lease-lost", run: run.kind };
@@ -172,7 +172,7 @@ function settle(
         : { policy: setback ? policyFor(retry, setback.code) : null },
   });
   reopen(pass, step);
-  if (step.doubt && !undoing) emit(pass, { kind: "doubted", step: step.no, doubt: null });
+  if (step.doubt && !undoing) emit(pass, { kind: "outcome-unknown", step: step.no, doubt: null });
   const { fence, session } = ended;
   taskEnded(pass, step.no, task, { fence, n: 0, session, outcome, setback, settles: true });
 }

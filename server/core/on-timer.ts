@@ -39,7 +39,7 @@ const DONE: Answer = { kind: "done" };
  */
 export function onLeaseTimer(
   pass: Pass,
-  event: Extract<RunEvent, { kind: "lease-moment" }>,
+  event: Extract<RunEvent, { kind: "lease-timer" }>,
 ): Answer {
   const step = stepOf(pass, event.step);
   const lease = movingSide(step)?.state;
@@ -133,7 +133,7 @@ function dueTimesOf(
     watchingSince,
     typical,
   }: Pick<
-    Extract<RunEvent, { kind: "lease-moment" }>,
+    Extract<RunEvent, { kind: "lease-timer" }>,
     "lastHeartbeatAt" | "watchingSince" | "typical"
   >,
   now: EpochMs,
@@ -244,7 +244,7 @@ function endAsUnknown(
 /** A ready task was not claimed in time. */
 export function onReadyTimer(
   pass: Pass,
-  event: Extract<RunEvent, { kind: "ready-moment" }>,
+  event: Extract<RunEvent, { kind: "ready-timer" }>,
 ): Answer {
   const { now } = pass.occasion;
   const step = stepOf(pass, event.step);
@@ -291,7 +291,7 @@ function notPickedUp(
   pass: Pass,
   step: Step,
   ready: Ready,
-  { wakeAt, event }: { wakeAt: EpochMs; event: Extract<RunEvent, { kind: "ready-moment" }> },
+  { wakeAt, event }: { wakeAt: EpochMs; event: Extract<RunEvent, { kind: "ready-timer" }> },
 ): void {
   const { now } = pass.occasion;
   const { asked = false, agentVersion } = event;

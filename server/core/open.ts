@@ -201,7 +201,7 @@ export function recordAnswer(
   const step = stepOf(pass, no);
   const { fence, attempt } = step;
   emit(pass, {
-    kind: "attempt-kept",
+    kind: "attempt-stored",
     attempt: {
       step: no,
       kind: "answer",

@@ -197,7 +197,7 @@ export function setEffectStatus(
 ): void {
   const step = stepOf(pass, no);
   if (step.strategies[strategy]?.effectStatus !== mark)
-    emit(pass, { kind: "effect-marked", step: no, strategy, mark });
+    emit(pass, { kind: "effect-status-set", step: no, strategy, mark });
 }
 
 /** Asks a person. The step stops moving, unless nothing has to wait for the answer. */

@@ -100,7 +100,7 @@ function keep(pass: Pass, { no, as, strategies, fence, output, inputs, of }: Reu
   addFacts(pass, no, { status: as, output, error: null });
   if (result === null) return;
   emit(pass, {
-    kind: "attempt-kept",
+    kind: "attempt-stored",
     attempt: {
       step: no,
       kind: "answer",

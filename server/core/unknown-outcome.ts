@@ -15,7 +15,11 @@ import { emit, escalate, makeReady, type Pass, planStep, stepOf } from "./pass.t
 export function onUnknownOutcome(pass: Pass, no: number, setback: Setback): void {
   const { verify, id, compensate } = planStep(pass, no);
   if (verify) {
-    emit(pass, { kind: "doubted", step: no, doubt: { ...setback, unknown: false, tries: 0 } });
+    emit(pass, {
+      kind: "outcome-unknown",
+      step: no,
+      doubt: { ...setback, unknown: false, tries: 0 },
+    });
     afterSettling(pass, no, "verify");
   } else if (pass.view.run.state.kind === "STOPPING" && compensate) {
     emit(pass, { kind: "cancelled", step: no });

@@ -32,19 +32,19 @@ export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
   } else if (isGivenBack(outcome)) {
     makeReady(pass, no, "verify", outcome.kind === "released" ? ended.session : null);
   } else if (outcome.kind === "success") {
-    emit(pass, { kind: "doubted", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
     setEffectStatus(pass, no, "MADE");
     succeed(pass, no, { fence: ended.fence, kind: "verify", n: ended.n }, outcome.output);
   } else if (outcome.kind === "failure" && isDoneWithoutOutput(outcome.code)) {
     const { code, message } = outcome;
-    emit(pass, { kind: "doubted", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
     setEffectStatus(pass, no, "MADE");
     if (state.kind === "STOPPING") {
       emit(pass, { kind: "failed", step: no, code });
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
     } else recover(pass, no, "perform", { ...PERMANENT, code, message });
   } else if (outcome.kind === "failure" && outcome.noEffect) {
-    emit(pass, { kind: "doubted", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
     setEffectStatus(pass, no, "NONE");
     if (state.kind === "STOPPING") emit(pass, { kind: "cancelled", step: no });
     else recover(pass, no, "perform", doubt);

@@ -31,7 +31,7 @@ export async function withQuestions<Run extends Evaluating>(
     ...one,
     events: one.events.map((evaluated) => {
       const lane = laneOf(one, evaluated.event);
-      if (lane === null || evaluated.event.kind !== "ready-moment") return evaluated;
+      if (lane === null || evaluated.event.kind !== "ready-timer") return evaluated;
       const event = { ...evaluated.event, asked: asked.has(lane) };
       asked.add(lane);
       return { ...evaluated, event };
@@ -60,7 +60,7 @@ export function questionsOf(
  * expression.
  */
 function laneOf({ view, laned: { plan, laneOf: of } }: Evaluating, event: RunEvent): number | null {
-  if (event.kind !== "ready-moment" || event.polled) return null;
+  if (event.kind !== "ready-timer" || event.polled) return null;
   const step = view.steps.get(event.step);
   const state = step && movingSide(step)?.state;
   if (!step || state?.kind !== "READY" || state.task !== "perform") return null;

@@ -153,7 +153,7 @@ async function withHeartbeats(
   };
   const sessions = loaded.flatMap(({ view, events }) =>
     events.flatMap(({ event }) =>
-      event.kind === "lease-moment" ? (sessionOf(view, event.step) ?? []) : [],
+      event.kind === "lease-timer" ? (sessionOf(view, event.step) ?? []) : [],
     ),
   );
   if (sessions.length === 0) return loaded;
@@ -161,7 +161,7 @@ async function withHeartbeats(
   return loaded.map((one) => ({
     ...one,
     events: one.events.map((evaluated) => {
-      if (evaluated.event.kind !== "lease-moment") return evaluated;
+      if (evaluated.event.kind !== "lease-timer") return evaluated;
       const session = sessionOf(one.view, evaluated.event.step);
       const lastHeartbeatAt = session === null ? null : (heartbeats.get(session) ?? null);
       const known = typical.of(one.head.definitionId, evaluated.event.step);

@@ -36,7 +36,7 @@ export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<Ro
   const decisions = runsWith(runs, ({ event }) => event.kind === "decide");
   const escalations = runs.flatMap(({ head, events }) =>
     events.flatMap(({ event }) =>
-      event.kind === "answer" || event.kind === "escalation-moment"
+      event.kind === "answer" || event.kind === "escalation-timer"
         ? [{ runId: head.runId, n: event.n }]
         : [],
     ),
@@ -57,7 +57,7 @@ export async function rowsBeside(tx: Tx, runs: readonly RunOfPass[]): Promise<Ro
 
 function mapsThatEnd({ head, view, events }: RunOfPass): readonly MapRef[] {
   return events.flatMap(({ event }) => {
-    if (event.kind !== "due-moment" || event.on !== "items") return [];
+    if (event.kind !== "due-timer" || event.on !== "items") return [];
     const { step: map } = event;
     const ends = view.steps.get(map)?.forward.kind === "WAITING";
     return ends ? [{ runId: head.runId, map }] : [];
@@ -80,12 +80,12 @@ function runsWith(
 function attemptsWanted({ head, view, events }: RunOfPass): readonly AttemptKey[] {
   return events.flatMap(({ event }) => {
     if (event.kind === "undelivered") return handOutsBefore(head.runId, event);
-    if (event.kind !== "report" && event.kind !== "callback" && event.kind !== "due-moment")
+    if (event.kind !== "report" && event.kind !== "callback" && event.kind !== "due-timer")
       return [];
     const { runId } = head;
     const { step: no } = event;
     const step = view.steps.get(no);
-    if (event.kind === "due-moment")
+    if (event.kind === "due-timer")
       return event.on === "callback" && step ? [{ runId, step: no, fence: step.fence }] : [];
     const lease = step ? movingSide(step)?.state : undefined;
     const held =

@@ -373,10 +373,10 @@ export function eventOf(row: DueRow, watchingSince: EpochMs): RunEvent {
   switch (row.kind) {
     case "lease":
       // The last heartbeat is read again once the run is locked (scheduler/load.ts).
-      return { kind: "lease-moment", step, fence, lastHeartbeatAt: null, watchingSince };
+      return { kind: "lease-timer", step, fence, lastHeartbeatAt: null, watchingSince };
     case "ready":
       return {
-        ...{ kind: "ready-moment", step, fence, polled: row.polled },
+        ...{ kind: "ready-timer", step, fence, polled: row.polled },
         ...(row.lane === null ? {} : { lane: row.lane }),
         ...(row.agentVersion === null ? {} : { agentVersion: row.agentVersion }),
       };
@@ -388,11 +388,11 @@ export function eventOf(row: DueRow, watchingSince: EpochMs): RunEvent {
     case "items":
     case "child":
     case "child-end":
-      return { kind: "due-moment", step, on: row.kind };
+      return { kind: "due-timer", step, on: row.kind };
     case "escalation":
-      return { kind: "escalation-moment", n: fence };
+      return { kind: "escalation-timer", n: fence };
     case "run":
-      return { kind: "run-moment" };
+      return { kind: "run-timer" };
     case "message":
       return { kind: "messages" };
   }

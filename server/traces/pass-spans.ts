@@ -97,7 +97,7 @@ function ofEffect(seen: TracedPass, effect: Effect): readonly SpanData[] {
       return [taskEnded(seen, effect.attempt)];
     case "attempt-settled":
       return [reported(seen, effect.attempt, false)];
-    case "attempt-kept":
+    case "attempt-stored":
       return kept(seen, effect.attempt);
     case "backed-off":
       return [backoff(seen, effect)];

@@ -285,7 +285,7 @@ export function describeClaims(opened: Opened): void {
       workflow({ a: { compensate: undoneBy("undo-a") }, b: { needs: ["a"] } }),
     );
     await pass(store, run, report(await claimOne(store, run), failure));
-    await pass(store, run, { kind: "due-moment", step: 0, on: "backoff" }, LATE);
+    await pass(store, run, { kind: "due-timer", step: 0, on: "backoff" }, LATE);
     const booked = { kind: "success", output: json('"B-17"') } as const;
     await pass(store, run, report(await claimOne(store, run), booked));
     await pass(store, run, report(await claimOne(store, run), permanent));

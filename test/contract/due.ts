@@ -324,7 +324,7 @@ export function describeDue(opened: Opened): void {
     const { store } = opened();
     const partition = ownPartition();
     const run = await schedule(store, workflow({ a: {} }), { partition, agoMs: 400_000 });
-    const polled = { kind: "ready-moment", step: 0, fence: 1, polled: true } as const;
+    const polled = { kind: "ready-timer", step: 0, fence: 1, polled: true } as const;
     await pass(store, run, polled);
     const look = await store.dueRows([partition], 10);
     expect(look.due).toEqual([]);

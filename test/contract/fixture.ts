@@ -266,7 +266,7 @@ export async function prepare(
 /** The ended attempt that an event may be about. */
 function fenceOf(view: View, event: RunEvent): readonly { step: number; fence: number }[] {
   if (event.kind === "report" || event.kind === "callback") return [event];
-  if (event.kind !== "due-moment" || event.on !== "callback") return [];
+  if (event.kind !== "due-timer" || event.on !== "callback") return [];
   const { step } = event;
   return [{ step, fence: view.steps.get(step)?.fence ?? 0 }];
 }
@@ -385,7 +385,7 @@ export function report(granted: Granted, outcome: Outcome, digest = hex(32)): Ru
 /** The agent has been silent for ever: the lease is lost. */
 export function silence(granted: Granted): RunEvent {
   const { step, fence } = granted.ready;
-  return { kind: "lease-moment", step, fence, lastHeartbeatAt: null, watchingSince: 0 };
+  return { kind: "lease-timer", step, fence, lastHeartbeatAt: null, watchingSince: 0 };
 }
 
 export const cancel = (undo: boolean): RunEvent => ({ kind: "cancel", undo, note: "enough" });

@@ -99,7 +99,7 @@ export function describeGuards(opened: Opened): void {
     const [task] = await claim(store, run);
     if (!task) throw new Error("nothing was ready");
     await pass(store, run, report(task, failure));
-    const fire: RunEvent = { kind: "due-moment", step: task.ready.step, on: "backoff" };
+    const fire: RunEvent = { kind: "due-timer", step: task.ready.step, on: "backoff" };
     const stale = await decideOnly(store, run, fire, LATE);
     await expectRefused(run, stale, () => pass(store, run, fire, LATE));
   });

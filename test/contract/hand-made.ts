@@ -136,7 +136,7 @@ export function rowOf(more: Partial<Attempt>): Attempt {
 }
 
 export const kept = (more: Partial<Attempt>): Effect => ({
-  kind: "attempt-kept",
+  kind: "attempt-stored",
   attempt: rowOf(more),
 });
 
@@ -160,7 +160,7 @@ export async function writeRows(
   for (const row of rows) {
     const { step: no, kind, fence, n } = row;
     if (kind !== "perform" && kind !== "verify" && kind !== "compensate") {
-      await passAs(store, run, { effects: [{ kind: "attempt-kept", attempt: row }] });
+      await passAs(store, run, { effects: [{ kind: "attempt-stored", attempt: row }] });
       continue;
     }
     const before = (await look(store, run)).steps.get(no) ?? blankStep(no);

@@ -153,7 +153,7 @@ export function describeHistory(opened: Opened): void {
   test("repeated alarms about one ready row are told apart by their number", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }));
-    const alarm = { kind: "ready-moment", step: 0, fence: 1, polled: false } as const;
+    const alarm = { kind: "ready-timer", step: 0, fence: 1, polled: false } as const;
     await pass(store, run, alarm, { agoMs: -400_000 });
     await pass(store, run, alarm, { agoMs: -800_000 });
     const { interventions } = await detailOf(store, run);
@@ -166,7 +166,7 @@ export function describeHistory(opened: Opened): void {
   test("an intervention about the run names no step", async () => {
     const { store } = opened();
     const run = await schedule(store, workflow({ a: {} }, { timeoutMs: 1_000 }));
-    await pass(store, run, { kind: "run-moment" }, LATE);
+    await pass(store, run, { kind: "run-timer" }, LATE);
     const { interventions } = await detailOf(store, run);
     expect(interventions).toMatchObject([{ rule: "deadline", step: null, fence: 0 }]);
   });

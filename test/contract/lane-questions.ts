@@ -4,7 +4,7 @@ import type { LaneQuestion } from "../../server/store/queues.ts";
 import { workflow } from "../support/core-world.ts";
 import { LATE, type Opened, pass, type Scheduled, schedule } from "./fixture.ts";
 
-const UNPOLLED = { kind: "ready-moment", step: 0, fence: 1, polled: false } as const;
+const UNPOLLED = { kind: "ready-timer", step: 0, fence: 1, polled: false } as const;
 
 export function describeLaneQuestions(opened: Opened): void {
   const open = (lanes: readonly number[]) =>

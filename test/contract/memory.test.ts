@@ -100,7 +100,7 @@ test("a batch that locks against the order is refused, though nothing could dead
   const { store } = await openMemory();
   const run = await schedule(store, workflow({ a: {} }));
   const wrong = store.transact({ name: "wrong" }, async (tx) => {
-    await prepare(tx, run, [{ kind: "run-moment" }]);
+    await prepare(tx, run, [{ kind: "run-timer" }]);
     await tx.lockRuns([run.ref], true);
   });
   await expect(wrong).rejects.toThrow('batch "wrong" locks runs after steps');

@@ -66,7 +66,7 @@ export function describePausedWorkflows(opened: Opened): void {
     const a = await claimOne(store, run);
     await pause(run);
     await pass(store, run, report(a, failure));
-    await pass(store, run, { kind: "due-moment", step: 0, on: "backoff" }, LATE);
+    await pass(store, run, { kind: "due-timer", step: 0, on: "backoff" }, LATE);
     expect(await runsClaimed(run)).toEqual([]);
     await resume(run);
     await pass(store, run, report(await claimOne(store, run), success));

@@ -139,7 +139,7 @@ export function describePins(opened: Opened): void {
     const mine = await claimOne(store, run);
     await pin(run, "2");
     const own = { ...run, lanes: await lanesFor(run, "2") };
-    const again = { kind: "due-moment", step: 0, on: "backoff" } as const;
+    const again = { kind: "due-timer", step: 0, on: "backoff" } as const;
     await pass(store, run, report(mine, failure));
     await pass(store, run, again, LATE);
     expect(await runsFor(run, null)).toEqual([]);

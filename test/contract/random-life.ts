@@ -129,7 +129,7 @@ function kept(life: Life, run: Run): Run {
 function record(life: Life, effect: Effect): void {
   switch (effect.kind) {
     case "task-ended":
-    case "attempt-kept": {
+    case "attempt-stored": {
       const row = recordOf(effect.attempt);
       const key = keyOf(row);
       // Of what no agent holds the last word counts; a report that is known stays as it is.

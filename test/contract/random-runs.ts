@@ -40,7 +40,7 @@ type Said =
   | { readonly kind: "report"; readonly pick: number; readonly outcome: Outcome; held: boolean }
   | { readonly kind: "undelivered" | "forgotten"; readonly pick: number }
   | { readonly kind: "moment"; readonly pick: number; readonly polled: boolean }
-  | { readonly kind: "run-moment" }
+  | { readonly kind: "run-timer" }
   | { readonly kind: "cancel"; readonly undo: boolean }
   | { readonly kind: "pause" | "resume" }
   | { readonly kind: "callback"; readonly pick: number; readonly works: boolean }
@@ -93,7 +93,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
     weight: 8,
     arbitrary: fc.record({ kind: fc.constant("moment" as const), pick, polled: fc.boolean() }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-moment" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-timer" as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("cancel" as const), undo: fc.boolean() }),
@@ -252,8 +252,8 @@ function eventOf(life: Life, one: Said): RunEvent | null {
     }
     case "moment":
       return momentOf(pickOf([...life.steps.values()], one.pick), one.polled);
-    case "run-moment":
-      return { kind: "run-moment" };
+    case "run-timer":
+      return { kind: "run-timer" };
     case "cancel":
       return { kind: "cancel", undo: one.undo, note: "enough" };
     case "pause":
@@ -313,14 +313,14 @@ function momentOf(step: Step | undefined, polled: boolean): RunEvent | null {
     case "HELD":
       return null;
     case "BACKOFF":
-      return { kind: "due-moment", step: no, on: "backoff" };
+      return { kind: "due-timer", step: no, on: "backoff" };
     case "WAITING":
-      return { kind: "due-moment", step: no, on: moving.on };
+      return { kind: "due-timer", step: no, on: moving.on };
     case "READY":
-      return { kind: "ready-moment", step: no, fence: moving.fence, polled };
+      return { kind: "ready-timer", step: no, fence: moving.fence, polled };
     case "LEASED": {
       const { fence } = moving;
-      return { kind: "lease-moment", step: no, fence, lastHeartbeatAt: null, watchingSince: 0 };
+      return { kind: "lease-timer", step: no, fence, lastHeartbeatAt: null, watchingSince: 0 };
     }
   }
 }

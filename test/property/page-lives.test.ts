@@ -108,7 +108,7 @@ test("every attempt that ended is in its page or in the log, once, and eight at 
     );
     const stored = [...logged, ...inPages];
     for (const effect of world.effects) {
-      if (effect.kind !== "task-ended" && effect.kind !== "attempt-kept") continue;
+      if (effect.kind !== "task-ended" && effect.kind !== "attempt-stored") continue;
       const { attempt } = effect;
       const found = stored.filter((one) => one.step === attempt.step && sameAttempt(one, attempt));
       expect(found).toHaveLength(1);

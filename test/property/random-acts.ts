@@ -106,7 +106,7 @@ export type Said =
       readonly output: string;
     }
   | { readonly kind: "resume" }
-  | { readonly kind: "run-moment" }
+  | { readonly kind: "run-timer" }
   | { readonly kind: "cancel"; readonly undo: boolean };
 
 export const SESSIONS = 3;
@@ -252,7 +252,7 @@ const said: fc.Arbitrary<Said> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("resume" as const) }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-moment" as const) }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("run-timer" as const) }) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("cancel" as const), undo: fc.boolean() }),

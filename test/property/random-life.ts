@@ -185,8 +185,8 @@ function eventOf(world: World, one: Said): RunEvent | null {
       const step = pickOf(withChildren(world), one.pick);
       return step ? world.hear(childEnded(step, one.end, one.output)) : null;
     }
-    case "run-moment":
-      return { kind: "run-moment" };
+    case "run-timer":
+      return { kind: "run-timer" };
     case "cancel":
       return { kind: "cancel", undo: one.undo, note: "" };
   }

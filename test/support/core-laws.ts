@@ -178,7 +178,7 @@ function checkReport(
   const anyway = decide(rules, before, now, [{ event: nobody, draw: 0 }]).effects;
   const own = effects.filter(
     (effect) =>
-      effect.kind !== "attempt-kept" &&
+      effect.kind !== "attempt-stored" &&
       effect.kind !== "intervened" &&
       !(effect.kind === "escalated" && effect.reason === "doubled"),
   );

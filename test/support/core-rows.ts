@@ -118,7 +118,7 @@ function attemptsAbout(state: State, events: readonly RunEvent[]): EndedAttempt[
         (event.kind === "undelivered" &&
           event.step === attempt.step &&
           event.fence - attempt.fence < UNDELIVERED_IN_A_ROW_MAX) ||
-        (event.kind === "due-moment" &&
+        (event.kind === "due-timer" &&
           event.on === "callback" &&
           event.step === attempt.step &&
           stepIn(state, event.step).fence === attempt.fence),
@@ -129,7 +129,7 @@ function attemptsAbout(state: State, events: readonly RunEvent[]): EndedAttempt[
 /** Of the maps that the events may end, what their items have come to. */
 function outputsAbout(state: State, events: readonly RunEvent[]): View["outputs"] {
   const maps = events.flatMap((event) =>
-    event.kind === "due-moment" && event.on === "items" ? [event.step] : [],
+    event.kind === "due-timer" && event.on === "items" ? [event.step] : [],
   );
   return new Map(
     maps.map((map) => {
@@ -231,7 +231,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
   switch (moving?.kind) {
     case "LEASED":
       return {
-        kind: "lease-moment",
+        kind: "lease-timer",
         step: step.no,
         fence: moving.fence,
         lastHeartbeatAt: state.lastHeartbeats.get(moving.session) ?? null,
@@ -240,7 +240,7 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
       };
     case "READY":
       return {
-        kind: "ready-moment",
+        kind: "ready-timer",
         step: step.no,
         fence: moving.fence,
         polled: facts.polled ?? false,
@@ -248,9 +248,9 @@ export function momentOf(state: State, id: string | number, facts: MomentFacts):
         ...(facts.agentVersion === undefined ? {} : { agentVersion: facts.agentVersion }),
       };
     case "BACKOFF":
-      return { kind: "due-moment", step: step.no, on: "backoff" };
+      return { kind: "due-timer", step: step.no, on: "backoff" };
     case "WAITING":
-      return { kind: "due-moment", step: step.no, on: moving.on };
+      return { kind: "due-timer", step: step.no, on: moving.on };
     default:
       return null;
   }

@@ -316,7 +316,7 @@ export function createWorld(
     if (!event) throw new Error(`step ${id} has no moment`);
     one(event);
   };
-  const fireRun = (): void => void one({ kind: "run-moment" });
+  const fireRun = (): void => void one({ kind: "run-timer" });
   return Object.freeze({
     plan: state.plan,
     effects: state.effects,

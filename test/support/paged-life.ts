@@ -127,7 +127,7 @@ function withHexDigest(effect: Effect): Effect {
   switch (effect.kind) {
     case "task-ended":
     case "attempt-settled":
-    case "attempt-kept": {
+    case "attempt-stored": {
       const { digest } = effect.attempt;
       const hex = digest === null ? null : Buffer.from(digest).toString("hex");
       return { ...effect, attempt: { ...effect.attempt, digest: hex } };

@@ -56,7 +56,7 @@ function rowsOf(world: World) {
     switch (effect.kind) {
       case "task-ended":
       case "attempt-settled":
-      case "attempt-kept": {
+      case "attempt-stored": {
         const { step, kind, fence, n } = effect.attempt;
         const key = [step, kind, fence, n].join("/");
         attempts.delete(key);

@@ -251,7 +251,7 @@ interface Ended {
 function endedIn(effects: readonly Effect[]): readonly Ended[] {
   const ended = effects.flatMap((effect): readonly Ended[] => {
     if (effect.kind === "task-ended") return [effect];
-    return effect.kind === "attempt-kept" ? [{ attempt: effect.attempt, counted: null }] : [];
+    return effect.kind === "attempt-stored" ? [{ attempt: effect.attempt, counted: null }] : [];
   });
   return ended.filter(
     ({ attempt }, place) =>

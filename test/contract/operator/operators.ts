@@ -187,7 +187,7 @@ function describeInterventions(opened: Opened<Store>): void {
     const run = await schedule(store, workflow(steps), { partition });
     const granted = await claim(store, run);
     for (const one of granted) await pass(store, run, silence(one), LATE);
-    await pass(store, run, { kind: "run-moment" }, { agoMs: -30 * 86_400_000 });
+    await pass(store, run, { kind: "run-timer" }, { agoMs: -30 * 86_400_000 });
     const { namespaceId } = run;
     const all = await list(namespaceId);
     expect(new Set(all.map(({ rule }) => rule))).toEqual(new Set(["lease", "deadline"]));

@@ -119,7 +119,7 @@ async function due(plane: TestPlane): Promise<void> {
   );
   await Promise.all(
     rows.map(({ run_id: runId, partition, step_no: step }) =>
-      plane.advance.submit({ runId, partition }, { kind: "due-moment", step, on: "backoff" }),
+      plane.advance.submit({ runId, partition }, { kind: "due-timer", step, on: "backoff" }),
     ),
   );
 }
@@ -216,7 +216,7 @@ describe("the circuit of a queue's task", () => {
     if (row?.kind !== "ready") throw new Error("the ready row should be due");
     const { step, fence, polled } = row;
     expect(polled).toBe(true);
-    await here.advance.submit(run, { kind: "ready-moment", step, fence, polled });
+    await here.advance.submit(run, { kind: "ready-timer", step, fence, polled });
     expect(await historyOf(here, run)).toMatchObject({ attempts: [], interventions: [] });
     const [ready] = await hand.query<{ ms: number }>(
       "select extract(epoch from until - now())::float8 * 1000 as ms from drover.ready where run_id = $1",

@@ -211,7 +211,7 @@ describe("a run that waits for a slot", () => {
     await schedule(here, chain(name, 1), { concurrency });
     const late = await schedule(here, chain(name, 1), { concurrency });
     await moveRunMoment(hand, late.runId);
-    await here.advance.submit(late, { kind: "run-moment" });
+    await here.advance.submit(late, { kind: "run-timer" });
     const { run, interventions } = await historyOf(here, late);
     expect(run).toMatchObject({ state: "FAILED", reason: "NEVER_STARTED" });
     expect(interventions.map(({ rule }) => rule)).toEqual(["deadline"]);
@@ -227,7 +227,7 @@ describe("a run that waits for a slot", () => {
     expect(await statesOf([later, now])).toEqual(["PENDING", "RUNNING"]);
     const come = async (run: RunRef) => {
       await moveRunMoment(hand, run.runId);
-      await here.advance.submit(run, { kind: "run-moment" });
+      await here.advance.submit(run, { kind: "run-timer" });
     };
     await come(later);
     expect(await slotsOf(concurrency)).toEqual([1, 1]);

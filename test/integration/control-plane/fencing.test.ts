@@ -80,7 +80,7 @@ async function overdueBeside({ partition }: RunRef): Promise<RunRef> {
   return run.partition === partition ? overdueBeside(run) : run;
 }
 
-const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
+const backoff = { kind: "due-timer", step: 0, on: "backoff" } as const;
 const rulesOf = async (run: RunRef) =>
   (await historyOf(plane, run)).interventions.map(({ rule, node, epoch }) => ({
     rule,

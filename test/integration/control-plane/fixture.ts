@@ -340,7 +340,7 @@ export async function lose(plane: TestPlane, hand: Hand, task: HandedTask): Prom
   );
   const ref = { runId, partition: partitionOf(plane.namespace.region, runId) };
   const moment = {
-    kind: "lease-moment",
+    kind: "lease-timer",
     step,
     fence,
     lastHeartbeatAt: null,

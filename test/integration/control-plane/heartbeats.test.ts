@@ -36,7 +36,7 @@ async function lookLate(plane: TestPlane, task: HandedTask): Promise<void> {
   await moveGrant(hand, runId, { step, to: Date.now() - 3_600_000 });
   const partition = Number.parseInt(runId.slice(-2), 16);
   const event = {
-    kind: "lease-moment",
+    kind: "lease-timer",
     step,
     fence,
     lastHeartbeatAt: null,

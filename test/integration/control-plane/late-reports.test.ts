@@ -178,7 +178,7 @@ describe("fences", () => {
     await take(1, [2]);
     await lose(here, hand, await take(1, [3]));
     await agents[2]?.report(await take(2), busy);
-    const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
+    const backoff = { kind: "due-timer", step: 0, on: "backoff" } as const;
     await moveTimers(hand, run.runId);
     await here.advance.submit(run, backoff);
     await agents[3]?.report(await take(3), success);

@@ -264,7 +264,7 @@ describe("a heartbeat", () => {
     await moveGrant(hand, runId, { step, to: Date.now() - 3_600_000 });
     const gate = gates.stopNext("advance");
     const event = {
-      kind: "lease-moment",
+      kind: "lease-timer",
       step,
       fence,
       lastHeartbeatAt: null,

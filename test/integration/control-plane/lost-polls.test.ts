@@ -260,7 +260,7 @@ describe("a task that never arrives", () => {
       expect(early).toEqual([]);
       if (!isReady) {
         await moveTimers(hand, run.runId);
-        await here.advance.submit(run, { kind: "due-moment", step: 0, on: "backoff" });
+        await here.advance.submit(run, { kind: "due-timer", step: 0, on: "backoff" });
       }
       expect(await agent.poll(name, { pollSeq, waitMs: 0 })).toHaveLength(1);
       await agent.beat([], [pollSeq]);

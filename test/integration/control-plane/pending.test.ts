@@ -44,8 +44,8 @@ describe("a run that is to start later", () => {
     expect(record.startAt).toBeGreaterThan(record.createdAt + HOUR / 2);
     await moveRunMoment(hand, run.runId);
     await Promise.all([
-      plane.advance.submit(run, { kind: "run-moment" }),
-      plane.advance.submit(run, { kind: "run-moment" }),
+      plane.advance.submit(run, { kind: "run-timer" }),
+      plane.advance.submit(run, { kind: "run-timer" }),
     ]);
     expect(await agent.report(await agent.take(name), success)).toBe("accepted");
     const { run: ended, interventions } = await historyOf(plane, run);
@@ -67,7 +67,7 @@ describe("a run that is to start later", () => {
     const run = await schedule(plane, chain(name, 1), inMs(HOUR));
     const cancel = { kind: "cancel", undo: true, note: "no need" } as const;
     expect(await plane.scheduler.command(run, cancel)).toEqual({ kind: "done" });
-    await plane.advance.submit(run, { kind: "run-moment" });
+    await plane.advance.submit(run, { kind: "run-timer" });
     const { run: ended, steps } = await historyOf(plane, run);
     expect(ended).toMatchObject({ state: "CANCELLED", reason: "NEVER_STARTED" });
     expect(ended.cancelNote).toBe("no need");

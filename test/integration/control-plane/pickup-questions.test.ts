@@ -40,7 +40,7 @@ async function twoDue(first: string, second: string): Promise<readonly [Run, Run
 
 /** Nobody has polled for it in time. */
 const unpolled = (plane: TestPlane, run: Run, step = 0) =>
-  plane.advance.submit(run, { kind: "ready-moment", step, fence: 1, polled: false });
+  plane.advance.submit(run, { kind: "ready-timer", step, fence: 1, polled: false });
 const questions = async (...runs: readonly Run[]) => {
   const details = await Promise.all(runs.map((run) => historyOf(here, run)));
   return details.flatMap(({ escalations, run }) =>

@@ -144,7 +144,7 @@ describe("the pickup watch", () => {
       );
       if (row?.kind !== "ready") throw new Error("the ready row should be due");
       const { step, fence, polled } = row;
-      await here.advance.submit(run, { kind: "ready-moment", step, fence, polled });
+      await here.advance.submit(run, { kind: "ready-timer", step, fence, polled });
       return (await historyOf(here, run)).interventions.map(({ rule }) => rule);
     };
     expect(await overdue()).toEqual([]);

@@ -95,7 +95,7 @@ async function leaseOf({ partition }: RunRef): Promise<string | null> {
   return row?.node ?? null;
 }
 
-const backoff = { kind: "due-moment", step: 0, on: "backoff" } as const;
+const backoff = { kind: "due-timer", step: 0, on: "backoff" } as const;
 
 /** The owner is frozen once it has asked and written, before its COMMIT; somebody takes over. */
 async function frozenBatch() {

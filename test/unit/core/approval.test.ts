@@ -38,7 +38,7 @@ describe("an approver", () => {
     const json = '{"approved_by":["ada"],"form":{"limit":5}}';
     expect(world.effects).toContainEqual(
       expect.objectContaining({
-        kind: "attempt-kept",
+        kind: "attempt-stored",
         attempt: expect.objectContaining({
           kind: "answer",
           outcome: { kind: "success", output: { kind: "json", json } },

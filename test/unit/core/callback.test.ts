@@ -173,7 +173,7 @@ describe("a callback", () => {
     });
     expect(world.step("a")).toEqual(before);
     expect(world.effects.at(-1)).toMatchObject({
-      kind: "attempt-kept",
+      kind: "attempt-stored",
       attempt: { kind: "late", fence: 1 },
     });
   });

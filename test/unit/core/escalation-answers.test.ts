@@ -412,7 +412,7 @@ describe("an answer", () => {
     });
     expect(world.effects).toContainEqual(
       expect.objectContaining({
-        kind: "attempt-kept",
+        kind: "attempt-stored",
         attempt: expect.objectContaining({
           kind: "engine",
           outcome: expect.objectContaining({ message: "ada decided so: no seats" }),

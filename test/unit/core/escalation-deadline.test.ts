@@ -12,7 +12,7 @@ function asking(escalation: EscalationDefinition = {}, more = {}) {
   /** The moment of the question, so long after it was asked. */
   const later = (ms: number) => {
     world.advance(Math.max(0, askedAt + ms - world.now()));
-    return world.pass([{ kind: "escalation-moment", n: asked.n }]);
+    return world.pass([{ kind: "escalation-timer", n: asked.n }]);
   };
   const askedAt = world.now();
   const reminders = () => world.effects.filter((effect) => effect.kind === "escalation-reminded");
@@ -104,7 +104,7 @@ describe("a deadline", () => {
     world.report(world.claim("a"), broken);
     const { n, wakeAt } = lastQuestion(world);
     world.advance((wakeAt ?? 0) - world.now());
-    world.pass([{ kind: "escalation-moment", n }]);
+    world.pass([{ kind: "escalation-timer", n }]);
     expect(lastQuestion(world)).toMatchObject({ n, reason: "undo-failed", closedBy: null });
     expect(lastQuestion(world).wakeAt).toBe(world.now() + HOUR);
   });

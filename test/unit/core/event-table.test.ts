@@ -281,29 +281,28 @@ const PLAYS: Readonly<Record<TableEvent, (played: Played) => RunEvent>> = {
   pause: () => ({ kind: "pause", note: "" }),
   resume: () => ({ kind: "resume", note: "" }),
   messages: ({ world }) => world.hear({ kind: "pause" }),
-  "lease-moment": (played) =>
+  "lease-timer": (played) =>
     momentOf(played, "leased") ?? {
-      kind: "lease-moment",
+      kind: "lease-timer",
       step: 0,
       fence: 1,
       lastHeartbeatAt: null,
       watchingSince: 0,
     },
-  "ready-moment": (played) =>
-    momentOf(played, "ready") ?? { kind: "ready-moment", step: 0, fence: 1, polled: false },
-  "due-moment": (played) =>
-    momentOf(played, "due") ?? { kind: "due-moment", step: 0, on: "backoff" },
-  "escalation-moment": ({ world }) => {
+  "ready-timer": (played) =>
+    momentOf(played, "ready") ?? { kind: "ready-timer", step: 0, fence: 1, polled: false },
+  "due-timer": (played) => momentOf(played, "due") ?? { kind: "due-timer", step: 0, on: "backoff" },
+  "escalation-timer": ({ world }) => {
     const asked = world.escalations().findLast(({ closedBy }) => closedBy === null);
     if (asked?.wakeAt) world.advance(Math.max(0, asked.wakeAt - world.now()));
-    return { kind: "escalation-moment", n: asked?.n ?? 1 };
+    return { kind: "escalation-timer", n: asked?.n ?? 1 };
   },
-  "run-moment": ({ world }) => {
+  "run-timer": ({ world }) => {
     const { state } = world.run();
     if (state.kind === "PENDING") world.advance(state.until - world.now());
     if (state.kind === "RUNNING" && state.deadline !== null)
       world.advance(state.deadline - world.now());
-    return { kind: "run-moment" };
+    return { kind: "run-timer" };
   },
 };
 

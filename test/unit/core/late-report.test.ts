@@ -141,7 +141,7 @@ describe("after another hand-out", () => {
     expect(world.report(held, success())).toEqual({ kind: "lease-lost", run: "RUNNING" });
     expect(world.step("a")).toEqual(before);
     expect(world.effects.at(-1)).toMatchObject({
-      kind: "attempt-kept",
+      kind: "attempt-stored",
       attempt: { kind: "late", fence: 1, outcome: { kind: "success" } },
     });
   });

@@ -48,9 +48,9 @@ function look(world: World): void {
 function outputOf(world: World, id = "m"): unknown {
   const { no } = world.step(id);
   const kept = world.effects.findLast(
-    (effect) => effect.kind === "attempt-kept" && effect.attempt.step === no,
+    (effect) => effect.kind === "attempt-stored" && effect.attempt.step === no,
   );
-  const outcome = kept?.kind === "attempt-kept" ? kept.attempt.outcome : null;
+  const outcome = kept?.kind === "attempt-stored" ? kept.attempt.outcome : null;
   const output = outcome?.kind === "success" ? outcome.output : null;
   return output?.kind === "json" ? JSON.parse(output.json) : null;
 }

@@ -20,7 +20,7 @@ describe("the total time of a step", () => {
     world.fireNext();
     expect(world.effects).toContainEqual(
       expect.objectContaining({
-        kind: "attempt-kept",
+        kind: "attempt-stored",
         attempt: expect.objectContaining({
           kind: "engine",
           outcome: expect.objectContaining({ kind: "failure", code: "drover.total" }),

@@ -81,7 +81,7 @@ describe("a wait", () => {
   test("does not end by a moment of another kind that comes late", () => {
     const world = worldOf({ a: { kind: "wait", forMs: 60_000 } });
     world.advance(60_000);
-    world.pass([{ kind: "due-moment", step: 0, on: "backoff" }]);
+    world.pass([{ kind: "due-timer", step: 0, on: "backoff" }]);
     expect(kindOf(world, "a")).toBe("WAITING");
   });
 });
@@ -108,7 +108,7 @@ describe("a signal step", () => {
     });
     expect(world.effects).toContainEqual(
       expect.objectContaining({
-        kind: "attempt-kept",
+        kind: "attempt-stored",
         attempt: expect.objectContaining({
           kind: "answer",
           agentId: "signal first",

@@ -36,7 +36,7 @@ const ended = (more: Partial<Attempt> = {}, counted = { policy: 0 }): Effect => 
   ...{ kind: "task-ended", attempt: attemptAt(more), counted, lost: false },
 });
 const kept = (more: Partial<Attempt>): Effect => ({
-  kind: "attempt-kept",
+  kind: "attempt-stored",
   attempt: attemptAt(more),
 });
 const settled = (more: Partial<Attempt>): Effect => ({
