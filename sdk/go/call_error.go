@@ -25,17 +25,17 @@ func (r Reason) Error() string { return string(r) }
 
 // CallError says why a call, or one item of a call, was refused.
 type CallError struct {
- // Code is the gRPC code. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL and UNKNOWN: it is
- // not known whether the call took effect. Any other code: nothing was changed.
+	// Code is the gRPC code. UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED, INTERNAL and UNKNOWN: it is
+	// not known whether the call took effect. Any other code: nothing was changed.
 	Code codes.Code
- // Reason is empty if the error was not made by a Drover server.
+	// Reason is empty if the error was not made by a Drover server.
 	Reason Reason
 	// Message is one sentence for a person.
 	Message string
- // Fields says what is wrong with the request, by path.
+	// Fields says what is wrong with the request, by path.
 	Fields   []FieldError
 	Metadata map[string]string
- // RetryAfter is how long to wait before the call is repeated. 0: the server gave no time.
+	// RetryAfter is how long to wait before the call is repeated. 0: the server gave no time.
 	RetryAfter time.Duration
 
 	status *status.Status
@@ -43,7 +43,7 @@ type CallError struct {
 
 // FieldError says what is wrong with one field of a request.
 type FieldError struct {
- // Path of the field, such as "definition.steps[2].needs[0]".
+	// Path of the field, such as "definition.steps[2].needs[0]".
 	Path    string
 	Message string
 }

@@ -17,8 +17,8 @@ import (
 type Codec interface {
 	// Encode returns the payload to send.
 	Encode(*droverpb.Payload) (*droverpb.Payload, error)
- // Decode undoes Encode. It returns a payload that Encode did not make unchanged; the content type
- // tells the difference.
+	// Decode undoes Encode. It returns a payload that Encode did not make unchanged; the content type
+	// tells the difference.
 	Decode(*droverpb.Payload) (*droverpb.Payload, error)
 }
 

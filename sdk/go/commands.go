@@ -33,12 +33,12 @@ func (c *Client) ResumeRun(ctx context.Context, run RunName, reason string) (*dr
 
 // Rerun says how a run is repeated.
 type Rerun struct {
- // Newest uses the newest version of the workflow. Default: the version that the run started with.
+	// Newest uses the newest version of the workflow. Default: the version that the run started with.
 	Newest bool
- // Input of the new run, for RerunFrom only. Default: the input of the run.
+	// Input of the new run, for RerunFrom only. Default: the input of the run.
 	Input any
- // RequestID is the caller's own name for the request: one id makes one new run only. Default:
- // random.
+	// RequestID is the caller's own name for the request: one id makes one new run only. Default:
+	// random.
 	RequestID string
 }
 
@@ -77,7 +77,7 @@ func (c *Client) RerunFrom(ctx context.Context, run RunName, stepID string, how 
 func (c *Client) Bulk(ctx context.Context, request *droverpb.BulkActionRequest) iter.Seq2[
 	*droverpb.BulkResult, error] {
 	if request.RequestId == "" {
-  // All its pages are one action, under one request id.
+		// All its pages are one action, under one request id.
 		request.RequestId = rand.Text()
 	}
 	return pages(func() ([]*droverpb.BulkResult, bool, error) {
@@ -111,14 +111,14 @@ func (c *Client) Signal(ctx context.Context, run RunName, name, id string, paylo
 
 // Decision is the decision of an approver.
 type Decision struct {
- // Reject rejects. Default: approve.
+	// Reject rejects. Default: approve.
 	Reject bool
- // Approver is the person who decides, as the caller states it; the server does not verify it.
+	// Approver is the person who decides, as the caller states it; the server does not verify it.
 	Approver string
 	// Roles of the approver, as the caller states them.
 	Roles   []string
 	Comment string
- // Form is the form of the step, filled in.
+	// Form is the form of the step, filled in.
 	Form any
 }
 

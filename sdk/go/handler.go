@@ -26,11 +26,11 @@ type TaskKind string
 
 // What a handler must do.
 const (
- // TaskPerform: perform the step.
+	// TaskPerform: perform the step.
 	TaskPerform TaskKind = "perform"
- // TaskVerify: find out whether an earlier attempt took effect; never do the work itself.
+	// TaskVerify: find out whether an earlier attempt took effect; never do the work itself.
 	TaskVerify TaskKind = "verify"
- // TaskCompensate: undo the step.
+	// TaskCompensate: undo the step.
 	TaskCompensate TaskKind = "compensate"
 )
 
@@ -44,20 +44,20 @@ type Task struct {
 	// StepID names the step; Item is its index in the list of a map, from 0, or nil.
 	StepID string
 	Item   *int
- // Attempt is the number of the attempt, from 1. Verify tasks are numbered separately.
+	// Attempt is the number of the attempt, from 1. Verify tasks are numbered separately.
 	Attempt  int
 	Workflow string
- // WorkflowVersion 0: the definition was sent with the run.
+	// WorkflowVersion 0: the definition was sent with the run.
 	WorkflowVersion int
 	// IdempotencyKey is for the remote service, so that a repeated request takes effect once.
 	IdempotencyKey string
- // EffectKey is, for verify and compensate, the key under which the effect was made, or would have
- // been made.
+	// EffectKey is, for verify and compensate, the key under which the effect was made, or would have
+	// been made.
 	EffectKey string
- // CallbackToken is, for perform, the token that a remote service which reports the outcome itself
- // passes to [Client.CompleteDeferred].
+	// CallbackToken is, for perform, the token that a remote service which reports the outcome itself
+	// passes to [Client.CompleteDeferred].
 	CallbackToken string
- // Fence grows with each hand-out of the step, for services that refuse a lower value.
+	// Fence grows with each hand-out of the step, for services that refuse a lower value.
 	Fence int
 	// Labels of the run.
 	Labels map[string]string

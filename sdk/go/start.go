@@ -16,25 +16,25 @@ import (
 
 // Start describes a run to start.
 type Start struct {
- // Workflow is the name of a registered workflow. Definition, instead of it, is a definition for
- // this run only.
+	// Workflow is the name of a registered workflow. Definition, instead of it, is a definition for
+	// this run only.
 	Workflow   string
 	Definition *droverpb.WorkflowDefinition
 	// Version of the registered workflow. Default: the default version.
 	Version int
 	// Input has a JSON form, or is a payload. Default: none.
 	Input any
- // Key is the caller's own name for the run: one key starts one run only. Default: random.
+	// Key is the caller's own name for the run: one key starts one run only. Default: random.
 	Key string
 	// Priority is 1 (first) to 9 (last). Default 5.
 	Priority int
 	Labels   map[string]string
- // StartTime is when the run begins; a time in the past means now. Default: at once.
+	// StartTime is when the run begins; a time in the past means now. Default: at once.
 	StartTime time.Time
- // Concurrency limits how many runs of one key are in progress. Default: no limit.
+	// Concurrency limits how many runs of one key are in progress. Default: no limit.
 	Concurrency *droverpb.Concurrency
- // NotifyHook is the hook that is notified of the end of the run, at NotifyURL if that is given.
- // Default: none.
+	// NotifyHook is the hook that is notified of the end of the run, at NotifyURL if that is given.
+	// Default: none.
 	NotifyHook string
 	NotifyURL  string
 }
@@ -43,9 +43,9 @@ type Start struct {
 type Started struct {
 	RunID RunID
 	Key   string
- // Created false: an earlier call with this key created the run.
+	// Created false: an earlier call with this key created the run.
 	Created bool
- // Err is set in a batch if this run was refused and the others were not.
+	// Err is set in a batch if this run was refused and the others were not.
 	Err error
 }
 

@@ -11,11 +11,11 @@ type ErrorKind string
 
 // The kinds of a [TaskError].
 const (
- // KindTransient: it failed, and will probably work later; retried by the step's policy.
+	// KindTransient: it failed, and will probably work later; retried by the step's policy.
 	KindTransient ErrorKind = "transient"
- // KindPermanent: it failed, and will never work; not retried.
+	// KindPermanent: it failed, and will never work; not retried.
 	KindPermanent ErrorKind = "permanent"
- // KindUnknown: it is unknown whether it took effect, for example because a connection broke.
+	// KindUnknown: it is unknown whether it took effect, for example because a connection broke.
 	KindUnknown ErrorKind = "unknown"
 	// KindCancelled: it stopped because its context was cancelled.
 	KindCancelled ErrorKind = "cancelled"
@@ -32,13 +32,13 @@ type TaskError struct {
 	Code string
 	// Message is one sentence for a person.
 	Message string
- // RetryAfter is the minimum time before the next try, for a transient error. 0: only the policy
- // decides.
+	// RetryAfter is the minimum time before the next try, for a transient error. 0: only the policy
+	// decides.
 	RetryAfter time.Duration
- // NoEffect states that nothing exists at the remote service, neither from this attempt nor from an
- // earlier one.
+	// NoEffect states that nothing exists at the remote service, neither from this attempt nor from an
+	// earlier one.
 	NoEffect bool
- // Cause is the next error for [errors.Is] and [errors.As]; it is not sent.
+	// Cause is the next error for [errors.Is] and [errors.As]; it is not sent.
 	Cause error
 }
 
@@ -106,13 +106,13 @@ type StopKind string
 
 // Why a handler's context was cancelled.
 const (
- // StopCancelled: the server requested it; the run is being stopped, or the attempt took too long.
+	// StopCancelled: the server requested it; the run is being stopped, or the attempt took too long.
 	StopCancelled StopKind = "cancelled"
- // StopLeaseLost: the server answered that the task no longer belongs to this agent.
+	// StopLeaseLost: the server answered that the task no longer belongs to this agent.
 	StopLeaseLost StopKind = "lease-lost"
- // StopLeaseEnded: by the agent's own clock the lease ended, because no heartbeat was answered.
+	// StopLeaseEnded: by the agent's own clock the lease ended, because no heartbeat was answered.
 	StopLeaseEnded StopKind = "lease-ended"
- // StopAttemptOver: the time of the attempt has passed.
+	// StopAttemptOver: the time of the attempt has passed.
 	StopAttemptOver StopKind = "attempt-over"
 	// StopAgent: the agent is stopping, and its grace is over.
 	StopAgent StopKind = "agent-stopped"

@@ -35,12 +35,12 @@ type Task struct {
 	Attempt        int
 	IdempotencyKey string
 	EffectKey      string
- // Item is the index in the list of a map; nil: the step is not a map.
+	// Item is the index in the list of a map; nil: the step is not a map.
 	Item   *int
 	Labels map[string]string
- // Left is the remaining time of lease and attempt. Default 15 minutes.
+	// Left is the remaining time of lease and attempt. Default 15 minutes.
 	Left time.Duration
- // Codec is the codec of the agent. Default: none.
+	// Codec is the codec of the agent. Default: none.
 	Codec drover.Codec
 }
 
@@ -48,7 +48,7 @@ type Task struct {
 type Result struct {
 	// Outcome is what an agent would send.
 	Outcome *droverpb.Outcome
- // Progress has each reported progress, in order.
+	// Progress has each reported progress, in order.
 	Progress []*droverpb.Progress
 
 	t       testing.TB

@@ -16,9 +16,9 @@ import "time"
 // Workflow is a graph of steps without cycles.
 type Workflow struct {
 	Name string
- // Timeout is the maximum duration of a run. Default 7 days.
+	// Timeout is the maximum duration of a run. Default 7 days.
 	Timeout time.Duration
- // InputSchema is the JSON Schema for the input of a run.
+	// InputSchema is the JSON Schema for the input of a run.
 	InputSchema any
 	Steps       []Step
 }
@@ -32,33 +32,33 @@ type Step struct {
 	Needs []string
 	// When is a CEL condition; false: the step is skipped.
 	When string
- // RunIf says how the steps in Needs must have ended. Default: Ended.
+	// RunIf says how the steps in Needs must have ended. Default: Ended.
 	RunIf RunIf
- // Always makes it a finally step: it runs once, last, however the run ends.
+	// Always makes it a finally step: it runs once, last, however the run ends.
 	Always bool
- // Pivot: once the step has succeeded, the run is no longer undone; later failures ask a person.
+	// Pivot: once the step has succeeded, the run is no longer undone; later failures ask a person.
 	Pivot bool
- // Input has a JSON form, or is a payload; its strings may contain expressions. Default: the run's
- // input; for a map, the item.
+	// Input has a JSON form, or is a payload; its strings may contain expressions. Default: the run's
+	// input; for a map, the item.
 	Input any
- // Retry: the first policy that matches the code of a failure applies.
+	// Retry: the first policy that matches the code of a failure applies.
 	Retry    []Retry
 	Timeouts *Timeouts
- // Effects is what a repeated attempt does to the remote service. Default: Idempotent.
+	// Effects is what a repeated attempt does to the remote service. Default: Idempotent.
 	Effects Effects
- // Verify finds out whether a lost attempt took effect; only with Verifiable.
+	// Verify finds out whether a lost attempt took effect; only with Verifiable.
 	Verify *Beside
- // Fallback are other ways to try the step, in this order.
+	// Fallback are other ways to try the step, in this order.
 	Fallback []Fallback
- // OnPickup is what happens when no agent polls for the task. Default: Alarm.
+	// OnPickup is what happens when no agent polls for the task. Default: Alarm.
 	OnPickup OnPickup
 	// Compensate undoes the step.
 	Compensate *Compensate
- // OnFailure: by default compensate if an effect that can be undone exists by then, otherwise fail.
+	// OnFailure: by default compensate if an effect that can be undone exists by then, otherwise fail.
 	OnFailure OnFailure
- // Escalation is how long an escalation of the step stays open, and what follows then.
+	// Escalation is how long an escalation of the step stays open, and what follows then.
 	Escalation *Escalation
- // OutputSchema is the JSON Schema for the output of the step.
+	// OutputSchema is the JSON Schema for the output of the step.
 	OutputSchema any
 }
 
@@ -89,13 +89,13 @@ type Signal struct {
 
 // Approval waits for people.
 type Approval struct {
- // Approvers are names or roles of the people who may decide. Default: anyone may.
+	// Approvers are names or roles of the people who may decide. Default: anyone may.
 	Approvers []string
- // Need is the number of approvals needed. Default 1.
+	// Need is the number of approvals needed. Default 1.
 	Need int
- // NotRequester: the person who started the run, named by its label "requester", may not decide.
+	// NotRequester: the person who started the run, named by its label "requester", may not decide.
 	NotRequester bool
- // Form is the JSON Schema of the form that an approver fills in.
+	// Form is the JSON Schema of the form that an approver fills in.
 	Form any
 	// Within is 7 days by default.
 	Within time.Duration
@@ -106,8 +106,8 @@ type Approval struct {
 // Run begins a run of a workflow, and waits for its end.
 type Run struct {
 	Workflow string
- // Version is the version of the workflow. Default: the default version at the time at which the
- // run begins.
+	// Version is the version of the workflow. Default: the default version at the time at which the
+	// run begins.
 	Version int
 }
 
@@ -117,20 +117,20 @@ type Map struct {
 	// Over is an expression that gives a list, or a number of items.
 	Over string
 	Task string
- // Queue is "default" by default; it may contain expressions, such as "deploy-${item.host}".
+	// Queue is "default" by default; it may contain expressions, such as "deploy-${item.host}".
 	Queue string
- // Concurrency is the maximum number of items in progress at the same time. Default 100.
+	// Concurrency is the maximum number of items in progress at the same time. Default 100.
 	Concurrency int
 	// Tolerate is how many may fail without failing the step. Default: none.
 	Tolerate *Amount
- // Waves: items begin in waves, each after the previous wave has ended.
+	// Waves: items begin in waves, each after the previous wave has ended.
 	Waves *Waves
 }
 
 // Waves says how a map divides its items into waves.
 type Waves struct {
 	Size Amount
- // Pause is the time from the end of a wave to its gate, or to the next wave.
+	// Pause is the time from the end of a wave to its gate, or to the next wave.
 	Pause time.Duration
 	// Gate lets the next wave begin by succeeding.
 	Gate *Gate
@@ -164,15 +164,15 @@ func (Map) isKind()      {}
 
 // Retry is a retry policy. Its zero values are its defaults, except Jitter's: nil.
 type Retry struct {
- // On are the codes of failures to which the policy applies. Default: all.
+	// On are the codes of failures to which the policy applies. Default: all.
 	On []string
- // Attempts is the maximum number of tries, the first included. Default 5, for an undo 10.
+	// Attempts is the maximum number of tries, the first included. Default 5, for an undo 10.
 	Attempts int
 	// Initial is the first wait. Default 1 s.
 	Initial time.Duration
- // Factor is the factor by which each wait is longer than the previous one. Default 2.
+	// Factor is the factor by which each wait is longer than the previous one. Default 2.
 	Factor float64
- // Max is the longest wait. Default 1 minute, for an undo 5 minutes.
+	// Max is the longest wait. Default 1 minute, for an undo 5 minutes.
 	Max time.Duration
 	// Jitter is the share of each wait that is random, 0 to 1. Default 0.2.
 	Jitter *float64
@@ -184,7 +184,7 @@ type Timeouts struct {
 	Attempt time.Duration
 	// Heartbeat is the length of the lease, at least 2 s.
 	Heartbeat time.Duration
- // Stall is how long the progress that a handler reports may stay unchanged. Default: off.
+	// Stall is how long the progress that a handler reports may stay unchanged. Default: off.
 	Stall  time.Duration
 	Total  time.Duration
 	Cancel *time.Duration
@@ -196,7 +196,7 @@ type Timeouts struct {
 // Beside is a further task of a step, which verifies it or acts as a gate.
 type Beside struct {
 	Task string
- // Queue is by default the queue of the step.
+	// Queue is by default the queue of the step.
 	Queue    string
 	Retry    []Retry
 	Timeouts *Timeouts
@@ -205,7 +205,7 @@ type Beside struct {
 // Compensate is the task that undoes a step.
 type Compensate struct {
 	Beside
- // Attempted also undoes a step that failed part-way. Default: only steps that finished.
+	// Attempted also undoes a step that failed part-way. Default: only steps that finished.
 	Attempted bool
 }
 
@@ -216,7 +216,7 @@ func Undo(task string) *Compensate { return &Compensate{Beside: Beside{Task: tas
 type Fallback struct {
 	Queue string
 	Task  string
- // Run is a workflow to run instead, for a step that is a [Run].
+	// Run is a workflow to run instead, for a step that is a [Run].
 	Run *Run
 	// Input is merged over the step's input, key by key.
 	Input any
@@ -224,10 +224,10 @@ type Fallback struct {
 
 // Escalation is how long an escalation stays open, and what follows then.
 type Escalation struct {
- // Remind is the interval between reminders. Default 1 hour.
+	// Remind is the interval between reminders. Default 1 hour.
 	Remind time.Duration
- // Deadline is the time from the opening of the escalation to the answer that Then gives: "retry",
- // "skip", "compensate" or "fail"; both or none.
+	// Deadline is the time from the opening of the escalation to the answer that Then gives: "retry",
+	// "skip", "compensate" or "fail"; both or none.
 	Deadline time.Duration
 	Then     string
 }
