@@ -18,6 +18,9 @@ const LONG = [
   "test/{spec,conformance,browser}/**/*.test.ts",
   "test/simulation/{simulation,exit-codes}.test.ts",
   "test/e2e/{jaeger,init,variants,python-sdk,go-sdk,sdk-readme,chaos,holiday-demo}.test.ts",
+  "test/e2e/{tutorial,incidents-cli,traces}.test.ts",
+  "test/integration/take-over/{blackhole,take-over,schedules}.test.ts",
+  "test/integration/embedded-postgres.test.ts",
   "test/e2e/examples/*.test.ts",
 ];
 
@@ -45,7 +48,7 @@ export default defineConfig({
           ...common,
           name: "together",
           include: ["test/{unit,property,contract,integration}/**/*.test.ts"],
-          exclude: [KILLS_SERVERS],
+          exclude: [KILLS_SERVERS, ...LONG],
           // Files share a process with what was loaded for those before them: loading the server
           // anew for each took a second of CPU. A test leaves nothing behind that others see.
           isolate: false,
