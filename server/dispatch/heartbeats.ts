@@ -11,7 +11,12 @@
 import { createBatcher, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
-import type { BeatAnswer, EngineStore, SessionBeat, SessionLease } from "../store/store.ts";
+import type {
+  EngineStore,
+  HeartbeatAnswer,
+  SessionHeartbeat,
+  SessionLease,
+} from "../store/store.ts";
 import type { HeartbeatResult } from "./dispatcher.ts";
 
 /**
@@ -28,7 +33,7 @@ const WAITING_MAX = 20_000;
 const BUSY_MAX = 4;
 
 export interface Heartbeats {
-  submit(heartbeat: SessionBeat): Promise<readonly HeartbeatResult[]>;
+  submit(heartbeat: SessionHeartbeat): Promise<readonly HeartbeatResult[]>;
   idle(): Promise<void>;
 }
 
@@ -48,8 +53,8 @@ export function createHeartbeats({
   onForgotten,
   onFlushed = () => undefined,
 }: HeartbeatsOptions): Heartbeats {
-  type Answers = readonly BeatAnswer[];
-  const batcher = createBatcher<SessionBeat, Answers>({
+  type Answers = readonly HeartbeatAnswer[];
+  const batcher = createBatcher<SessionHeartbeat, Answers>({
     name: "heartbeat",
     clock,
     bucket: { everyMs: SPACING_MS, capacity: 1 },
@@ -75,7 +80,7 @@ export function createHeartbeats({
   });
 
   return Object.freeze({
-    async submit(heartbeat: SessionBeat): Promise<readonly HeartbeatResult[]> {
+    async submit(heartbeat: SessionHeartbeat): Promise<readonly HeartbeatResult[]> {
       const results: (HeartbeatResult | null)[] = heartbeat.reports.map(() => null);
       let open = heartbeat.reports.map((report, place) => ({ report, place }));
       for (let tries = 0; tries < BUSY_MAX; tries++) {

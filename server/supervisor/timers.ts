@@ -21,7 +21,7 @@ import type { RunEvent } from "../core/event.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
-import type { DueLook, DueRow, DueSchedule, EngineStore, RunRef } from "../store/store.ts";
+import type { DueRow, DueScan, DueSchedule, EngineStore, RunRef } from "../store/store.ts";
 import { createBacklog } from "./backlog.ts";
 import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
@@ -135,7 +135,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   function submitAll(
-    { now, due, schedules }: DueLook,
+    { now, due, schedules }: DueScan,
     node: string,
     epochs: ReadonlyMap<number, number>,
   ): void {
@@ -176,7 +176,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     partitions: readonly number[],
     isWhole: boolean,
     scannedAtMs: number,
-  ): Promise<DueLook> {
+  ): Promise<DueScan> {
     const from = isWhole ? null : since;
     const without = resting.refs(scannedAtMs, from);
     const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));
@@ -263,7 +263,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   /** Records from when on silence counts in each partition. */
   function recordWatching(
     partitions: readonly number[],
-    found: DueLook,
+    found: DueScan,
     scannedAtMs: number,
     takenBefore: ReadonlySet<number>,
   ): void {
@@ -278,7 +278,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     last = { scannedAtMs, now: found.now };
   }
 
-  function plan(found: DueLook, scannedAtMs: number): void {
+  function plan(found: DueScan, scannedAtMs: number): void {
     const inMs = found.nextAt === null ? lookEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
     wake(scannedAtMs + (full ? 0 : Math.min(Math.max(inMs, SCAN_APART_MS), lookEveryMs)));
@@ -360,7 +360,7 @@ interface Due {
 }
 
 /** Rows that were found may still be there when the next scan begins. */
-function settledUntil({ now, due, schedules }: DueLook): EpochMs {
+function settledUntil({ now, due, schedules }: DueScan): EpochMs {
   return [...due, ...schedules].reduce(
     (least, { wakeAt }) => Math.min(least, wakeAt),
     now - COMMIT_MS_MAX,

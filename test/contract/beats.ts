@@ -1,10 +1,10 @@
 /** Beats belong to the session: what is answered is stored, and a cancel is heard once. */
 import { expect, test, vi } from "vitest";
 import type {
-  BeatAnswer,
-  BeatReport,
   EngineStore,
   Granted,
+  HeartbeatAnswer,
+  HeartbeatReport,
   SessionLease,
 } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
@@ -28,7 +28,10 @@ import {
 const CANCEL_MS = 5_000;
 const timeouts = { heartbeatMs: 7_000, cancelMs: CANCEL_MS };
 
-function reportOf({ ready, secret }: Granted, more: Partial<BeatReport> = {}): BeatReport {
+function reportOf(
+  { ready, secret }: Granted,
+  more: Partial<HeartbeatReport> = {},
+): HeartbeatReport {
   const { runId, step, fence } = ready;
   return { runId, step, fence, secret, progress: null, details: null, ...more };
 }
@@ -36,9 +39,9 @@ function reportOf({ ready, secret }: Granted, more: Partial<BeatReport> = {}): B
 async function beat(
   store: EngineStore,
   run: Scheduled,
-  reports: readonly BeatReport[],
+  reports: readonly HeartbeatReport[],
   session = SESSION,
-): Promise<readonly BeatAnswer[]> {
+): Promise<readonly HeartbeatAnswer[]> {
   const { namespaceId } = run;
   const about = { namespaceId, session, agentId: "agent-1", agentVersion: "1" };
   const {
@@ -69,7 +72,7 @@ function forgottenOf({ ready, secret }: Granted): SessionLease {
   return { runId, partition, step, fence, secret };
 }
 
-function withinMs(answers: readonly BeatAnswer[]): number {
+function withinMs(answers: readonly HeartbeatAnswer[]): number {
   const [answer] = answers;
   if (answer?.kind !== "cancel") throw new Error(`answered ${answer?.kind}, not cancel`);
   return answer.withinMs;
@@ -80,7 +83,7 @@ export function describeBeats(opened: Opened): void {
     const { store, elapse } = opened();
     const run = await schedule(store, workflow({ a: { timeouts } }));
     const task = await claimOne(store, run);
-    const beatAgain = async (more: Partial<BeatReport>): Promise<number> => {
+    const beatAgain = async (more: Partial<HeartbeatReport>): Promise<number> => {
       await elapse(10);
       await beat(store, run, [reportOf(task, more)]);
       return (await leaseOf(store, run, 0)).progressAt;
@@ -110,7 +113,7 @@ export function describeBeats(opened: Opened): void {
     expect(await leaseOf(store, run, 0)).toEqual(before);
   });
 
-  test.each<[string, Partial<BeatReport>]>([
+  test.each<[string, Partial<HeartbeatReport>]>([
     ["another fence", { fence: 2 }],
     ["a guessed secret", { secret: hex(16) }],
     ["another step", { step: 1 }],

@@ -28,7 +28,7 @@ import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import { PLAIN } from "../../server/dispatch/handed-task.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";
-import type { BeatAnswer, EngineStore, Granted, Tx } from "../../server/store/store.ts";
+import type { EngineStore, Granted, HeartbeatAnswer, Tx } from "../../server/store/store.ts";
 import type { Beginning } from "../property/random-run.ts";
 import { hex, look, type Scheduled, schedule, viewOf, withWords } from "./fixture.ts";
 
@@ -255,7 +255,7 @@ export async function beatAll(life: Life, session: string): Promise<void> {
       })),
     },
   ]);
-  const told = (kind: Lease["cancel"]["kind"]): BeatAnswer["kind"] =>
+  const told = (kind: Lease["cancel"]["kind"]): HeartbeatAnswer["kind"] =>
     kind === "none" ? "carry-on" : "cancel";
   expect(answers?.map(({ kind }) => kind)).toEqual(
     held.map(({ lease }) => told(lease.cancel.kind)),

@@ -8,7 +8,7 @@ import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { PollQuery, PollQueryResult } from "../../server/store/poll-query.ts";
 import { rolledBack } from "../../server/store/postgres/failure.ts";
-import type { DueLook, EngineStore, TaskFacts } from "../../server/store/store.ts";
+import type { DueScan, EngineStore, TaskFacts } from "../../server/store/store.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { type SimulatedLists, simulatedLists } from "./lists.ts";
@@ -143,7 +143,7 @@ async function dueRows(
   { store, partitions: count }: StoreWire,
   partitions: readonly number[],
   ...asked: [limit: number, range?: DueRange]
-): Promise<DueLook> {
+): Promise<DueScan> {
   const [found, outside] = await Promise.all([
     store.dueRows(partitions, ...asked),
     store.outside(spread(partitions, count)),

@@ -14,11 +14,11 @@ import type { TakenPartition } from "../../server/store/partition-session.ts";
 import type { PassRecord } from "../../server/store/pass-record.ts";
 import type { NewSchedule, Occurrence } from "../../server/store/schedules.ts";
 import type {
-  BeatAnswer,
   Grant,
+  HeartbeatAnswer,
   KeyHolder,
   KeyReservation,
-  SessionBeat,
+  SessionHeartbeat,
   Tx,
 } from "../../server/store/store.ts";
 import type { Edges } from "./edges.ts";
@@ -35,7 +35,10 @@ export interface StoreWitness {
   after(ms: number, fn: () => void): void;
   transaction(): SeenTransaction;
   defined(id: number, definition: Definition): void;
-  beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]): void;
+  beaten(
+    beats: readonly SessionHeartbeat[],
+    answers: readonly (readonly HeartbeatAnswer[])[],
+  ): void;
   /** Returns the other processes that owned them until now. */
   took(process: string, node: string, taken: readonly TakenPartition[]): readonly string[];
   gave(process: string, node: string, partitions: readonly number[]): void;
@@ -141,7 +144,7 @@ export function createStoreWitness(
       definitions.set(id, definition);
       plans.set(id, planOf(definition));
     },
-    beaten(beats: readonly SessionBeat[], answers: readonly (readonly BeatAnswer[])[]) {
+    beaten(beats: readonly SessionHeartbeat[], answers: readonly (readonly HeartbeatAnswer[])[]) {
       for (const [place, { reports }] of beats.entries())
         for (const [index, { secret }] of reports.entries()) {
           const task = taskOf.get(secret);

@@ -5,7 +5,7 @@
 import { describe, expect, it } from "vitest";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
-import type { DueLook, DueRow } from "../../server/store/store.ts";
+import type { DueRow, DueScan } from "../../server/store/store.ts";
 import type { Rest } from "../../server/supervisor/resting.ts";
 import { createTimerScan } from "../../server/supervisor/timers.ts";
 import { quietLog } from "../support/control-plane.ts";
@@ -53,7 +53,7 @@ function supervise() {
     settings: SUPERVISOR_DEFAULTS,
     restingMax: RESTING_MAX,
     store: {
-      async dueRows(partitions, limit, { since, without = [] } = WHOLE_RANGE): Promise<DueLook> {
+      async dueRows(partitions, limit, { since, without = [] } = WHOLE_RANGE): Promise<DueScan> {
         await clock.sleep(20);
         const left = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
         const mine = [...rows.values()].filter(({ partition }) => partitions.includes(partition));

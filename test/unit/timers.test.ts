@@ -4,12 +4,12 @@ import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import type { RunEvent } from "../../server/core/event.ts";
 import { DroverError } from "../../server/errors.ts";
 import { WHOLE_RANGE } from "../../server/store/due.ts";
-import type { DueLook, DueRow } from "../../server/store/store.ts";
+import type { DueRow, DueScan } from "../../server/store/store.ts";
 import { createTimerScan } from "../../server/supervisor/timers.ts";
 import { quietLog } from "../support/control-plane.ts";
 import { handClock } from "../support/hand-clock.ts";
 
-const NOTHING: DueLook = {
+const NOTHING: DueScan = {
   ...{ now: 1_000, outside: [], due: [], schedules: [], nextAt: null },
   foundTo: 1_000,
 };
@@ -20,7 +20,7 @@ function backoff(runId: string, fence = 0): DueRow {
 }
 
 function watchesOver(
-  answers: (() => Promise<DueLook>)[],
+  answers: (() => Promise<DueScan>)[],
   land: (runId: string) => Promise<void> = () => Promise.resolve(),
 ) {
   const clock = handClock();
@@ -68,7 +68,7 @@ describe("the supervisor's loop", () => {
   });
 
   it("begins where it left nothing before, and ten seconds earlier for who commits late", async () => {
-    const at = (now: number, more: Partial<DueLook> = {}) => ({ ...NOTHING, now, ...more });
+    const at = (now: number, more: Partial<DueScan> = {}) => ({ ...NOTHING, now, ...more });
     const { clock, timers, begins } = watchesOver([
       async () => at(100_000),
       async () => at(101_000, { due: [backoff("old")] }),
@@ -151,7 +151,7 @@ describe("the supervisor's loop", () => {
   });
 
   it("looks again at once when a moment came while a look was under way", async () => {
-    const gate = Promise.withResolvers<DueLook>();
+    const gate = Promise.withResolvers<DueScan>();
     const { clock, timers, looks } = watchesOver([async () => NOTHING, () => gate.promise]);
     timers.start();
     await clock.advance(0);

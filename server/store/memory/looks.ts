@@ -14,7 +14,7 @@ import {
 } from "../poll-query.ts";
 import type { RunLiveness } from "../reads.ts";
 import type { RunId } from "../run-head.ts";
-import type { DueLook, DueRow } from "../store.ts";
+import type { DueRow, DueScan } from "../store.ts";
 import { agentsAsking, isCordoned, isSilent } from "./agents-asking.ts";
 import type { LaneRow } from "./catalogue-tables.ts";
 import { circuitSign } from "./circuits.ts";
@@ -96,7 +96,7 @@ export function dueRows(
   now: EpochMs,
   { partitions, limit, since, aheadMs, without = [], heardSince = NEVER_HEARD }: DueAsked,
   held: LaneHold,
-): DueLook {
+): DueScan {
   const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
   const rests = ({ kind, id, place }: DueRef): boolean =>
     resting.size > 0 && resting.has(`${kind}/${id}/${place}`);

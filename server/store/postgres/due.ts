@@ -8,7 +8,7 @@ import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows
 import type { Page } from "../../core/page/page.ts";
 import { pageNoOf } from "../../core/page/page.ts";
 import { type DueRange, type DueRef, dueRefOf, dueScan, type Outside } from "../due.ts";
-import type { DueKind, DueLook, DueRow, RunId } from "../store.ts";
+import type { DueKind, DueRow, DueScan, RunId } from "../store.ts";
 import { columns } from "./columns.ts";
 import type { PageCache } from "./page-cache.ts";
 import type { Query } from "./transaction.ts";
@@ -37,7 +37,7 @@ export async function dueRows(
   cache: PageCache,
   partitions: readonly number[],
   asked: DueAsked,
-): Promise<DueLook> {
+): Promise<DueScan> {
   const { limit, since, aheadMs, without = [] } = asked;
   const seen = await query<DueColumns | NextColumns>("due_rows", [
     ...[partitions, limit, OF_PARTITION_MAX, since, aheadMs],
