@@ -709,7 +709,7 @@ comment on column drover.trigger.secret is 'The secret that signs a body, as it 
 
 -- Written in the transaction that ends the run. Deleted within seconds, when the run that it starts exists.
 create table drover.trigger_end (
-  id bigint generated always as identity primary key,
+  id uuid primary key default gen_random_uuid(),
   partition smallint not null,
   namespace_id integer not null,
   trigger text not null,
@@ -718,6 +718,7 @@ create table drover.trigger_end (
 ) with (autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000,
   autovacuum_vacuum_cost_delay = 0);
 comment on table drover.trigger_end is 'An ended run that a trigger waits for, until the trigger has processed it.';
+comment on column drover.trigger_end.id is 'Random: a number may be given out again after a fail-over.';
 
 create table drover.triggered (
   run_id uuid primary key,

@@ -1,6 +1,7 @@
 // Starts the runs that users have put into the inbox in transactions of their own
 // (drover.schedule). Each row has a key, so a row that is taken twice, after a crash between the
-// two, starts one run.
+// two, starts one run. A row that was taken before a fail-over starts none: the database may have
+// lost the user's transaction.
 //
 //   waiting → taken for half a minute → deleted, or refused and kept with the reason
 //
@@ -34,7 +35,7 @@ export interface Inbox {
 
 export interface InboxOptions {
   readonly rows: InboxRows;
-  readonly store: Pick<EngineStore, "namespace">;
+  readonly store: Pick<EngineStore, "namespace" | "incarnation">;
   readonly schedule: Scheduler["schedule"];
   readonly isOwner: () => boolean;
   readonly log: Logger;
@@ -48,9 +49,10 @@ export function createInbox(options: InboxOptions): Inbox {
   async function takeOnce(): Promise<void> {
     if (!options.isOwner()) return;
     for (;;) {
+      const readIn = options.store.incarnation();
       const rows = await inbox.take(ROWS_MAX);
       if (rows.length === 0) return;
-      const answers = await Promise.all(rows.map((row) => answerOf(options, row)));
+      const answers = await Promise.all(rows.map((row) => answerOf(options, row, readIn)));
       await inbox.settle(answers.filter((answer) => answer !== null));
       if (rows.length < ROWS_MAX) return;
     }
@@ -76,6 +78,7 @@ export function createInbox(options: InboxOptions): Inbox {
 async function answerOf(
   { store, schedule, log }: InboxOptions,
   row: InboxRow,
+  readIn: number,
 ): Promise<InboxAnswer | null> {
   const { id, workflow: name, version, input, key, labels, digest } = row;
   try {
@@ -87,11 +90,11 @@ async function answerOf(
       );
     const target = { kind: "named", name, version } as const;
     const plain = { priority: PRIORITY, notify: null, startAt: null, concurrency: null };
-    const run = { namespace, target, input, key, labels, digest, ...plain };
-    return { id, refused: null, began: (await schedule(run)).runId };
+    const run = { namespace, target, input, key, labels, digest, readIn, ...plain };
+    return { kind: "began", id, key, began: (await schedule(run)).runId };
   } catch (error) {
     if (error instanceof DroverError && !PASSING.has(error.reason))
-      return { id, refused: { reason: error.reason, message: error.message }, began: null };
+      return { kind: "refused", id, key, reason: error.reason, message: error.message };
     log.warn({ event: "inbox.row.failed", id, err: String(error) });
     return null;
   }

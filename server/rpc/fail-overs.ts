@@ -15,16 +15,12 @@ export interface FailOvers {
 
 const UNKNOWN = "whether it took effect is unknown";
 
-export function createFailOvers(store: Pick<EngineStore, "onIncarnation">): FailOvers {
-  let incarnation = 0;
-  store.onIncarnation(() => {
-    incarnation++;
-  });
+export function createFailOvers(store: Pick<EngineStore, "incarnation">): FailOvers {
   return Object.freeze({
     begin() {
-      const began = incarnation;
+      const began = store.incarnation();
       return (error: unknown) =>
-        incarnation === began || isAnswer(error) ? error : failedOver(UNKNOWN, error);
+        store.incarnation() === began || isAnswer(error) ? error : failedOver(UNKNOWN, error);
     },
   });
 }

@@ -12,22 +12,18 @@ export const DEFAULT_NAMESPACE = "default";
 const CACHED_MAX = 10_000;
 
 export function createNamespaces(
-  store: Pick<EngineStore, "namespace" | "onIncarnation">,
+  store: Pick<EngineStore, "namespace" | "incarnation" | "onIncarnation">,
 ): Namespaces {
   const known = new Map<string, Namespace>();
   // After a failover, the newest namespaces may be lost, and their names may belong to other
   // namespaces.
-  let incarnation = 0;
-  store.onIncarnation(() => {
-    incarnation++;
-    known.clear();
-  });
+  store.onIncarnation(() => known.clear());
   return Object.freeze({
     async find(given: string) {
       const name = given === "" ? DEFAULT_NAMESPACE : given;
       const kept = known.get(name);
       if (kept) return kept;
-      const asked = incarnation;
+      const asked = store.incarnation();
       const found = await store.namespace(name);
       if (found === null)
         throw new DroverError(
@@ -36,7 +32,7 @@ export function createNamespaces(
           { metadata: { name } },
         );
       if (known.size >= CACHED_MAX) known.clear();
-      if (asked === incarnation) known.set(name, found);
+      if (asked === store.incarnation()) known.set(name, found);
       return found;
     },
   });

@@ -60,6 +60,7 @@ export interface RpcServerDeps {
     | "workflowVersion"
     | "claimEscalation"
     | "releaseEscalation"
+    | "incarnation"
     | "onIncarnation"
     | "ready"
   > &

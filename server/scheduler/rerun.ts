@@ -29,6 +29,7 @@ const keyOf = ({ runId, requestId }: RerunRequest): string => `\u0001rerun ${run
 export async function rerun(options: RerunOptions, request: RerunRequest): Promise<Scheduled> {
   const { store, plans } = options;
   const { namespace, runId } = request;
+  const readIn = store.incarnation();
   const detail = await store.reads.runDetail(runId, {
     attempts: false,
     interventions: false,
@@ -63,6 +64,7 @@ export async function rerun(options: RerunOptions, request: RerunRequest): Promi
       startAt: null,
       concurrency: run.concurrency,
       digest: request.digest,
+      readIn,
     },
     reserved: { key, name: `request "${request.requestId}"` },
     refusal: inputRefusal(target.laned, input) ?? (begun ? null : options.enter(namespace)),

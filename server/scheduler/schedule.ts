@@ -313,12 +313,15 @@ export async function accept(
 
 /**
  * A plan that was read from an earlier incarnation of the database would begin a run with a
- * definition and lanes that exist no more. The transaction has its connection by now, so a change
- * of the incarnation is known.
+ * definition and lanes that exist no more; a reason that was read from it, such as the end of
+ * another run, may have been lost. The transaction has its connection by now, so a change of the
+ * incarnation is known.
  */
-function expectCurrent({ plans }: Pick<ScheduleOptions, "plans">, items: readonly Item[]): void {
-  if (items.every(({ laned }) => plans.isCurrent(laned))) return;
-  throw failedOver();
+function expectCurrent({ plans, store }: ScheduleOptions, items: readonly Item[]): void {
+  const now = store.incarnation();
+  const isCurrent = ({ laned, request: { readIn = now } }: Item): boolean =>
+    readIn === now && plans.isCurrent(laned);
+  if (!items.every(isCurrent)) throw failedOver();
 }
 
 /** A run that asks for a permit now. A run that starts later asks for it then. */

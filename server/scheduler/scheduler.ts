@@ -51,6 +51,11 @@ export interface ScheduleRequest {
   readonly keyKeptMs?: number;
   /** The ended run whose trigger starts this one; left out: none. */
   readonly triggered?: TriggeredBy;
+  /**
+   * The incarnation of the database in which the server has read why the run is to begin. The run
+   * does not begin in another one, which may have lost the reason. Left out: a caller asks for it.
+   */
+  readonly readIn?: number;
   /** The trace context of the caller; left out: it has given none. Not part of the digest. */
   readonly trace?: TraceContext;
 }

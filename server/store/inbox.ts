@@ -19,16 +19,19 @@ export interface InboxRow {
   readonly digest: string;
 }
 
-export interface InboxAnswer {
-  readonly id: number;
-  /** null: the run was accepted. */
-  readonly refused: { readonly reason: string; readonly message: string } | null;
-  /**
-   * The run that the row has begun; null: none. If the database does not have this run, the row
-   * stays: a fail-over has lost the run together with the last transactions.
-   */
-  readonly began: RunId | null;
-}
+/** The row is known by its id and key: after a fail-over, another row may have the id. */
+export type InboxAnswer = Pick<InboxRow, "id" | "key"> &
+  (
+    | {
+        readonly kind: "began";
+        /**
+         * The run that the row has begun. If the database does not have this run, the row stays: a
+         * fail-over has lost the run together with the last transactions.
+         */
+        readonly began: RunId;
+      }
+    | { readonly kind: "refused"; readonly reason: string; readonly message: string }
+  );
 
 export interface InboxRows {
   /** Takes up to `limit` rows, the oldest first, for half a minute. */

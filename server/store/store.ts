@@ -375,6 +375,11 @@ export interface EngineStore extends HeartbeatStore, Consistency {
   overdue(partitions: readonly number[], byMs: number, since?: EpochMs | null): Promise<Overdue>;
   /** Stores what a partition's owner did without a pass; nothing, if it is no longer the owner. */
   recordIntervention(run: RunRef, intervention: Intervention, actor: Actor): Promise<void>;
+  /**
+   * The changes of incarnation that this process has seen. What was read under an earlier number
+   * may be missing in the database.
+   */
+  incarnation(): number;
   /** Calls back if the database has another incarnation, before it is asked anything more. */
   onIncarnation(listener: () => void): void;
   ready(): Promise<void>;

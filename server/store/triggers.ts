@@ -63,7 +63,8 @@ export interface TriggeredBy {
 
 /** A run that has ended, and a trigger that waits for it. */
 export interface EndedFor {
-  readonly id: number;
+  /** Never given out again, also not after a fail-over. */
+  readonly id: string;
   readonly trigger: string;
   /** As it is now; null: it was deleted. */
   readonly definition: TriggerDefinition | null;
@@ -77,7 +78,7 @@ export interface EndedFor {
 }
 
 export interface SettledEnd {
-  readonly id: number;
+  readonly id: string;
   /** The result is not known: the row is handled again later. */
   readonly again: boolean;
   /**

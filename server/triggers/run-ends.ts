@@ -1,8 +1,8 @@
 // Starts the runs that triggers start after the end of other runs. The transaction that ends a run
 // has written a row for each trigger. The owner of its partition schedules the run that follows,
 // under a key made of the trigger and the ended run, and deletes the row. A crash in between, or
-// doing it twice, begins one run. The row stays if that run does not exist: a database that has
-// failed over may have lost it.
+// doing it twice, begins one run. A fail-over may lose either: no run begins after an end that was
+// read before it, and the row stays if its run does not exist.
 //
 //   row ─ scheduled, `when` is false, or the trigger was deleted ─→ deleted
 //       ─ refused ─→ deleted, and listed with its reason
@@ -31,7 +31,7 @@ const PASSING: ReadonlySet<Reason> = new Set([
 ]);
 
 export interface RunEndsOptions {
-  readonly store: Pick<EngineStore, "triggers" | "facts">;
+  readonly store: Pick<EngineStore, "triggers" | "facts" | "incarnation">;
   readonly plans: Plans;
   readonly schedule: Scheduler["schedule"];
   readonly compile: (definition: NonNullable<EndedFor["definition"]>) => CompiledTrigger;
@@ -56,10 +56,11 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     announced = false;
     const partitions = options.owned().map(({ partition }) => partition);
     if (partitions.length === 0) return 0;
+    const readIn = store.incarnation();
     const rows = await store.triggers.ended(partitions, ROWS_MAX);
     if (rows.length === 0) return 0;
     const ends = await Promise.all(
-      rows.map(async (row) => ({ row, came: await startRun(options, row) })),
+      rows.map(async (row) => ({ row, came: await startRun(options, row, readIn) })),
     );
     // Before `settle`: a crash between the two lists a refusal twice, and loses none.
     await store.triggers.refuse(
@@ -107,9 +108,13 @@ type TriggerResult =
 
 const NOTHING: TriggerResult = { kind: "done", began: null };
 
-async function startRun(options: RunEndsOptions, row: EndedFor): Promise<TriggerResult> {
+async function startRun(
+  options: RunEndsOptions,
+  row: EndedFor,
+  readIn: number,
+): Promise<TriggerResult> {
   try {
-    return await schedule(options, row);
+    return await schedule(options, row, readIn);
   } catch (error) {
     if (error instanceof DroverError && !PASSING.has(error.reason))
       return { kind: "refused", reason: error.reason, message: error.message };
@@ -119,7 +124,11 @@ async function startRun(options: RunEndsOptions, row: EndedFor): Promise<Trigger
   }
 }
 
-async function schedule(options: RunEndsOptions, row: EndedFor): Promise<TriggerResult> {
+async function schedule(
+  options: RunEndsOptions,
+  row: EndedFor,
+  readIn: number,
+): Promise<TriggerResult> {
   const { trigger, definition, namespace, runId, depth } = row;
   if (definition === null || definition.source.kind !== "run-end") return NOTHING;
   const compiled = options.compile(definition);
@@ -143,6 +152,7 @@ async function schedule(options: RunEndsOptions, row: EndedFor): Promise<Trigger
     // Of the key alone, not of the content: the trigger may change before a repetition.
     digest: createHash("sha256").update(key).digest("hex"),
     triggered: { trigger, ofRun: runId, depth: depth + 1 },
+    readIn,
   });
   return { kind: "done", began };
 }

@@ -11,7 +11,7 @@ import { createRunEnds, type RunEnds, type RunEndsOptions } from "./run-ends.ts"
 import type { TriggerWork } from "./trigger-work.ts";
 
 export interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
-  readonly store: Pick<EngineStore, "triggers" | "facts">;
+  readonly store: Pick<EngineStore, "triggers" | "facts" | "incarnation">;
   readonly plans: Plans;
   readonly schedule: Scheduler["schedule"];
   readonly clock: Clock;

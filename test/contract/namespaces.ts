@@ -153,7 +153,7 @@ export function describeNamespaces(opened: Opened): void {
     const kept = [asked.ref.runId, built.ref.runId];
     expect(new Set(await left(namespaceId))).toEqual(new Set(kept));
     const [due] = await store().triggers.ended([partition], 10);
-    await store().triggers.settle([{ id: due?.id ?? 0, again: false, began: null }]);
+    await store().triggers.settle([{ id: due?.id ?? "", again: false, began: null }]);
     await forget(namespaceId);
     expect(await left(namespaceId)).toEqual([asked.ref.runId]);
   });

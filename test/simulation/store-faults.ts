@@ -101,6 +101,7 @@ export function createFaultyStore(wire: StoreWire): FaultyStore {
     workflowVersion: (...asked) => atOnce(() => store.workflowVersion(...asked)),
     lanes: (keys) => atOnce(() => store.lanes(keys)),
     lanesOfQueues: (...asked) => atOnce(() => store.lanesOfQueues(...asked)),
+    incarnation: () => store.incarnation(),
     onIncarnation: (listener) => store.onIncarnation(() => whileAlive(wire, listener)),
     ...faultyClaims(store, call),
     recordIntervention: (...of) =>

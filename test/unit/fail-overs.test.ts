@@ -6,10 +6,10 @@ import { StandardError } from "../../server/rpc/errors.ts";
 import { createFailOvers } from "../../server/rpc/fail-overs.ts";
 
 function world() {
-  const listeners: (() => void)[] = [];
-  const failOvers = createFailOvers({ onIncarnation: (listener) => void listeners.push(listener) });
+  let incarnation = 0;
+  const failOvers = createFailOvers({ incarnation: () => incarnation });
   const failOver = (): void => {
-    for (const listener of listeners) listener();
+    incarnation++;
   };
   return { failOvers, failOver };
 }

@@ -10,14 +10,15 @@ import { evaluatorOf } from "../property/random-run.ts";
 import { workflow } from "../support/core-world.ts";
 import { NO_TYPICAL_DURATIONS } from "../support/no-typical-durations.ts";
 
-it("a call that found its plan before a fail-over begins no run that nothing knows, and may be repeated", async () => {
+/** `tails`: so many transactions find that the database has failed over just before them. */
+async function openWorld({ tails }: { readonly tails: number }) {
   const store = createMemoryStore({ now: () => 1_767_225_600_000, elapsedMs: () => 0 });
   const namespace = await store.createNamespace("default");
-  let tails = 1;
+  let left = tails;
   const failingOver: EngineStore = {
     ...store,
     async transact(use, work) {
-      if (tails-- > 0) await store.loseTail(10);
+      if (left-- > 0) await store.loseTail(10);
       return store.transact(use, work);
     },
   };
@@ -36,6 +37,11 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
     ...{ key: "order 1", priority: 5, labels: {}, notify: null, startAt: null, concurrency: null },
     digest: "",
   };
+  return { store, namespace, schedule, request };
+}
+
+it("a call that found its plan before a fail-over begins no run that nothing knows, and may be repeated", async () => {
+  const { store, namespace, schedule, request } = await openWorld({ tails: 1 });
   await expect(schedule(request)).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
   const { runId, created } = await schedule(request);
   expect(created).toBe(true);
@@ -48,4 +54,17 @@ it("a call that found its plan before a fail-over begins no run that nothing kno
     tx.lockReady([{ lane: lane?.lane ?? 0, limit: 10 }]),
   );
   expect(ready.rows).toMatchObject([{ runId }]);
+});
+
+it("a run whose reason was read before a fail-over does not begin: the reason may be lost", async () => {
+  const { store, schedule, request } = await openWorld({ tails: 0 });
+  const readIn = store.incarnation();
+  await store.loseTail(10);
+  await expect(schedule({ ...request, readIn })).rejects.toMatchObject({
+    reason: "STORE_UNAVAILABLE",
+  });
+  expect(await store.reads.findRun(request.namespace.id, { key: "order 1" })).toBeNull();
+  expect(await schedule({ ...request, readIn: store.incarnation() })).toMatchObject({
+    created: true,
+  });
 });

@@ -137,6 +137,7 @@ export function createMemoryStore(options: MemoryStoreOptions): MemoryStore {
       transactions,
     ),
     transact,
+    incarnation: transactions.incarnation,
     onIncarnation: transactions.onIncarnation,
     recordIntervention: (of, intervention, actor) =>
       run(() => {

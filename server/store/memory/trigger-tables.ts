@@ -10,7 +10,7 @@ export interface TriggerRow extends KnownTrigger {
 }
 
 export interface TriggerEndRow {
-  readonly id: number;
+  readonly id: string;
   readonly partition: number;
   readonly namespaceId: number;
   readonly trigger: string;
@@ -54,7 +54,7 @@ export function createTablesOfTriggers(journal: Journal): TriggerTables {
     triggerEnd: numbered(
       createTable<TriggerEndRow, "partition">(journal, {
         name: "trigger_end",
-        key: (row) => String(row.id),
+        key: (row) => row.id,
         indexes: { partition: (row) => row.partition },
       }),
     ),

@@ -50,14 +50,14 @@ export function createTriggers(world: TriggerWorld, { run }: Transactions): Trig
         partitions
           .flatMap((partition) => tables.triggerEnd.where("partition", partition))
           .filter(({ nextAt }) => nextAt <= now())
-          .sort((a, b) => a.nextAt - b.nextAt || a.id - b.id)
+          .sort((a, b) => a.nextAt - b.nextAt)
           .slice(0, limit)
           .map((row) => endedFor(world, row)),
       ),
     settle: (settled) =>
       run(() => {
         for (const { id, again, began } of settled) {
-          const row = tables.triggerEnd.get(String(id));
+          const row = tables.triggerEnd.get(id);
           if (!row || (began !== null && !tables.run.get(began))) continue;
           if (again) tables.triggerEnd.put({ ...row, nextAt: now() + END_AGAIN_MS });
           else tables.triggerEnd.removeRow(row);
@@ -117,7 +117,7 @@ export function setOff(
     const { name: trigger, source } = definition;
     if (source.kind !== "run-end" || source.workflow !== workflow) continue;
     if (source.states.length > 0 && !source.states.includes(kind)) continue;
-    const id = tables.triggerEnd.next();
+    const id = String(tables.triggerEnd.next());
     tables.triggerEnd.insert({ id, partition, namespaceId, trigger, runId, nextAt: now });
   }
 }

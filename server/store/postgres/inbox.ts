@@ -1,5 +1,5 @@
 // The inbox, which users fill by drover.schedule in transactions of their own.
-import type { InboxAnswer, InboxRow, InboxRows } from "../inbox.ts";
+import type { InboxRow, InboxRows } from "../inbox.ts";
 import { columns, labelsOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
@@ -27,14 +27,15 @@ export function createInboxRows(query: Query): InboxRows {
         .sort((a, b) => a.id - b.id);
     },
     async settle(answers) {
-      const done = answers.filter(({ refused }) => refused === null);
-      const refused = answers.flatMap((answer) => (answer.refused ? [withReason(answer)] : []));
+      const done = answers.filter((answer) => answer.kind === "began");
+      const refused = answers.filter((answer) => answer.kind === "refused");
       if (done.length > 0)
         await query(
           "empty_inbox",
           columns(
             done,
             ({ id }) => id,
+            ({ key }) => key,
             ({ began }) => began,
           ),
         );
@@ -44,14 +45,11 @@ export function createInboxRows(query: Query): InboxRows {
           columns(
             refused,
             (one) => one.id,
+            (one) => one.key,
             (one) => one.reason,
             (one) => one.message,
           ),
         );
     },
   } satisfies InboxRows);
-}
-
-function withReason({ id, refused }: InboxAnswer) {
-  return { id, reason: refused?.reason ?? "", message: refused?.message ?? "" };
 }

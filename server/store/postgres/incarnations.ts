@@ -6,17 +6,23 @@ export interface Incarnations {
   /** A connection was made; it is used once this has returned. */
   connected(incarnation: string): void;
   listen(listener: () => void): void;
+  /** Changes seen so far. */
+  count(): number;
 }
 
 export function createIncarnations(): Incarnations {
   const listeners: (() => void)[] = [];
   let known: string | null = null;
+  let count = 0;
   return Object.freeze({
     connected(incarnation: string): void {
       const isOther = known !== null && known !== incarnation;
       known = incarnation;
-      if (isOther) for (const listener of listeners) listener();
+      if (!isOther) return;
+      count++;
+      for (const listener of listeners) listener();
     },
     listen: (listener: () => void) => void listeners.push(listener),
+    count: () => count,
   });
 }

@@ -146,6 +146,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       const code = rules.code(rule);
       await query("insert_intervention", [runId, fence, code, n, saw, did, dueAt, node, epoch]);
     },
+    incarnation: incarnations.count,
     onIncarnation: incarnations.listen,
     claimEscalation: (claim) => claimEscalation(query, "claim_escalation", claim),
     releaseEscalation: (claim) => claimEscalation(query, "release_escalation", claim),

@@ -139,7 +139,7 @@ function refusalOf(row: RefusalRow): RefusalRecord {
 }
 
 interface EndRow {
-  id: number;
+  id: string;
   trigger: string;
   body: string | null;
   namespace_id: number;

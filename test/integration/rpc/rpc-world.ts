@@ -329,6 +329,7 @@ export async function startWorld({
     ...{ outbox, schedules, triggers, operators, tokens, namespaces },
     claimEscalation: async () => null,
     releaseEscalation: async () => null,
+    incarnation: () => 0,
     onIncarnation: () => undefined,
     ready: async () => {},
   };

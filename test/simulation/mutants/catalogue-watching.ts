@@ -11,6 +11,13 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "a server goes on with plans and lanes that a fail-over has lost",
   },
   {
+    name: "run begun after an end that was lost",
+    file: "scheduler/schedule.ts",
+    find: "readIn === now && plans.isCurrent(laned)",
+    replace: "readIn <= now && plans.isCurrent(laned)",
+    why: "a server has read the end of a run, and a fail-over loses it before what follows begins",
+  },
+  {
     name: "results taken one by one",
     file: "dispatch/dispatch.ts",
     find: "options.advance.admit(request.results.length, () =>",
@@ -20,8 +27,8 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   {
     name: "what a fail-over took is a defect",
     file: "rpc/fail-overs.ts",
-    find: "incarnation === began || isAnswer(error)",
-    replace: "incarnation >= began || isAnswer(error)",
+    find: "store.incarnation() === began || isAnswer(error)",
+    replace: "store.incarnation() >= began || isAnswer(error)",
     why: "a call that knows an id of a lost tail is answered as a defect, with nothing to do next",
     test: "test/unit/fail-overs.test.ts",
   },

@@ -51,6 +51,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   "next strategy begun beside the undo": 3,
   "strategy undone before its attempt has settled": 16,
   "caches kept over a change of incarnation": 75,
+  "run begun after an end that was lost": 9601723,
   "failure recorded by a former owner": 33,
   "a bad event takes its batch with it": 7,
   "a row that failed does not rest": 9,

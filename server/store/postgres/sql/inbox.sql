@@ -21,20 +21,23 @@ returning i.id, i.namespace, i.workflow, i.version, i.input, i.key, i.labels, en
 
 -- name: empty_inbox
 -- Purpose: Deletes rows that were scheduled. A row stays if its run is not there: the database has lost it.
--- Params: Parallel arrays: $1 id bigint[], $2 run_id uuid[] (the run that it began; null: none).
--- Plan: run by key.
+-- Params: Parallel arrays: $1 id bigint[], $2 key text[], $3 run_id uuid[] (the run that it began).
+-- Plan: inbox, run by key.
+-- Note: After a fail-over, another row may have the id.
 delete from drover.inbox as i
-using unnest($1::bigint[], $2::uuid[]) as u (id, run_id)
-where i.id = u.id
-  and (u.run_id is null or (select true from drover.run as r where r.id = u.run_id limit 1));
+using unnest($1::bigint[], $2::text[], $3::uuid[]) as u (id, key, run_id)
+where i.id = u.id and i.key = u.key
+  and (select true from drover.run as r where r.id = u.run_id limit 1);
 
 -- name: refuse_inbox
 -- Purpose: Marks rows as refused.
--- Params: Parallel arrays: $1 id bigint[], $2 reason text[], $3 message text[].
+-- Params: Parallel arrays: $1 id bigint[], $2 key text[], $3 reason text[], $4 message text[].
+-- Plan: inbox by key.
+-- Note: After a fail-over, another row may have the id.
 update drover.inbox as i
 set refused_at = now(), reason = u.reason, message = u.message
-from unnest($1::bigint[], $2::text[], $3::text[]) as u (id, reason, message)
-where i.id = u.id;
+from unnest($1::bigint[], $2::text[], $3::text[], $4::text[]) as u (id, key, reason, message)
+where i.id = u.id and i.key = u.key;
 
 -- name: forget_refused
 -- Purpose: Deletes rows that were refused more than 30 days ago.

@@ -146,17 +146,17 @@ order by e.next_at, e.id;
 -- name: settle_ends
 -- Purpose: Deletes ends that their triggers have processed. A row stays if the run that it started is not
 --   there: the database has lost it.
--- Params: Parallel arrays: $1 id bigint[], $2 run_id uuid[] (the run that was started; null: none).
+-- Params: Parallel arrays: $1 id uuid[], $2 run_id uuid[] (the run that was started; null: none).
 -- Plan: trigger_end, run by key.
 delete from drover.trigger_end as e
-using unnest($1::bigint[], $2::uuid[]) as u (id, run_id)
+using unnest($1::uuid[], $2::uuid[]) as u (id, run_id)
 where e.id = u.id
   and (u.run_id is null or (select true from drover.run as r where r.id = u.run_id limit 1));
 
 -- name: postpone_ends
 -- Purpose: Makes ends due again after a while.
--- Params: $1 ids bigint[], $2 delay integer (ms).
+-- Params: $1 ids uuid[], $2 delay integer (ms).
 -- Plan: trigger_end by key.
 update drover.trigger_end as e
 set next_at = now() + $2::integer * interval '1 millisecond'
-where e.id = any ($1::bigint[]);
+where e.id = any ($1::uuid[]);
