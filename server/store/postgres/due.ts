@@ -50,7 +50,7 @@ export async function dueRows(
   ]);
   const found = seen.flatMap((row) => (row.run_id === null ? [] : row));
   const next = seen.find((row) => row.run_id === null);
-  if (!next) throw new Error("a look at what is due came back without the time");
+  if (!next) throw new Error("a scan for due rows returned without the time");
   const { now, outside } = next;
   const pages = found.flatMap((row) => (row.kind === PAGE ? pageOf(row, cache) : []));
   const others = await suspendedPages(query, cache, partitions, asked);
@@ -68,7 +68,9 @@ export async function dueRows(
   const rows = all.slice(0, limit);
   const latest = now + (aheadMs ?? Number.POSITIVE_INFINITY);
   const later = pages.flatMap(({ page }) => timersOf(page).map(({ wakeAt }) => wakeAt));
-  const times = [next.wake_at, ...later, ...silent.map(({ wakeAt }) => wakeAt)];
+  // PostgreSQL compares microseconds: a wake-up in the rest of this millisecond is still to come.
+  const stored = next.wake_at === null ? null : Math.max(next.wake_at, now + 1);
+  const times = [stored, ...later, ...silent.map(({ wakeAt }) => wakeAt)];
   const toCome = times.flatMap((at) => (at !== null && at > now && at <= latest ? at : []));
   const isFull = all.length >= limit || found.length >= limit;
   return dueScan({
