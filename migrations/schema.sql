@@ -554,7 +554,7 @@ create table drover.trigger (
 );
 
 create table drover.trigger_end (
-  id bigint generated always as identity not null,
+  id uuid default gen_random_uuid() not null,
   partition smallint not null,
   namespace_id integer not null,
   trigger text not null,
@@ -1331,6 +1331,7 @@ comment on view drover.stored_attempt is 'The rows that attempt_view reads.';
 comment on table drover.trigger is 'A trigger waits for a call over HTTP (auth), or for ends of runs of a workflow; body is its definition.';
 comment on column drover.trigger.secret is 'The secret that signs a body, as it is. Of a bearer token only the digest is stored.';
 comment on table drover.trigger_end is 'An ended run that a trigger waits for, until the trigger has processed it.';
+comment on column drover.trigger_end.id is 'Random: a number may be given out again after a fail-over.';
 comment on table drover.trigger_refusal is 'What a trigger has refused, one row for each reason and message; the newest 100 of each trigger.';
 comment on column drover.trigger_refusal.digest is 'SHA-256 of reason and message.';
 comment on table drover.triggered is 'A run that the end of another run has started. depth: length of the chain of triggers, 1 for the first.';
