@@ -11,7 +11,7 @@ import { startServer } from "../../server/main.ts";
 import { migrate, pendingMigrations } from "../../server/store/postgres/migrate.ts";
 import { createPostgresStore } from "../../server/store/postgres/postgres-store.ts";
 import { dumpSchema } from "../../server/store/postgres/schema-dump.ts";
-import { statement } from "../../server/store/postgres/sql.ts";
+import { bind, type Values } from "../../server/store/postgres/sql.ts";
 import { randomUuid } from "../../server/uuid.ts";
 import {
   endOf,
@@ -172,20 +172,22 @@ describe("two Drovers in one database", () => {
     }
   });
 
-  test.each<[string, unknown[]]>([
-    ["lock_concurrency_keys", [[1], ["key"]]],
-    ["lock_lane_questions", [[7]]],
-    ["live_node", [1]],
+  test.each<[string, Values]>([
+    ["lock_concurrency_keys", { namespace_id: [1], key: ["key"] }],
+    ["lock_lane_questions", { lanes: [7] }],
+    ["live_node", { number: 1 }],
   ])("do not wait for each other's locks (%s)", async (name, values) => {
     for (const schema of [DATABASE_SCHEMA, OTHER])
       await migrate(client, { folder: MIGRATIONS, schema });
     const holder = await connect(database.connectionString);
     await holder.query("begin");
-    await holder.query(statement(name).text, values);
+    await holder.query({ ...bind(name, values), name: undefined });
     await client.query("begin; set local lock_timeout = '1s'");
-    await client.query(statement(name, OTHER).text, values);
+    await client.query({ ...bind(name, values, OTHER), name: undefined });
     // Of the same schema it would wait, so this is the lock that is meant.
-    await expect(client.query(statement(name).text, values)).rejects.toThrow(/lock timeout/);
+    await expect(client.query({ ...bind(name, values), name: undefined })).rejects.toThrow(
+      /lock timeout/,
+    );
     await client.query("rollback");
     await holder.end();
   });

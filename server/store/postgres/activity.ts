@@ -20,14 +20,14 @@ export function createActivity(query: Query): Activity {
   return {
     openRuns: (namespaceId) => openRuns(query, namespaceId),
     async runCounts(namespaceId, since) {
-      const rows = await query<{ minute: EpochMs; event: number; runs: number }>("run_counts", [
-        namespaceId,
+      const rows = await query<{ minute: EpochMs; event: number; runs: number }>("run_counts", {
+        namespace_id: namespaceId,
         since,
-      ]);
+      });
       return rows.map(({ minute, event, runs }) => ({ minute, event: eventOf(event), runs }));
     },
     async unsuccessfulWorkflows(namespaceId, since, limit) {
-      const asked = [namespaceId, since, limit];
+      const asked = { namespace_id: namespaceId, since, limit };
       const rows = await query<{
         workflow: string;
         completed: number;
@@ -45,7 +45,12 @@ export function createActivity(query: Query): Activity {
     },
     async countInterventions(namespaceId, since) {
       const codes = rules.names.map((rule) => rules.code(rule));
-      const asked = [namespaceId, codes, since, INTERVENTIONS_COUNTED_MAX];
+      const asked = {
+        namespace_id: namespaceId,
+        rules: codes,
+        since,
+        counted_max: INTERVENTIONS_COUNTED_MAX,
+      };
       const rows = await query<{ rule: number; counted: number }>("count_interventions", asked);
       return new Map(rows.map(({ rule, counted }): [Rule, number] => [rules.name(rule), counted]));
     },
@@ -56,8 +61,11 @@ async function openRuns(query: Query, namespaceId: number | null): Promise<OpenR
   type Row = { state: number; runs: number; more: boolean };
   const rows =
     namespaceId === null
-      ? await query<Row>("count_open_runs", [OPEN_RUNS_COUNTED_MAX])
-      : await query<Row>("count_states_of", [OPEN_RUNS_OF_NAMESPACE_MAX, namespaceId]);
+      ? await query<Row>("count_open_runs", { runs_max: OPEN_RUNS_COUNTED_MAX })
+      : await query<Row>("count_states_of", {
+          runs_max: OPEN_RUNS_OF_NAMESPACE_MAX,
+          namespace_id: namespaceId,
+        });
   return {
     openRuns: new Map(rows.map(({ state, runs }) => [runStates.name(state), runs])),
     allCounted: rows.every(({ more }) => !more),

@@ -20,20 +20,19 @@ export async function markAgents(
   seen: readonly AgentSeen[],
 ): Promise<void> {
   if (seen.length === 0) return;
-  const rows = columns(
-    seen,
-    (one) => one.session,
-    (one) => one.namespaceId,
-    (one) => one.agentId,
-    (one) => one.agentVersion,
-    (one) => JSON.stringify(one.labels),
-    (one) => one.poll && JSON.stringify(one.poll.queues),
-    (one) => one.poll && JSON.stringify(one.poll.tasks),
-    (one) => Math.round(one.agoMs),
-    (one) => one.succeededAgoMs && Math.round(one.succeededAgoMs),
-    (one) => Math.round(one.calledAgoMs),
-  );
-  await query("mark_agents", [server, ...rows]);
+  const rows = columns(seen, {
+    session: (one) => one.session,
+    namespace_id: (one) => one.namespaceId,
+    agent_id: (one) => one.agentId,
+    agent_version: (one) => one.agentVersion,
+    labels: (one) => JSON.stringify(one.labels),
+    queues: (one) => one.poll && JSON.stringify(one.poll.queues),
+    tasks: (one) => one.poll && JSON.stringify(one.poll.tasks),
+    ago: (one) => Math.round(one.agoMs),
+    succeeded_ago: (one) => one.succeededAgoMs && Math.round(one.succeededAgoMs),
+    called_ago: (one) => Math.round(one.calledAgoMs),
+  });
+  await query("mark_agents", { server, ...rows });
 }
 
 export async function markSilent(query: Query, silent: readonly SilentSession[]): Promise<void> {
@@ -42,19 +41,17 @@ export async function markSilent(query: Query, silent: readonly SilentSession[])
     silent.filter((one) => one.kind === "lost"),
     silent.filter((one) => one.kind === "gone"),
   ];
-  await query("mark_silent", [
-    ...columns(
-      lost,
-      (one) => one.session,
-      (one) => one.at,
-      (one) => one.heartbeatMs,
-    ),
-    ...columns(
-      gone,
-      (one) => one.session,
-      (one) => Math.round(one.agoMs),
-    ),
-  ]);
+  await query("mark_silent", {
+    ...columns(lost, {
+      session: (one) => one.session,
+      at: (one) => one.at,
+      heartbeat_ms: (one) => one.heartbeatMs,
+    }),
+    ...columns(gone, {
+      closed_session: (one) => one.session,
+      closed_ago: (one) => Math.round(one.agoMs),
+    }),
+  });
 }
 
 interface AgentRow {
@@ -78,8 +75,15 @@ export async function listAgents(
   namespaceId: number,
   { agentId, session, after, limit }: AgentPage,
 ): Promise<readonly AgentRecord[]> {
-  const place = [after?.agentId ?? null, after?.session ?? null];
-  const asked = [namespaceId, agentId, session, ...place, limit, HELD_MAX];
+  const place = { after_agent_id: after?.agentId ?? null, after_session: after?.session ?? null };
+  const asked = {
+    namespace_id: namespaceId,
+    agent_id: agentId,
+    session,
+    ...place,
+    limit,
+    held_max: HELD_MAX,
+  };
   const rows = await query<AgentRow>("list_agents", asked);
   return rows.map((row) => ({
     session: row.session,
@@ -112,7 +116,7 @@ interface HeldRow {
 }
 
 export async function heldTasks(query: Query, session: string): Promise<readonly HeldTask[]> {
-  const rows = await query<HeldRow>("held_tasks", [session, HELD_MAX]);
+  const rows = await query<HeldRow>("held_tasks", { session, limit: HELD_MAX });
   const stepIn = stepFinder();
   return rows.map((row) => {
     const { run_id: runId, step_no: step, queue, task, workflow } = row;

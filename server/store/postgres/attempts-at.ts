@@ -21,11 +21,7 @@ export async function attemptsAt(query: Query, steps: readonly StepAt[]): Promis
   if (logged.length === 0) return (_, of) => of.attempts;
   const rows = await query<{ run_id: RunId; step_no: number; attempt: string }>(
     "attempts_in_log",
-    columns(
-      logged,
-      ({ runId }) => runId,
-      ({ of }) => of.step.no,
-    ),
+    columns(logged, { run_id: ({ runId }) => runId, step_no: ({ of }) => of.step.no }),
   );
   const byStep = Map.groupBy(rows, (row) => `${row.run_id}/${row.step_no}`);
   return (runId, of) => {
@@ -83,15 +79,14 @@ export async function payloadRows(
   if (keys.length === 0) return new Map();
   const rows = await query<PayloadColumnsRow>(
     "payloads",
-    columns(
-      keys,
-      ({ runId }) => runId,
-      ({ key }) => key.step,
-      ({ key }) => key.fence,
-      ({ key }) => key.kind,
-      ({ key }) => key.n,
-      ({ key }) => key.what,
-    ),
+    columns(keys, {
+      run_id: ({ runId }) => runId,
+      step_no: ({ key }) => key.step,
+      fence: ({ key }) => key.fence,
+      kind: ({ key }) => key.kind,
+      n: ({ key }) => key.n,
+      what: ({ key }) => key.what,
+    }),
   );
   return new Map(
     rows.flatMap((row) => {

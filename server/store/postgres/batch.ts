@@ -2,7 +2,7 @@
 // waited for; and the guard that each row was met.
 import type { RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunHead } from "../store.ts";
-import { columns, type Value } from "./columns.ts";
+import { type Columns, columns } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
 export interface Of<Row> {
@@ -26,9 +26,9 @@ export function writeRows<Row>(
   send: Send,
   name: string,
   rows: readonly Row[],
-  ...of: readonly ((row: Row) => Value)[]
+  of: Columns<Row>,
 ): void {
-  if (rows.length > 0) void send(name, columns(rows, ...of));
+  if (rows.length > 0) void send(name, columns(rows, of));
 }
 
 /**
@@ -39,10 +39,10 @@ export function writeEach<Row>(
   send: Send,
   name: string,
   rows: readonly Row[],
-  ...of: readonly ((row: Row) => Value)[]
+  of: Columns<Row>,
 ): void {
   if (rows.length === 0) return;
-  void send(name, columns(rows, ...of), (met) => {
+  void send(name, columns(rows, of), (met) => {
     if (met.length !== rows.length)
       throw new Error(`${name} should have met ${rows.length} rows and met ${met.length}`);
   });

@@ -47,14 +47,14 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
     change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
     say: ({ lane, agentId }, said) =>
       transact(async ({ query: ask }) => {
-        const key = [lane, agentId];
+        const key = { lane, agent_id: agentId };
         if (said === null) await ask("release_circuit", key);
         else {
           const { forced, by, why } = said;
-          await ask("force_circuit", [...key, circuitSettings.code(forced), by, why]);
+          await ask("force_circuit", { ...key, forced: circuitSettings.code(forced), by, why });
         }
         if (agentId === "") {
-          const classes = await ask<{ lane: number }>("lanes_of_classes", [lane]);
+          const classes = await ask<{ lane: number }>("lanes_of_classes", { lane });
           await settleOutages(
             ask,
             classes.map((one) => one.lane),
@@ -65,7 +65,13 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
         return { lane, agentId, state: CLOSED, override: null, version: 0, saw: "" };
       }),
     async cordon({ namespaceId, kind, name, by, why }) {
-      await query("cordon", [namespaceId, cordonKinds.code(kind), name, by, why]);
+      await query("cordon", {
+        namespace_id: namespaceId,
+        kind: cordonKinds.code(kind),
+        name,
+        by,
+        why,
+      });
       const known = (await cordonsOf(query, namespaceId)).find(
         (one) => one.kind === kind && one.name === name,
       );
@@ -73,17 +79,24 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
       return known;
     },
     uncordon: async ({ namespaceId, kind, name }) =>
-      (await query("uncordon", [namespaceId, cordonKinds.code(kind), name])).length > 0,
+      (await query("uncordon", { namespace_id: namespaceId, kind: cordonKinds.code(kind), name }))
+        .length > 0,
   } satisfies Circuits);
 }
 
 export function circuitLists(query: Query): Pick<Lists, "circuits" | "cordons"> {
   return {
     async circuits(namespaceId, { after, limit, agentIds = null, openOnly = false }) {
-      const from = [after?.lane ?? 0, after?.agentId ?? ""];
+      const from = { after_lane: after?.lane ?? 0, after_agent_id: after?.agentId ?? "" };
       const rows = await query<
         CircuitRow & { queue: string; task: string; agent_version: string | null }
-      >("list_circuits", [namespaceId, ...from, limit, agentIds, openOnly]);
+      >("list_circuits", {
+        namespace_id: namespaceId,
+        ...from,
+        limit,
+        agent_ids: agentIds,
+        open_only: openOnly,
+      });
       return rows.map((row) => {
         const { queue, task, agent_version: agentVersion } = row;
         return { ...circuitOf(row), queue, task, agentVersion };
@@ -100,9 +113,9 @@ interface OutageRow {
 }
 
 async function readAll(query: Query): Promise<Omit<CircuitSnapshot, "now" | "watched">> {
-  const outages = await query<OutageRow>("outages_of_late", []);
-  const cordons = await query<CordonRow>("all_cordons", []);
-  const circuits = await query<CircuitRow>("circuits_not_closed", []);
+  const outages = await query<OutageRow>("outages_of_late", {});
+  const cordons = await query<CordonRow>("all_cordons", {});
+  const circuits = await query<CircuitRow>("circuits_not_closed", {});
   return {
     circuits: circuits.map(circuitOf),
     outages: outages.map(({ lane, opened_at: from, closed_at: to }) => ({ lane, from, to })),
@@ -164,23 +177,24 @@ function cordonOf(row: CordonRow): Cordon {
 }
 
 async function cordonsOf(query: Query, namespaceId: number): Promise<readonly Cordon[]> {
-  return (await query<CordonRow>("cordons_of_namespace", [namespaceId])).map(cordonOf);
+  return (await query<CordonRow>("cordons_of_namespace", { namespace_id: namespaceId })).map(
+    cordonOf,
+  );
 }
 
 async function countEnds(query: Query, ends: readonly CountedOutcomes[]): Promise<void> {
   if (ends.length === 0) return;
   await query(
     "count_ends",
-    columns(
-      ends,
-      (one) => one.lane,
-      (one) => one.agentId,
-      (one) => Math.round(one.agoMs),
-      (one) => one.good,
-      (one) => one.bad,
-      (one) => one.runs[0] ?? null,
-      (one) => one.runs[1] ?? null,
-    ),
+    columns(ends, {
+      lane: (one) => one.lane,
+      agent_id: (one) => one.agentId,
+      ago: (one) => Math.round(one.agoMs),
+      good: (one) => one.good,
+      bad: (one) => one.bad,
+      run_a: (one) => one.runs[0] ?? null,
+      run_b: (one) => one.runs[1] ?? null,
+    }),
   );
 }
 
@@ -212,8 +226,8 @@ async function evidence(
   windowMs: number,
 ): Promise<readonly LaneEvidence[]> {
   if (lanes.length === 0) return [];
-  const circuits = await query<TriedRow>("circuits_of_lanes", [lanes]);
-  const tallies = await query<TallyRow>("circuit_tallies", [lanes, windowMs]);
+  const circuits = await query<TriedRow>("circuits_of_lanes", { lanes });
+  const tallies = await query<TallyRow>("circuit_tallies", { lanes, window: windowMs });
   return lanes.flatMap((lane) => {
     const rows = circuits.filter(({ asked }) => asked === lane);
     const known = rows.filter((row) => row.lane !== null);
@@ -258,17 +272,16 @@ async function changeCircuits(
   if (changes.length === 0) return [];
   const made = await query<{ lane: number; agent_id: string; version: number }>(
     "change_circuits",
-    columns(
-      changes,
-      (one) => one.lane,
-      (one) => one.agentId,
-      (one) => one.before,
-      (one) => circuitStates.code(one.state.kind),
-      ({ state }) => (state.kind === "closed" ? null : state.since),
-      ({ state }) => (state.kind === "open" ? state.until : null),
-      ({ state }) => (state.kind === "closed" ? 0 : state.rests),
-      (one) => one.saw,
-    ),
+    columns(changes, {
+      lane: (one) => one.lane,
+      agent_id: (one) => one.agentId,
+      before: (one) => one.before,
+      state: (one) => circuitStates.code(one.state.kind),
+      since: ({ state }) => (state.kind === "closed" ? null : state.since),
+      until: ({ state }) => (state.kind === "open" ? state.until : null),
+      rests: ({ state }) => (state.kind === "closed" ? 0 : state.rests),
+      saw: (one) => one.saw,
+    }),
   );
   const done = made.flatMap((row) => {
     const change = changes.find((one) => one.lane === row.lane && one.agentId === row.agent_id);
@@ -276,21 +289,20 @@ async function changeCircuits(
   });
   const told = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
   if (told.length > 0)
-    await query("intervene_in_circuits", [
-      ...columns(
-        told,
-        (one) => one.runId,
-        (one) => one.step,
-        (one) => one.fence,
-        (one) => rules.code(one.agentId === "" ? "queue-circuit" : "agent-circuit"),
-        (one) => one.version,
-        (one) => one.saw,
-        (one) => one.did,
-        (one) => one.dueAt,
-      ),
+    await query("intervene_in_circuits", {
+      ...columns(told, {
+        run_id: (one) => one.runId,
+        step_no: (one) => one.step,
+        fence: (one) => one.fence,
+        rule: (one) => rules.code(one.agentId === "" ? "queue-circuit" : "agent-circuit"),
+        n: (one) => one.version,
+        saw: (one) => one.saw,
+        did: (one) => one.did,
+        due_at: (one) => one.dueAt,
+      }),
       node,
       epoch,
-    ]);
+    });
   const lanes = done.filter(({ agentId }) => agentId === "").map(({ lane }) => lane);
   await settleOutages(query, lanes);
   return done.map(({ lane, agentId }) => ({ lane, agentId }));
@@ -298,8 +310,8 @@ async function changeCircuits(
 
 async function settleOutages(query: Query, lanes: readonly number[]): Promise<void> {
   if (lanes.length === 0) return;
-  await query("end_outages", [lanes]);
-  await query("begin_outages", [lanes]);
+  await query("end_outages", { lanes });
+  await query("begin_outages", { lanes });
 }
 
 /** Called by the claim that hands out the probes. */
@@ -310,16 +322,15 @@ export async function takeProbes(
   if (probes.length === 0) return [];
   const rows = await query<{ lane: number; agent_id: string }>(
     "take_probes",
-    columns(
-      probes,
-      (one) => one.lane,
-      (one) => one.agentId,
-      (one) => one.version,
-      (one) => one.runId,
-      (one) => one.step,
-      (one) => one.fence,
-      (one) => one.secret,
-    ),
+    columns(probes, {
+      lane: (one) => one.lane,
+      agent_id: (one) => one.agentId,
+      version: (one) => one.version,
+      run_id: (one) => one.runId,
+      step_no: (one) => one.step,
+      fence: (one) => one.fence,
+      secret: (one) => one.secret,
+    }),
   );
   return rows.map((row) => ({ lane: row.lane, agentId: row.agent_id }));
 }

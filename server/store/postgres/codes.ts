@@ -138,3 +138,22 @@ export const circuitStates = codes<CircuitState["kind"]>("circuit state", [
 export const circuitSettings = codes<Exclude<Forced, null>>("circuit setting", ["closed", "open"]);
 export const handOverWhys = codes<HandOverWhy>("hand-over", HAND_OVER_WHYS);
 export const cordonKinds = codes<CordonKind>("cordon", ["agent", "version"]);
+
+/** The lists whose words the .sql files use. */
+export const CODES: ReadonlyMap<string, { readonly code: (name: string) => number }> = new Map([
+  ["run_state", anyOf(runStates)],
+  ["circuit_state", anyOf(circuitStates)],
+  ["circuit_setting", anyOf(circuitSettings)],
+  ["delivery_state", anyOf(deliveryStates)],
+  ["outbox_kind", anyOf(outboxKinds)],
+]);
+
+function anyOf<Name extends string>({ names, code }: Codes<Name>) {
+  return {
+    code(given: string): number {
+      const name = names.find((one) => one === given);
+      if (name === undefined) throw new Error(`"${given}" is none of ${names.join(", ")}`);
+      return code(name);
+    },
+  };
+}

@@ -6,15 +6,21 @@ import type { RunId } from "../store.ts";
 /** The type of an element of an array. */
 export type Value = string | number | boolean | Buffer | null;
 
+/** The columns of a statement, by the names of its parameters. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => Value>>;
+
 /**
- * One array for each column, in the order of the statement's parameters, as text for PostgreSQL:
- * the driver takes four times as long to write the same.
+ * One array for each column, as text for PostgreSQL: the driver takes four times as long to write
+ * the same.
  */
 export function columns<Row>(
   rows: readonly Row[],
-  ...of: readonly ((row: Row) => Value)[]
-): string[] {
-  return of.map((column) => `{${rows.map((row) => element(column(row))).join(",")}}`);
+  of: Columns<Row>,
+): Readonly<Record<string, string>> {
+  const arrays: Record<string, string> = {};
+  for (const [name, column] of Object.entries(of))
+    arrays[name] = `{${rows.map((row) => element(column(row))).join(",")}}`;
+  return arrays;
 }
 
 function element(value: Value): string | number {

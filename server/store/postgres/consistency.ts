@@ -3,7 +3,6 @@
 import type { EpochMs } from "../../core/attempt.ts";
 import type { LeaseCancel } from "../../core/model.ts";
 import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
-import type { Page } from "../../core/page/page.ts";
 import {
   type DifferingRuns,
   differencesOf,
@@ -34,9 +33,12 @@ export async function differingRuns(
   after: RunRef | null,
   limit: number,
 ): Promise<DifferingRuns> {
-  const rows = await query<{ run_id: RunId; partition: number }>("open_runs_after", [
-    ...[partitions, after?.partition ?? null, after?.runId ?? null, limit],
-  ]);
+  const rows = await query<{ run_id: RunId; partition: number }>("open_runs_after", {
+    partitions,
+    partition: after?.partition ?? null,
+    run_id: after?.runId ?? null,
+    limit,
+  });
   const runs = rows.map(({ run_id: runId, partition }): RunRef => ({ runId, partition }));
   const found = await compared(query, cache, runs);
   return {
@@ -58,7 +60,7 @@ export async function rewriteDerived(
     return of.saw.length === 0 ? [] : [{ head, ...of }];
   });
   if (rewritten.length === 0) return [];
-  await query("remove_derived_rows", [rewritten.map(({ head }) => head.runId)]);
+  await query("remove_derived_rows", { run_ids: rewritten.map(({ head }) => head.runId) });
   const all = rewritten.flatMap(({ head, pages }) => pages.map(({ page }) => ({ head, page })));
   const ready = all.flatMap(({ head, page }) =>
     derivedRows(page).ready.map((row) => ({ head, row })),
@@ -66,19 +68,17 @@ export async function rewriteDerived(
   const leases = all.flatMap(({ head, page }) =>
     derivedRows(page).leases.map((row) => ({ head, row })),
   );
-  if (ready.length > 0) await query("insert_ready", columns(ready, ...readyColumns));
-  if (leases.length > 0) await query("insert_leases", columns(leases, ...leaseColumns));
-  await query("set_wake_ups", wakeUps(all));
-  return rewritten.map(({ head: { runId, partition }, saw }) => ({ runId, partition, saw }));
-}
-
-function wakeUps(all: readonly { readonly head: RunHead; readonly page: Page }[]): string[] {
-  return columns(
-    all,
-    ({ head }) => head.runId,
-    ({ page }) => page.no,
-    ({ page }) => wakeAtOf(page),
+  if (ready.length > 0) await query("insert_ready", columns(ready, readyColumns));
+  if (leases.length > 0) await query("insert_leases", columns(leases, leaseColumns));
+  await query(
+    "set_wake_ups",
+    columns(all, {
+      run_id: ({ head }) => head.runId,
+      no: ({ page }) => page.no,
+      wake_at: ({ page }) => wakeAtOf(page),
+    }),
   );
+  return rewritten.map(({ head: { runId, partition }, saw }) => ({ runId, partition, saw }));
 }
 
 interface Compared {
@@ -94,7 +94,7 @@ async function compared(
   runs: readonly RunRef[],
 ): Promise<ReadonlyMap<RunId, Compared>> {
   if (runs.length === 0) return new Map();
-  const ids = [runs.map(({ runId }) => runId)];
+  const ids = { run_ids: runs.map(({ runId }) => runId) };
   const stored = Map.groupBy(await query<PageRow>("pages_of_runs", ids), (row) => row.run_id);
   const derived = Map.groupBy(
     await query<DerivedRow>("derived_rows_of_runs", ids),

@@ -14,10 +14,7 @@ import type { PageCache } from "./page-cache.ts";
 import type { Query } from "./transaction.ts";
 
 /** Kinds of rows in `due_rows`. */
-const PAGE = 0;
-const ESCALATION = 1;
-const MESSAGE = 2;
-const SCHEDULE = 3;
+type RowKind = "page" | "escalation" | "message" | "schedule";
 
 /**
  * Most rows of each kind that one scan reads of a partition. Later scans read the backlog behind
@@ -39,20 +36,23 @@ export async function dueRows(
   asked: DueAsked,
 ): Promise<DueScan> {
   const { limit, since, aheadMs, without = [] } = asked;
-  const seen = await query<DueColumns | NextColumns>("due_rows", [
-    ...[partitions, limit, OF_PARTITION_MAX, since, aheadMs],
-    ...columns(
-      without,
-      ({ kind }) => kindOf(kind),
-      ({ id }) => id,
-      ({ kind, place }) => (kindOf(kind) === PAGE ? pageNoOf(Math.max(0, place)) : place),
-    ),
-  ]);
+  const seen = await query<DueColumns | NextColumns>("due_rows", {
+    partitions,
+    limit,
+    of_partition_max: OF_PARTITION_MAX,
+    since,
+    ahead: aheadMs,
+    ...columns(without, {
+      kind: ({ kind }) => kindOf(kind),
+      id: ({ id }) => id,
+      place: ({ kind, place }) => (kindOf(kind) === "page" ? pageNoOf(Math.max(0, place)) : place),
+    }),
+  });
   const found = seen.flatMap((row) => (row.run_id === null ? [] : row));
   const next = seen.find((row) => row.run_id === null);
   if (!next) throw new Error("a scan for due rows returned without the time");
   const { now, outside } = next;
-  const pages = found.flatMap((row) => (row.kind === PAGE ? pageOf(row, cache) : []));
+  const pages = found.flatMap((row) => (row.kind === "page" ? pageOf(row, cache) : []));
   const others = await suspendedPages(query, cache, partitions, asked);
   const timers = [...pages, ...others].flatMap((page) => dueTimers(page, now));
   const rests = restsOf(without);
@@ -77,7 +77,7 @@ export async function dueRows(
     ...{ now, outside, due: rows },
     foundTo: isFull ? Math.min(foundTo, rows.at(-1)?.wakeAt ?? foundTo) : foundTo,
     schedules: found.flatMap(({ kind, run_id: id, partition, wake_at: wakeAt }) =>
-      kind === SCHEDULE ? [{ id, partition, wakeAt }] : [],
+      kind === "schedule" ? [{ id, partition, wakeAt }] : [],
     ),
     isMore: isFull || foundTo < now,
     nextAt: toCome.length === 0 ? null : toCome.reduce((a, b) => Math.min(a, b)),
@@ -85,7 +85,7 @@ export async function dueRows(
 }
 
 interface DueColumns {
-  kind: number;
+  kind: RowKind;
   run_id: string;
   partition: number;
   /** The number of a page; the step of an escalation; else -1. */
@@ -136,8 +136,8 @@ function rowBeside({
   wake_at,
 }: DueColumns): readonly DueRow[] {
   const of = { ...UNTAKEN, runId, partition, step: place, wakeAt: wake_at };
-  if (kind === ESCALATION) return [{ ...of, kind: "escalation", fence: n ?? 0 }];
-  return kind === MESSAGE ? [{ ...of, kind: "message", fence: 0 }] : [];
+  if (kind === "escalation") return [{ ...of, kind: "escalation", fence: n ?? 0 }];
+  return kind === "message" ? [{ ...of, kind: "message", fence: 0 }] : [];
 }
 
 function restsOf(without: readonly DueRef[]): (ref: DueRef) => boolean {
@@ -155,7 +155,7 @@ async function suspendedPages(
 ): Promise<readonly DuePage[]> {
   const pages = new Map(
     without.flatMap(({ kind, id, place }) => {
-      if (kindOf(kind) !== PAGE) return [];
+      if (kindOf(kind) !== "page") return [];
       const no = pageNoOf(Math.max(0, place));
       return [[`${id}/${no}`, { id, no }] as const];
     }),
@@ -163,16 +163,15 @@ async function suspendedPages(
   if (pages.size === 0) return [];
   const rows = await query<PageColumns>(
     "resting_pages",
-    columns(
-      [...pages.values()].slice(0, SUSPENDED_PAGES_MAX),
-      ({ id }) => id,
-      ({ no }) => no,
-    ),
+    columns([...pages.values()].slice(0, SUSPENDED_PAGES_MAX), {
+      run_id: ({ id }) => id,
+      no: ({ no }) => no,
+    }),
   );
   return rows.flatMap(({ wake_at: wakeAt, ...row }) =>
     wakeAt === null || !partitions.includes(row.partition)
       ? []
-      : [pageOf({ ...row, wake_at: wakeAt, kind: PAGE, place: row.no, n: null }, cache)],
+      : [pageOf({ ...row, wake_at: wakeAt, kind: "page", place: row.no, n: null }, cache)],
   );
 }
 
@@ -189,13 +188,12 @@ async function raiseWakeUps(query: Query, pages: readonly DuePage[]): Promise<vo
   if (next.length === 0) return;
   await query(
     "raise_wake_ups",
-    columns(
-      next,
-      ({ runId }) => runId,
-      ({ page }) => page.no,
-      ({ version }) => version,
-      ({ wakeAt }) => wakeAt,
-    ),
+    columns(next, {
+      run_id: ({ runId }) => runId,
+      no: ({ page }) => page.no,
+      version: ({ version }) => version,
+      wake_at: ({ wakeAt }) => wakeAt,
+    }),
   );
 }
 
@@ -213,14 +211,10 @@ async function withTakers(
     lane: number;
     polled: boolean;
     agent_version: string | null;
-  }>("ready_takers", [
-    ...columns(
-      ready,
-      ({ runId }) => runId,
-      ({ step }) => step,
-    ),
-    polledMs,
-  ]);
+  }>("ready_takers", {
+    ...columns(ready, { run_id: ({ runId }) => runId, step_no: ({ step }) => step }),
+    polled: polledMs,
+  });
   const byStep = new Map(takers.map((row) => [`${row.run_id}/${row.step_no}`, row]));
   return rows.flatMap((row): readonly DueRow[] => {
     if (row.kind !== "ready") return [row];
@@ -248,14 +242,11 @@ async function silentLeases(
     step_no: number;
     fence: number;
     silent_at: number;
-  }>("silent_leases", [
-    ...columns(
-      heard,
-      ({ partition }) => partition,
-      ({ since }) => since,
-    ),
-    ...[limit, aheadMs],
-  ]);
+  }>("silent_leases", {
+    ...columns(heard, { partition: ({ partition }) => partition, since: ({ since }) => since }),
+    limit,
+    ahead: aheadMs,
+  });
   return rows.map((row): DueRow => {
     const { run_id: runId, partition, step_no: step, fence, silent_at: wakeAt } = row;
     return { ...UNTAKEN, runId, partition, step, fence, kind: "lease", wakeAt };
@@ -276,15 +267,7 @@ function foundToOf(due: readonly DueColumns[], limit: number): EpochMs | null {
   return (capped ?? last)?.wake_at ?? null;
 }
 
-function kindOf(kind: DueKind | "schedule"): number {
-  switch (kind) {
-    case "escalation":
-      return ESCALATION;
-    case "message":
-      return MESSAGE;
-    case "schedule":
-      return SCHEDULE;
-    default:
-      return PAGE;
-  }
+/** Timers of steps and of runs are in pages. */
+function kindOf(kind: DueKind | "schedule"): RowKind {
+  return kind === "escalation" || kind === "message" || kind === "schedule" ? kind : "page";
 }

@@ -23,7 +23,7 @@ export function createDurations(
     },
     async learned(definitionIds: readonly number[]) {
       if (definitionIds.length === 0) return [];
-      const rows = await query<KeptRow>("learned_durations", [definitionIds]);
+      const rows = await query<KeptRow>("learned_durations", { definition_ids: definitionIds });
       return rows.flatMap((row) => {
         const kept = keptOf(row);
         const { definition_id: definitionId, step_no: step } = row;
@@ -36,8 +36,11 @@ export function createDurations(
 async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<void> {
   const definitionId = (one: SeenDurations) => one.definitionId;
   const step = (one: SeenDurations) => one.step;
-  await query("open_durations", columns(seen, definitionId, step));
-  const rows = await query<KeptRow>("lock_durations", columns(seen, definitionId, step));
+  await query("open_durations", columns(seen, { definition_id: definitionId, step_no: step }));
+  const rows = await query<KeptRow>(
+    "lock_durations",
+    columns(seen, { definition_id: definitionId, step_no: step }),
+  );
   const more = new Map(seen.map((one) => [keyOf(one.definitionId, one.step), one.sketch]));
   const kept = rows.flatMap((row) => {
     const sketch = more.get(keyOf(row.definition_id, row.step_no));
@@ -45,13 +48,12 @@ async function addAll(query: Query, seen: readonly SeenDurations[]): Promise<voi
   });
   await query(
     "keep_durations",
-    columns(
-      kept,
-      ({ row }) => row.definition_id,
-      ({ row }) => row.step_no,
-      ({ now }) => now.recent,
-      ({ now }) => now.older,
-    ),
+    columns(kept, {
+      definition_id: ({ row }) => row.definition_id,
+      step_no: ({ row }) => row.step_no,
+      recent: ({ now }) => now.recent,
+      older: ({ now }) => now.older,
+    }),
   );
 }
 

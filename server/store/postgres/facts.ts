@@ -48,7 +48,7 @@ export async function loadFacts(
   readSteps: ReadSteps,
 ): Promise<ReadonlyMap<RunId, Facts>> {
   if (wanted.length === 0) return new Map();
-  const runs = await query<RunFactsRow>("run_facts", [wanted.map(({ runId }) => runId)]);
+  const runs = await query<RunFactsRow>("run_facts", { run_ids: wanted.map(({ runId }) => runId) });
   const named = wanted.flatMap(({ runId, steps }) => steps.map((step) => ({ runId, step })));
   const steps = named.length === 0 ? new Map() : await stepFacts(query, named, readSteps);
   return new Map(
@@ -130,10 +130,12 @@ export async function taskFacts(
     "task_facts",
     columns(
       tasks.map(({ ready }) => ready),
-      (task) => task.runId,
-      (task) => task.step,
-      (task) => pageNoOf(task.step),
-      (task) => task.task === "compensate",
+      {
+        run_id: (task) => task.runId,
+        step_no: (task) => task.step,
+        no: (task) => pageNoOf(task.step),
+        is_undo: (task) => task.task === "compensate",
+      },
     ),
   );
   const found = rows.flatMap((row) => foundTask(tasks, row, cache));
@@ -213,12 +215,11 @@ async function changedInputs(
     input_data: Buffer | null;
   }>(
     "changed_inputs",
-    columns(
-      of,
-      (one) => one.runId,
-      (one) => one.step,
-      (one) => one.strategy,
-    ),
+    columns(of, {
+      run_id: (one) => one.runId,
+      step_no: (one) => one.step,
+      strategy: (one) => one.strategy,
+    }),
   );
   return new Map(
     rows.map((row) => [

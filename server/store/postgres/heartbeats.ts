@@ -40,13 +40,12 @@ export async function heartbeat(
   const sessions = [...new Map(heartbeats.map((one) => [one.session, one])).values()];
   const others = await query<{ session: string; namespace_id: number | null }>(
     "store_heartbeats",
-    columns(
-      sessions,
-      (one) => one.session,
-      (one) => one.namespaceId,
-      (one) => one.agentId,
-      (one) => one.agentVersion,
-    ),
+    columns(sessions, {
+      session: (one) => one.session,
+      namespace_id: (one) => one.namespaceId,
+      agent_id: (one) => one.agentId,
+      agent_version: (one) => one.agentVersion,
+    }),
   );
   const bound = new Map(sessions.map(({ session, namespaceId }) => [session, namespaceId]));
   for (const { session, namespace_id: namespaceId } of others) bound.set(session, namespaceId ?? 0);
@@ -127,19 +126,17 @@ async function heldTasks(
   for (const { session, listsAllTo = 0 } of heartbeats)
     if (listsAllTo > (whole.get(session) ?? 0)) whole.set(session, listsAllTo);
   if (reports.length === 0 && whole.size === 0) return [];
-  return query<HeldRow | ForgottenRow>("leases_of_heartbeats", [
-    ...columns(
-      reports,
-      (report) => report.runId,
-      (report) => report.step,
-      (report) => report.fence,
-      (report) => report.secret,
-      (report) => report.session,
-    ),
-    ...columns(
-      [...whole],
-      ([session]) => session,
-      ([, listsAllTo]) => listsAllTo,
-    ),
-  ]);
+  return query<HeldRow | ForgottenRow>("leases_of_heartbeats", {
+    ...columns(reports, {
+      run_id: (report) => report.runId,
+      step_no: (report) => report.step,
+      fence: (report) => report.fence,
+      secret: (report) => report.secret,
+      session: (report) => report.session,
+    }),
+    ...columns([...whole], {
+      all_session: ([session]) => session,
+      lists_all_to: ([, listsAllTo]) => listsAllTo,
+    }),
+  });
 }

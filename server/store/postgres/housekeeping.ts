@@ -5,6 +5,7 @@ import type { Clock } from "../../clock.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import { type Failures, RETENTION_DEFAULT, type Retention } from "../retention.ts";
 import { finishMoves } from "./ready-moves.ts";
+import type { Values } from "./sql.ts";
 import type { Query } from "./transaction.ts";
 
 const FIRST_RUN = "00000000-0000-0000-0000-000000000000";
@@ -29,14 +30,14 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
   const restampReady = orderRepair(query);
 
   function partsOf(rowsMax: number, times: Retention): readonly Part[] {
-    const bounded = (name: string, ...values: number[]): Part => [
+    const bounded = (name: string, values: Values = {}): Part => [
       name,
       async () => {
-        const [row] = await query<{ more: boolean }>(name, [rowsMax, ...values]);
+        const [row] = await query<{ more: boolean }>(name, { rows_max: rowsMax, ...values });
         return row?.more === true;
       },
     ];
-    const whole = (name: string, work: () => Promise<unknown> = () => query(name, [])): Part => [
+    const whole = (name: string, work: () => Promise<unknown> = () => query(name, {})): Part => [
       name,
       async () => {
         await work();
@@ -50,16 +51,16 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
       whole("restamp_ready", () => restampReady(rowsMax)),
       ["forget_keys", () => forgetKeys(rowsMax)],
       ["forget_triggered", () => forgetTriggered(rowsMax, times.triggeredMs)],
-      bounded("release_sessions", SESSION_IDLE_MS, GRANT_MS_MAX),
-      bounded("forget_sessions", times.sessionMs),
-      bounded("forget_agents", times.sessionMs),
-      bounded("forget_lane_pollers", times.pollerMs),
+      bounded("release_sessions", { silent: SESSION_IDLE_MS, grant_max: GRANT_MS_MAX }),
+      bounded("forget_sessions", { retention: times.sessionMs }),
+      bounded("forget_agents", { retention: times.sessionMs }),
+      bounded("forget_lane_pollers", { retention: times.pollerMs }),
       bounded("forget_refused"),
-      bounded("forget_deliveries", DELIVERY_RETENTION_MS),
+      bounded("forget_deliveries", { retention: DELIVERY_RETENTION_MS }),
       bounded("forget_schedules"),
-      bounded("forget_circuit_ends", times.circuitEndsMs),
+      bounded("forget_circuit_ends", { retention: times.circuitEndsMs }),
       bounded("fold_run_counts"),
-      bounded("forget_run_counts", times.runCountsMs),
+      bounded("forget_run_counts", { retention: times.runCountsMs }),
       whole("forget_writers"),
       whole("forget_circuits"),
       whole("forget_outages"),
@@ -83,17 +84,18 @@ export function createForgetOld(query: Query, clock: Clock): ForgetOld {
 
 /** Deletes expired keys, except those of open runs. */
 function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
-  const first = ["-infinity", 0, ""] as const;
-  let place: readonly [expiresAt: string, namespaceId: number, key: string] = first;
+  const first = { expires_at: "-infinity", namespace_id: 0, key: "" };
+  let after = first;
   return async (rowsMax) => {
     const [page] = await query<{
       more: boolean;
       expires_at: string;
       namespace_id: number;
       key: string;
-    }>("forget_keys", [rowsMax, ...place]);
-    place = page?.more ? [page.expires_at, page.namespace_id, page.key] : first;
-    return page?.more === true;
+    }>("forget_keys", { ...after, limit: rowsMax });
+    const { more, ...last } = page ?? { ...first, more: false };
+    after = more ? last : first;
+    return more;
   };
 }
 
@@ -101,7 +103,7 @@ function keysWalk(query: Query): (rowsMax: number) => Promise<boolean> {
 function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promise<boolean> {
   let place = FIRST_RUN;
   return async (rowsMax, keptMs) => {
-    const asked = [rowsMax, keptMs, place];
+    const asked = { limit: rowsMax, retention: keptMs, after: place };
     const [page] = await query<{ more: boolean; last: string }>("forget_triggered", asked);
     place = page?.more ? page.last : FIRST_RUN;
     return page?.more === true;
@@ -116,10 +118,10 @@ function triggeredWalk(query: Query): (rowsMax: number, keptMs: number) => Promi
 function orderRepair(query: Query): (rowsMax: number) => Promise<void> {
   let done: string | null = null;
   return async (rowsMax) => {
-    const [database] = await query<{ incarnation: string }>("incarnation", []);
+    const [database] = await query<{ incarnation: string }>("incarnation", {});
     if (!database || database.incarnation === done) return;
     for (let after = 0; ; ) {
-      const asked = [after, LANES_MAX, rowsMax];
+      const asked = { after, lanes_max: LANES_MAX, rows_max: rowsMax };
       const [page] = await query<{ last: number | null; lanes: number; moved: number }>(
         "restamp_ready",
         asked,

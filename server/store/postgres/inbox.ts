@@ -15,7 +15,7 @@ export function createInboxRows(query: Query): InboxRows {
         key: string;
         labels: unknown;
         digest: string;
-      }>("take_inbox", [limit]);
+      }>("take_inbox", { limit });
       return rows
         .map(
           ({ input, labels, ...row }): InboxRow => ({
@@ -32,23 +32,21 @@ export function createInboxRows(query: Query): InboxRows {
       if (done.length > 0)
         await query(
           "empty_inbox",
-          columns(
-            done,
-            ({ id }) => id,
-            ({ key }) => key,
-            ({ began }) => began,
-          ),
+          columns(done, {
+            id: ({ id }) => id,
+            key: ({ key }) => key,
+            run_id: ({ began }) => began,
+          }),
         );
       if (refused.length > 0)
         await query(
           "refuse_inbox",
-          columns(
-            refused,
-            (one) => one.id,
-            (one) => one.key,
-            (one) => one.reason,
-            (one) => one.message,
-          ),
+          columns(refused, {
+            id: (one) => one.id,
+            key: (one) => one.key,
+            reason: (one) => one.reason,
+            message: (one) => one.message,
+          }),
         );
     },
   } satisfies InboxRows);

@@ -31,7 +31,7 @@ interface Result {
 /** null: no item has an output. */
 async function outputsOf(query: Query, ref: MapRef): Promise<ItemOutputs | null> {
   const { runId, map } = ref;
-  const pages = await query<{ state: string }>("pages_of_map", [runId, map]);
+  const pages = await query<{ state: string }>("pages_of_map", { run_id: runId, map });
   const items = pages
     .flatMap(({ state }) => [...decodePage(state).page.steps.values()])
     .filter(({ step }) => step.forward.kind === "SUCCEEDED");
@@ -89,7 +89,7 @@ async function sizesOf(
     kind: PayloadKey["kind"];
     n: number;
     bytes: number;
-  }>("item_payload_sizes", [runId, map]);
+  }>("item_payload_sizes", { run_id: runId, map });
   const wanted = new Set(keys.map((key) => rowName(runId, key)));
   return rows.flatMap(({ step_no: step, fence, kind, n, bytes }) => {
     const key = { step, fence, kind, n, what: "output" } as const;

@@ -9,18 +9,15 @@ export function laneQuestionsOf({
 }: Pick<Begun, "query" | "send">): Pick<Tx, "lockLaneQuestions" | "writeLaneQuestions"> {
   return {
     async lockLaneQuestions(lanes) {
-      await query("lock_lane_questions", [lanes]);
-      const rows = await query<{ lane: number }>("lane_questions", [lanes]);
+      await query("lock_lane_questions", { lanes });
+      const rows = await query<{ lane: number }>("lane_questions", { lanes });
       return rows.map(({ lane }) => lane);
     },
     writeLaneQuestions: async (questions) =>
-      writeRows(
-        send,
-        "write_lane_questions",
-        questions,
-        (row) => row.lane,
-        (row) => row.runId,
-        (row) => row.n,
-      ),
+      writeRows(send, "write_lane_questions", questions, {
+        lane: (row) => row.lane,
+        run_id: (row) => row.runId,
+        n: (row) => row.n,
+      }),
   };
 }

@@ -34,13 +34,14 @@ export async function lateTimers(
   let places: readonly Place[] = partitions.map((partition) => ({ partition }));
   for (let round = 0; round < ROUNDS_MAX && places.length > 0; round++) {
     const limit = round === 0 ? PAGES_FIRST : PAGES_NEXT;
-    const rows = await query<LateRow>("late_pages", [
-      places.map((place) => place.partition),
-      places.map((place) => place.wake_at ?? null),
-      places.map((place) => place.run_id ?? null),
-      places.map((place) => place.no ?? null),
-      ...[byMs, limit],
-    ]);
+    const rows = await query<LateRow>("late_pages", {
+      partition: places.map((place) => place.partition),
+      wake_at: places.map((place) => place.wake_at ?? null),
+      run_id: places.map((place) => place.run_id ?? null),
+      no: places.map((place) => place.no ?? null),
+      by: byMs,
+      limit,
+    });
     const read = Map.groupBy(rows, ({ partition }) => partition);
     for (const [partition, of] of read) {
       const found = of.flatMap((row) => timersIn(row, since));

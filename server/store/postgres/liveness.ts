@@ -48,7 +48,11 @@ export async function runLiveness(
   runId: RunId,
   { polledMs, ownerLostMs }: StoreTimes,
 ): Promise<RunLiveness> {
-  const rows = await query<LivenessRow>("run_signs", [runId, polledMs, ownerLostMs]);
+  const rows = await query<LivenessRow>("run_signs", {
+    run_id: runId,
+    polled: polledMs,
+    owner_lost: ownerLostMs,
+  });
   const stepIn = stepFinder();
   const leases = new Map<number, LeaseLiveness>();
   const polls = new Map<number, EpochMs | null>();

@@ -6,17 +6,16 @@ import { columns } from "./columns.ts";
 export function rangeArrays(
   lanes: readonly { readonly lane: number }[],
   marks: readonly Watermark[],
-): unknown[] {
+): Readonly<Record<string, string>> {
   const arrayOf = (ranges: readonly LaneRange[], value: (range: LaneRange) => unknown): string =>
     `{${ranges.map(value).join()}}`;
-  const looks = rangesOf(
+  const all = rangesOf(
     lanes.map(({ lane }) => lane),
     marks,
   );
-  return columns(
-    looks,
-    (ranges) => arrayOf(ranges, ({ priority }) => priority),
-    (ranges) => arrayOf(ranges, ({ from }) => from),
-    (ranges) => arrayOf(ranges, ({ lastPriority }) => lastPriority),
-  );
+  return columns(all, {
+    priorities: (ranges) => arrayOf(ranges, ({ priority }) => priority),
+    firsts: (ranges) => arrayOf(ranges, ({ from }) => from),
+    lasts: (ranges) => arrayOf(ranges, ({ lastPriority }) => lastPriority),
+  });
 }

@@ -22,7 +22,7 @@ export async function loadMessages(
   query: Query,
   runs: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, readonly StoredMessage[]>> {
-  const rows = await query<MessageRow>("messages_of_runs", [runs]);
+  const rows = await query<MessageRow>("messages_of_runs", { run_ids: runs });
   return byRun(rows, (row) => ({ no: row.no, from: row.source, message: messageOf(row) }));
 }
 
@@ -43,22 +43,20 @@ export function writeMessages(send: Send, changes: readonly RowsOfEffects[]): vo
     send,
     "take_messages",
     ofEach(changes, (change) => change.messagesApplied),
-    ({ head }) => head.runId,
-    ({ row }) => row,
+    { run_id: ({ head }) => head.runId, no: ({ row }) => row },
   );
   const sent = ofEach(changes, (change) => change.messages);
   if (sent.length === 0) return;
-  void send("insert_messages", [
-    ...columns(
-      sent,
-      ({ row }) => row.to.partition,
-      ({ row }) => row.to.runId,
-      ({ head }) => head.runId,
-      ({ row }) => messageKinds.code(row.message.kind),
-      ({ row }) => (row.message.kind === "cancel" ? row.message.undo : null),
-      ({ row }) => (row.message.kind === "child-ended" ? row.message.step : null),
-      ({ row }) => (row.message.kind === "child-ended" ? row.message.fence : null),
-    ),
-    MESSAGE_GRACE_MS,
-  ]);
+  void send("insert_messages", {
+    ...columns(sent, {
+      partition: ({ row }) => row.to.partition,
+      run_id: ({ row }) => row.to.runId,
+      source: ({ head }) => head.runId,
+      kind: ({ row }) => messageKinds.code(row.message.kind),
+      undo: ({ row }) => (row.message.kind === "cancel" ? row.message.undo : null),
+      step_key: ({ row }) => (row.message.kind === "child-ended" ? row.message.step : null),
+      fence: ({ row }) => (row.message.kind === "child-ended" ? row.message.fence : null),
+    }),
+    grace: MESSAGE_GRACE_MS,
+  });
 }

@@ -23,9 +23,9 @@ export function namespacesOf(
   transact: ReturnType<typeof createTransact>,
 ): Pick<Store, "namespace" | "createNamespace"> {
   const find = async (name: string): Promise<Namespace | null> => {
-    const [row] = await query<{ id: number; name: string; region: number }>("find_namespace", [
+    const [row] = await query<{ id: number; name: string; region: number }>("find_namespace", {
       name,
-    ]);
+    });
     return row ?? null;
   };
   return {
@@ -36,7 +36,7 @@ export function namespacesOf(
       await transact({}, ({ query: within }) => createRegion(within, region));
       // The id is drawn at random, and may be taken.
       for (let tries = 0; tries < INSERTS_MAX; tries++) {
-        await query("create_namespace", [name, region]);
+        await query("create_namespace", { name, region });
         const made = await find(name);
         if (made) return made;
       }
@@ -47,25 +47,25 @@ export function namespacesOf(
 
 /** Creates a region with its partitions; two calls at once wait for each other. */
 async function createRegion(query: Query, name: string): Promise<void> {
-  const find = () => query<{ id: number }>("find_region", [name]);
+  const find = () => query<{ id: number }>("find_region", { name });
   if ((await find()).length > 0) return;
-  await query("lock_regions", []);
+  await query("lock_regions", {});
   if ((await find()).length > 0) return;
-  const [made] = await query<{ id: number }>("create_region", [name, REGIONS_MAX]);
+  const [made] = await query<{ id: number }>("create_region", { name, regions_max: REGIONS_MAX });
   if (!made) throw new RangeError(`there are ${REGIONS_MAX} regions`);
-  await query("create_partitions", [made.id]);
+  await query("create_partitions", { region: made.id });
 }
 
 export function namespaceLists(query: Query): Pick<Lists, "namespaces" | "regions"> {
   return {
     async namespaces({ names, after }, limit): Promise<readonly NamespaceRecord[]> {
-      const rows = await query<NamespaceRow>("list_namespaces", [names, after, limit]);
+      const rows = await query<NamespaceRow>("list_namespaces", { names, after, limit });
       return rows.map((row) => ({
         ...{ id: row.id, name: row.name, region: row.region, createdAt: row.created_at },
         ...{ retentionMs: row.retention_ms, limits: limitsOf(row) },
       }));
     },
-    regions: () => query<RegionRecord & Record<string, unknown>>("list_regions", []),
+    regions: () => query<RegionRecord & Record<string, unknown>>("list_regions", {}),
   };
 }
 
@@ -98,17 +98,22 @@ type Transact = ReturnType<typeof createTransact>;
 export function createNamespaces(query: Query, transact: Transact): Namespaces {
   return Object.freeze({
     async setRetention(namespaceId, retentionMs) {
-      await query("set_retention", [namespaceId, retentionMs]);
+      await query("set_retention", { namespace_id: namespaceId, retention_ms: retentionMs });
     },
     async setLimits(namespaceId, { openRunsMax, rate, payloadBytesMax }) {
       const { perSecond = null, burst = null } = rate ?? {};
-      const limits = [openRunsMax, perSecond, burst, payloadBytesMax];
-      await query("set_namespace_limits", [namespaceId, ...limits]);
+      const limits = {
+        open_runs_max: openRunsMax,
+        runs_per_second: perSecond,
+        runs_burst: burst,
+        payload_bytes_max: payloadBytesMax,
+      };
+      await query("set_namespace_limits", { namespace_id: namespaceId, ...limits });
     },
     async limited() {
       const rows = await query<LimitColumns & { id: number; name: string }>(
         "limited_namespaces",
-        [],
+        {},
       );
       const limited: NamespaceUse[] = [];
       for (const row of rows) {
@@ -121,7 +126,7 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
     async retained() {
       const rows = await query<{ id: number; retention_ms: number }>(
         "namespaces_with_retention",
-        [],
+        {},
       );
       return rows.map(({ id: namespaceId, retention_ms: retentionMs }) => {
         return { namespaceId, retentionMs };
@@ -129,7 +134,7 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
     },
     forgetRuns: (of) => transact({}, (begun) => forgetRuns(begun.query, of)),
     async forgetDefinitions({ after, limit, keptMs }) {
-      const asked = [after, limit, keptMs];
+      const asked = { after, limit, retention: keptMs };
       const [page] = await query<{ last: number; looked_at: number }>("forget_definitions", asked);
       return page && page.looked_at === limit ? page.last : null;
     },
@@ -139,17 +144,17 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
 /** Counts up to `max`, in pages: a namespace may have millions, and a statement has only 2 s. */
 async function countOpenRuns(query: Query, namespaceId: number, max: number): Promise<number> {
   let counted = 0;
-  let after: readonly [definition: number, run: string] = [0, FIRST_RUN];
+  let after = { definition_id: 0, run_id: FIRST_RUN };
   while (counted < max) {
     const limit = Math.min(OPEN_RUNS_PAGE, max - counted);
     const [page] = await query<{ runs: number; definition_id: number; run_id: string }>(
       "count_open_runs_of",
-      [namespaceId, ...after, limit],
+      { namespace_id: namespaceId, ...after, limit },
     );
     if (!page) break;
     counted += page.runs;
     if (page.runs < limit) break;
-    after = [page.definition_id, page.run_id];
+    after = { definition_id: page.definition_id, run_id: page.run_id };
   }
   return counted;
 }
@@ -158,13 +163,16 @@ async function forgetRuns(
   query: Query,
   { namespaceId, keptMs, after, limit }: OldRuns,
 ): Promise<ForgottenPage> {
-  const asked = [namespaceId, keptMs, after, limit];
+  const asked = { namespace_id: namespaceId, retention: keptMs, after, limit };
   const page = await query<{ id: string; old: boolean }>("old_runs", asked);
   const ids = page.filter(({ old }) => old).map(({ id }) => id);
   const end = { after: page.at(-1)?.id ?? after, more: page.length === limit };
   if (ids.length === 0) return end;
-  const [rows] = await query<{ more: boolean }>("forget_run_rows", [ids, ROWS_FORGOTTEN_MAX]);
+  const [rows] = await query<{ more: boolean }>("forget_run_rows", {
+    run_ids: ids,
+    rows_max: ROWS_FORGOTTEN_MAX,
+  });
   if (rows?.more) return { after, more: true };
-  await query("forget_runs", [ids]);
+  await query("forget_runs", { run_ids: ids });
   return end;
 }

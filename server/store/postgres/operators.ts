@@ -80,7 +80,10 @@ async function queueLooks(
   names: readonly string[],
 ): Promise<readonly QueueActivity[]> {
   if (names.length === 0) return [];
-  const rows = await query<ActivityRow & { name: string }>("queue_looks", [namespaceId, names]);
+  const rows = await query<ActivityRow & { name: string }>("queue_looks", {
+    namespace_id: namespaceId,
+    names,
+  });
   return rows.map((row) => ({ name: row.name, ...activityOf(row), agents: row.agents }));
 }
 
@@ -93,7 +96,12 @@ async function queueTasks(
   namespaceId: number,
   queue: string,
 ): Promise<readonly QueueTask[]> {
-  const asked = [namespaceId, queue, QUEUE_TASKS_MAX, READY_COUNTED_MAX];
+  const asked = {
+    namespace_id: namespaceId,
+    queue,
+    limit: QUEUE_TASKS_MAX,
+    ready_max: READY_COUNTED_MAX,
+  };
   const rows = await query<
     ActivityRow & { task: string; agent_version: string | null; ready: number; leased: number }
   >("queue_tasks", asked);
@@ -122,7 +130,11 @@ async function listPartitions(
   { after, limit }: PartitionPage,
   { ownerLostMs }: StoreTimes,
 ) {
-  const rows = await query<PartitionRow>("list_partitions", [after, limit, ownerLostMs]);
+  const rows = await query<PartitionRow>("list_partitions", {
+    after,
+    limit,
+    owner_lost: ownerLostMs,
+  });
   const shown = rows.map(({ partition }) => partition);
   const late = await lateTimers(query, shown, { byMs: 0, since: null });
   const silent = new Map(
@@ -155,8 +167,12 @@ async function listHandOvers(
   query: Query,
   { partition, after, limit }: HandOverPage,
 ): Promise<readonly HandOverRecord[]> {
-  const place = [after?.takenAt ?? null, after?.partition ?? null, after?.epoch ?? null];
-  const rows = await query<HandOverRow>("list_hand_overs", [partition, ...place, limit]);
+  const place = {
+    last_taken_at: after?.takenAt ?? null,
+    last_partition: after?.partition ?? null,
+    last_epoch: after?.epoch ?? null,
+  };
+  const rows = await query<HandOverRow>("list_hand_overs", { partition, ...place, limit });
   return rows.map(({ why, taken_at: takenAt, left_at: leftAt, ...row }) => {
     return { ...row, why: handOverWhys.name(why), takenAt, leftAt };
   });
@@ -173,7 +189,7 @@ function listNodes(
     last_seen_at: EpochMs;
     alive: boolean;
     partitions: number;
-  }>("list_nodes", [ownerLostMs, SUPERVISORS_MAX]).then((rows) =>
+  }>("list_nodes", { owner_lost: ownerLostMs, limit: SUPERVISORS_MAX }).then((rows) =>
     rows.map(({ id: node, address, alive, partitions, ...row }) => {
       const { started_at: startedAt, last_seen_at: lastSeenAt } = row;
       return { node, address, startedAt, lastSeenAt, alive, partitions };
@@ -197,20 +213,20 @@ async function listInterventions(
   page: InterventionPage,
 ): Promise<readonly ListedIntervention[]> {
   const { after, runId } = page;
-  const asked = [
-    namespaceId,
-    (page.rules ?? rules.names).map((rule) => rules.code(rule)),
-    page.from,
-    page.until,
-    after?.actedAt,
-    after?.runId,
-    after && (after.step ?? -1),
-    after?.fence,
-    after && rules.code(after.rule),
-    after?.n,
-    page.limit,
-    runId,
-  ];
+  const asked = {
+    namespace_id: namespaceId,
+    rules: (page.rules ?? rules.names).map((rule) => rules.code(rule)),
+    from: page.from,
+    until: page.until,
+    acted_at: after?.actedAt,
+    run_id: after?.runId,
+    step_no: after && (after.step ?? -1),
+    fence: after?.fence,
+    rule: after && rules.code(after.rule),
+    n: after?.n,
+    limit: page.limit,
+    only_run: runId,
+  };
   const rows = await query<ListedRow>("list_interventions", asked);
   const stepIn = stepFinder();
   return rows.map((row) => {
@@ -226,7 +242,7 @@ async function listInterventions(
 }
 
 async function databaseNow(query: Query): Promise<{ now: EpochMs; version: string }> {
-  const [row] = await query<{ now: EpochMs; version: string }>("database_now", []);
+  const [row] = await query<{ now: EpochMs; version: string }>("database_now", {});
   if (!row) throw new Error("the database did not say what time it is");
   return row;
 }
@@ -238,7 +254,7 @@ async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
     escalations: number;
     queue_circuits: number;
     agent_circuits: number;
-  }>("what_stands", [WAITING_COUNTED_MAX, ESCALATIONS_COUNTED_MAX]);
+  }>("what_stands", { waiting_max: WAITING_COUNTED_MAX, escalations_max: ESCALATIONS_COUNTED_MAX });
   if (!row) throw new Error("a look at what stands came back without its row");
   return {
     waiting: row.waiting,
@@ -251,7 +267,7 @@ async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
 async function cluster(query: Query): Promise<Omit<ClusterRecord, keyof OpenRuns>> {
   const migrations = await query<{ number: number; name: string; applied_at: EpochMs }>(
     "applied_migrations",
-    [],
+    {},
   );
   const { version: database } = await databaseNow(query);
   return {
@@ -274,14 +290,17 @@ async function attention(
   namespaceId: number,
   { polledMs }: StoreTimes,
 ): Promise<Attention> {
-  const [open] = await query<{ escalations: number }>("count_open_escalations", [
-    namespaceId,
-    ESCALATIONS_COUNTED_MAX,
-  ]);
+  const [open] = await query<{ escalations: number }>("count_open_escalations", {
+    namespace_id: namespaceId,
+    counted_max: ESCALATIONS_COUNTED_MAX,
+  });
   const lanes = await query<
     Omit<ActivityRow, "agents"> & { queue: string; task: string; agent_version: string | null }
-  >("orphan_lanes", [namespaceId, ATTENTION_MAX, polledMs]);
-  const paused = await query<PausedRow>("paused_things", [namespaceId, ATTENTION_MAX]);
+  >("orphan_lanes", { namespace_id: namespaceId, limit: ATTENTION_MAX, polled: polledMs });
+  const paused = await query<PausedRow>("paused_things", {
+    namespace_id: namespaceId,
+    limit: ATTENTION_MAX,
+  });
   const named = paused.map(({ is_workflow: isWorkflow, name, ...row }) => {
     const pause = { since: row.paused_at, reason: row.pause_reason ?? "" };
     return { isWorkflow, name, pause };

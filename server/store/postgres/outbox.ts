@@ -17,48 +17,58 @@ import type { Query } from "./transaction.ts";
 
 /** Most outbox rows that one call takes up: the rest is in the next delivery of its cause. */
 const FOLD_MAX = 20_000;
-const START = [0, 0] as const;
+const START = { partition: 0, id: 0 };
 /** Most due deliveries of a partition among which those of each hook are searched. */
 const DUE_MAX = 2_000;
 
 export function createOutbox(query: Query): Outbox {
   /** Where the walk through the outbox continues: rows that have to wait would be in its way. */
-  let folded: readonly [partition: number, id: number] = START;
+  let folded = START;
   return Object.freeze({
     async putHook({ namespaceId, name, url, events, secret }) {
-      const [row] = await query<{ created: boolean }>("put_hook", [
-        namespaceId,
+      const [row] = await query<{ created: boolean }>("put_hook", {
+        namespace_id: namespaceId,
         name,
         url,
-        events.map(outboxKinds.code),
-        secret?.value ?? null,
-        secret?.digest ?? null,
-      ]);
+        events: events.map(outboxKinds.code),
+        secret: secret?.value ?? null,
+        secret_digest: secret?.digest ?? null,
+      });
       return row ?? null;
     },
     async hooks(namespaceId) {
-      return (await query<HookRow>("list_hooks", [namespaceId])).map(hookOf);
+      return (await query<HookRow>("list_hooks", { namespace_id: namespaceId })).map(hookOf);
     },
     deleteHook: async (namespaceId, name) =>
-      (await query("delete_hook", [namespaceId, name])).length > 0,
+      (await query("delete_hook", { namespace_id: namespaceId, name })).length > 0,
     async due(partitions, limit) {
       const inOrder = partitions.toSorted((a, b) => a - b);
-      const folding = [inOrder, FOLD_MAX, CAUSE_APART_MS, ...folded];
+      const folding = {
+        partitions: inOrder,
+        limit: FOLD_MAX,
+        apart: CAUSE_APART_MS,
+        ...folded,
+      };
       const [last] = await query<{ partition: number; id: number }>("fold_outbox", folding);
-      folded = last ? [last.partition, last.id] : START;
-      return (await query<DueRow>("due_deliveries", [partitions, limit, DUE_MAX])).map(dueOf);
+      folded = last ?? START;
+      return (
+        await query<DueRow>("due_deliveries", {
+          partitions,
+          of_hook_max: limit,
+          of_partition_max: DUE_MAX,
+        })
+      ).map(dueOf);
     },
     async settle(tried) {
       await query(
         "settle_deliveries",
-        columns(
-          tried,
-          (one) => one.id,
-          (one) => one.triesBefore,
-          (one) => deliveryStates.code(one.state),
-          (one) => one.error,
-          (one) => (one.state === "pending" ? one.nextTryInMs : null),
-        ),
+        columns(tried, {
+          id: (one) => one.id,
+          tries: (one) => one.triesBefore,
+          state: (one) => deliveryStates.code(one.state),
+          error: (one) => one.error,
+          next: (one) => (one.state === "pending" ? one.nextTryInMs : null),
+        }),
       );
     },
   } satisfies Outbox);
@@ -69,7 +79,13 @@ export async function listDeliveries(
   namespaceId: number,
   { states, hook, after, limit }: DeliveryPage,
 ): Promise<readonly DeliveryRecord[]> {
-  const asked = [namespaceId, states.map(deliveryStates.code), hook, after, limit];
+  const asked = {
+    namespace_id: namespaceId,
+    states: states.map(deliveryStates.code),
+    hook,
+    after,
+    limit,
+  };
   return (await query<DeliveryRow>("list_deliveries", asked)).map(deliveryOf);
 }
 

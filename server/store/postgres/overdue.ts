@@ -27,12 +27,12 @@ export async function overdue(
     kind: OverdueOf;
     rows: number;
     oldest_at: EpochMs | null;
-  }>("overdue", [partitions, byMs, OVERDUE_ROWS_MAX, since]);
+  }>("overdue", { partitions, by: byMs, rows_max: OVERDUE_ROWS_MAX, since });
   const silent = await lateLeases(query, partitions, { byMs, since });
-  const unowned = await query<UnownedRegion & Record<string, unknown>>("unowned_partitions", [
+  const unowned = await query<UnownedRegion & Record<string, unknown>>("unowned_partitions", {
     partitions,
-    ownerLostMs,
-  ]);
+    owner_lost: ownerLostMs,
+  });
   const rows = noneOverdue();
   const oldest: EpochMs[] = [];
   for (const row of found) {
@@ -68,9 +68,12 @@ export function lateLeases(
   partitions: readonly number[],
   { byMs, since }: Pick<OverdueAsked, "byMs" | "since">,
 ): Promise<readonly LateLeases[]> {
-  return query<LateLeases & Record<string, unknown>>("late_leases", [
-    ...[partitions, byMs, OVERDUE_ROWS_MAX, since],
-  ]);
+  return query<LateLeases & Record<string, unknown>>("late_leases", {
+    partitions,
+    by: byMs,
+    rows_max: OVERDUE_ROWS_MAX,
+    since,
+  });
 }
 
 function overdueOf(kind: TimerKind): OverdueOf {

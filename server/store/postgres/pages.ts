@@ -112,12 +112,11 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     if (held) return held;
     const rows = await query<LockedPageRow>(
       name,
-      columns(
-        runs,
-        (run) => run.partition,
-        (run) => run.runId,
-        (run) => known.get(run.runId)?.version ?? 0,
-      ),
+      columns(runs, {
+        partition: (run) => run.partition,
+        run_id: (run) => run.runId,
+        known: (run) => known.get(run.runId)?.version ?? 0,
+      }),
     );
     const locked = rows.map((row) => take(row, known.get(row.run_id)));
     const found = new Map(locked.map(({ runId, stored }) => [runId, stored?.version]));
@@ -140,16 +139,15 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
       return page ? [newCell(run, page.encoded.page, page)] : [];
     });
     if (held.length < runs.length || !begun.assumeNow()) return null;
-    void send("hold_known_runs", [
-      ...columns(
-        held,
-        ({ partition }) => partition,
-        ({ runId }) => runId,
-        ({ stored }) => stored?.version ?? 0,
-      ),
-      begun.now,
-      NOW_OFF_MS_MAX,
-    ]);
+    void send("hold_known_runs", {
+      ...columns(held, {
+        partition: ({ partition }) => partition,
+        run_id: ({ runId }) => runId,
+        known: ({ stored }) => stored?.version ?? 0,
+      }),
+      now: begun.now,
+      off_max: NOW_OFF_MS_MAX,
+    });
     isFromCache = true;
     return held.map((cell) => cells.add(cell));
   }
@@ -160,11 +158,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     if (missing.length === 0) return;
     const rows = await query<PageRow>(
       "load_pages",
-      columns(
-        missing,
-        ({ run }) => run.runId,
-        ({ no }) => no,
-      ),
+      columns(missing, { run_id: ({ run }) => run.runId, no: ({ no }) => no }),
     );
     for (const row of rows) take(row);
     for (const { run, no } of missing)
@@ -198,7 +192,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   async function loadWhole(runs: readonly RunId[]): Promise<void> {
     const more = runs.filter((runId) => headIn(first(runId)).hasMore);
     if (more.length === 0) return;
-    for (const row of await query<PageRow>("load_whole_runs", [more])) take(row);
+    for (const row of await query<PageRow>("load_whole_runs", { run_ids: more })) take(row);
   }
 
   async function loadSteps(wanted: readonly StepsWanted[]) {
@@ -335,11 +329,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
     async lockPages(keys) {
       const rows = await query<PageRow>(
         "lock_pages_skip",
-        columns(
-          uniquePages(keys),
-          ({ runId }) => runId,
-          ({ no }) => no,
-        ),
+        columns(uniquePages(keys), { run_id: ({ runId }) => runId, no: ({ no }) => no }),
       );
       for (const row of rows) take(row);
     },
@@ -365,11 +355,7 @@ export async function readSteps(
   if (pages.length === 0) return () => null;
   const rows = await query<PageRow>(
     "read_pages",
-    columns(
-      pages,
-      ({ runId }) => runId,
-      ({ no }) => no,
-    ),
+    columns(pages, { run_id: ({ runId }) => runId, no: ({ no }) => no }),
   );
   const read = new Map(
     rows.map(({ run_id: runId, no, version, state }) => {

@@ -68,10 +68,15 @@ export function createPartitions(connectionString: string, use: Use): Partitions
 
 async function joinNode(query: Query, onPool: Query, info: NodeInfo): Promise<void> {
   const { node, address, regions = null, standby = false } = info;
-  await onPool("forget_old_nodes", []);
-  const [row] = await onPool<{ number: number }>("join_node", [node, address, regions, standby]);
-  await query("live_node", [row?.number]);
-  await onPool("join_writers", [node, WRITERS]);
+  await onPool("forget_old_nodes", {});
+  const [row] = await onPool<{ number: number }>("join_node", {
+    id: node,
+    address,
+    regions,
+    standby,
+  });
+  await query("live_node", { number: row?.number });
+  await onPool("join_writers", { node, writers: WRITERS });
 }
 
 function createPartitionSession(
@@ -104,19 +109,19 @@ function createPartitionSession(
         live: LiveNode[];
         regions: number[];
         backend: number;
-      }>("look", [node]);
+      }>("look", { node });
       if (!row) throw new Error("the look gave no row");
       watchBackend(backend, row.backend);
       return { held: row.held, liveNodes: row.live, regions: row.regions };
     },
     async tryLock(partitions) {
-      const rows = await query<{ partition: number }>("try_lock", [partitions]);
+      const rows = await query<{ partition: number }>("try_lock", { partitions });
       return rows.map((row) => row.partition);
     },
     takeOver: (partitions) => takeOver(createTransact(pool, clock, schema), node, partitions),
     async unlock(partitions) {
-      await onPool("clear_partitions", [partitions, node]);
-      await query("unlock", [partitions]);
+      await onPool("clear_partitions", { partitions, node });
+      await query("unlock", { partitions });
     },
     onLanes(listener) {
       onSaid(LANES, (said) => listener(said.split(",").map(Number)));
@@ -138,8 +143,8 @@ function createPartitionSession(
     },
     async leave() {
       over ??= new Error("the partition session was closed");
-      await onPool("leave_writers", [node]).catch(() => []);
-      await onPool("leave_node", [node]).catch(() => []);
+      await onPool("leave_writers", { node }).catch(() => []);
+      await onPool("leave_node", { id: node }).catch(() => []);
       // A server that does not answer must not hold this process up forever.
       const ended = client.end().catch(() => undefined);
       await Promise.race([ended, clock.sleep(LEAVE_MS_MAX)]);
@@ -157,11 +162,13 @@ async function takeOver(
   partitions: readonly number[],
 ): Promise<readonly TakenPartition[]> {
   return transact({}, async ({ query }) => {
-    await query("lock_partition_leases", [partitions]);
-    await query("fence_former_owners", [partitions, node]);
-    return query<{ partition: number; epoch: number }>("take_partitions", [
-      ...[partitions, node, HAND_OVERS_MAX],
-      ...handOverWhys.names.map(handOverWhys.code),
-    ]);
+    await query("lock_partition_leases", { partitions });
+    await query("fence_former_owners", { partitions, node });
+    return query<{ partition: number; epoch: number }>("take_partitions", {
+      ...{ partitions, node, hand_overs_max: HAND_OVERS_MAX },
+      first: handOverWhys.code("first"),
+      given_back: handOverWhys.code("given-back"),
+      lost: handOverWhys.code("lost"),
+    });
   });
 }

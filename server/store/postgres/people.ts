@@ -24,7 +24,7 @@ export async function signalsOf(
   query: Query,
   runs: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, readonly SignalRecord[]>> {
-  const rows = await query<SignalRow>("signals_of_runs", [runs]);
+  const rows = await query<SignalRow>("signals_of_runs", { run_ids: runs });
   return byRun(rows, (row) => ({
     seq: row.seq,
     id: row.id,
@@ -63,7 +63,7 @@ export async function decisionsOf(
   query: Query,
   runs: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, readonly DecisionRecord[]>> {
-  const rows = await query<DecisionRow>("decisions_of_runs", [runs]);
+  const rows = await query<DecisionRow>("decisions_of_runs", { run_ids: runs });
   return byRun(rows, (row) => ({
     step: row.step_no,
     approver: row.approver,
@@ -98,14 +98,7 @@ export async function loadEscalations(
     wake_at: EpochMs | null;
     deadline_at: EpochMs | null;
     claimed: boolean;
-  }>(
-    "load_escalations",
-    columns(
-      wanted,
-      (one) => one.runId,
-      (one) => one.n,
-    ),
-  );
+  }>("load_escalations", columns(wanted, { run_id: (one) => one.runId, n: (one) => one.n }));
   return byRun(rows, (row) => ({
     n: row.n,
     step: row.step_no,
@@ -170,7 +163,7 @@ export async function changedInputsOf(
     input_type: string | null;
     input_json: string | null;
     input_data: Buffer | null;
-  }>("run_changed_inputs", [runId]);
+  }>("run_changed_inputs", { run_id: runId });
   return rows.map((row) => ({
     step: row.step_no,
     strategy: row.strategy,
@@ -184,7 +177,7 @@ export async function claimEscalation(
   name: "claim_escalation" | "release_escalation",
   { runId, n, by, anyway }: EscalationClaim,
 ): Promise<{ readonly by: string | null } | null> {
-  if ((await query(name, [runId, n, by, anyway])).length > 0) return null;
-  const [holder] = await query<{ by: string | null }>("escalation_holder", [runId, n]);
+  if ((await query(name, { run_id: runId, n, by, anyway })).length > 0) return null;
+  const [holder] = await query<{ by: string | null }>("escalation_holder", { run_id: runId, n });
   return holder ?? { by: null };
 }

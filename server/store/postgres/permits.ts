@@ -19,7 +19,9 @@ export function permitsOf({
 > {
   return {
     concurrencyOf: async (runs) => {
-      const rows = await query<ConcurrencyRow & { run_id: RunId }>("concurrency_of_runs", [runs]);
+      const rows = await query<ConcurrencyRow & { run_id: RunId }>("concurrency_of_runs", {
+        run_ids: runs,
+      });
       return new Map(
         rows.flatMap((row) => {
           const concurrency = concurrencyOf(row);
@@ -62,13 +64,9 @@ async function lockPermits(
   keys: readonly ConcurrencyKey[],
 ): Promise<readonly (ConcurrencyKey & { readonly slots: Permits })[]> {
   if (keys.length === 0) return [];
-  const named = columns(
-    keys,
-    (key) => key.namespaceId,
-    (key) => key.key,
-  );
+  const named = columns(keys, { namespace_id: (key) => key.namespaceId, key: (key) => key.key });
   await query("lock_concurrency_keys", named);
-  const rows = await query<PermitRow>("slots_of_keys", [...named, WAITERS_MAX]);
+  const rows = await query<PermitRow>("slots_of_keys", { ...named, waiters_max: WAITERS_MAX });
   return keys.map((key) => ({
     ...key,
     slots: rows
@@ -87,20 +85,22 @@ function writePermits(send: Send, changes: readonly PermitChange[]): void {
     send,
     "delete_slots",
     changes.filter(({ permit }) => permit === null),
-    (row) => row.runId,
+    { run_ids: (row) => row.runId },
   );
   writeRows(
     send,
     "write_slots",
     changes.flatMap(({ permit, ...key }) => (permit ? [{ ...key, slot: permit }] : [])),
-    (row) => row.namespaceId,
-    (row) => row.key,
-    (row) => row.runId,
-    ({ slot }) => slot.limit,
-    ({ slot }) => slot.priority,
-    ({ slot }) => slot.since,
-    ({ slot }) => slot.holds,
-    ({ slot }) => slot.leaving,
+    {
+      namespace_id: (row) => row.namespaceId,
+      key: (row) => row.key,
+      run_id: (row) => row.runId,
+      max_holders: ({ slot }) => slot.limit,
+      priority: ({ slot }) => slot.priority,
+      since: ({ slot }) => slot.since,
+      holds: ({ slot }) => slot.holds,
+      leaving: ({ slot }) => slot.leaving,
+    },
   );
 }
 
@@ -108,12 +108,9 @@ function releaseKeys(
   send: Send,
   keys: readonly Pick<KeyHolder, "namespaceId" | "key" | "runId">[],
 ): void {
-  writeRows(
-    send,
-    "release_keys",
-    keys,
-    (row) => row.namespaceId,
-    (row) => row.key,
-    (row) => row.runId,
-  );
+  writeRows(send, "release_keys", keys, {
+    namespace_id: (row) => row.namespaceId,
+    key: (row) => row.key,
+    run_id: (row) => row.runId,
+  });
 }

@@ -16,12 +16,19 @@ export function createPins(query: Query, clock: Clock): Pins {
       if (definition === null) return null;
       const { namespaceId, queue, workflow, version } = of;
       const made = await classOf(mover, of, agentVersion);
-      const named = [namespaceId, queue, workflow, version, definition, made];
+      const named = {
+        namespace_id: namespaceId,
+        queue,
+        workflow,
+        version,
+        definition_id: definition,
+        class: made,
+      };
       return moveNoted(mover, of, await query<MoveRow>("pin_version", named));
     },
     async unpin(of: PinRef) {
       const { namespaceId, queue, workflow, version } = of;
-      const named = [namespaceId, queue, workflow, version];
+      const named = { namespace_id: namespaceId, queue, workflow, version };
       return moveNoted(mover, of, await query<MoveRow>("unpin_version", named));
     },
   } satisfies Pins);
@@ -32,7 +39,7 @@ export async function listPins(
   namespaceId: number,
   queue: string,
 ): Promise<readonly Pin[]> {
-  const rows = await query<PinRow>("list_pins", [namespaceId, queue]);
+  const rows = await query<PinRow>("list_pins", { namespace_id: namespaceId, queue });
   return rows.map((row): Pin => {
     const { workflow, version, agent_version: agentVersion, pinned_at: at } = row;
     return { namespaceId, queue, workflow, version, agentVersion, at };
@@ -52,7 +59,7 @@ async function definitionOf(query: Query, of: PinRef): Promise<number | null> {
   if (version === 0) {
     return (await isWorkflow(query, of)) ? 0 : null;
   }
-  const named = [namespaceId, workflow, version];
+  const named = { namespace_id: namespaceId, name: workflow, version };
   const [row] = await query<{ definition_id: number }>("find_version", named);
   return row?.definition_id ?? null;
 }
@@ -66,7 +73,7 @@ async function classOf(
   { namespaceId, queue }: PinRef,
   agentVersion: string,
 ): Promise<number> {
-  const asked = [namespaceId, queue, agentVersion];
+  const asked = { namespace_id: namespaceId, queue, agent_version: agentVersion };
   const find = () => query<{ class: number }>("find_class", asked);
   let [known] = await find();
   while (!known) {
@@ -79,8 +86,8 @@ async function classOf(
     const made = await query<{ id: number }>("make_class_lanes", asked);
     if (made.length === 0) return known.class;
     const lanes = made.map(({ id }) => id);
-    await query("inherit_said_circuits", [lanes]);
-    await query("begin_outages", [lanes]);
+    await query("inherit_said_circuits", { lanes });
+    await query("begin_outages", { lanes });
   }
 }
 
@@ -102,8 +109,8 @@ interface VersionLaneRow {
 }
 
 export async function readPinned(query: Query): Promise<Pinned> {
-  const lanes = await query<VersionLaneRow>("all_version_lanes", []);
-  const pins = await query<KnownPinRow>("all_pins", []);
+  const lanes = await query<VersionLaneRow>("all_version_lanes", {});
+  const pins = await query<KnownPinRow>("all_pins", {});
   return {
     lanes: lanes.map((row): VersionLane => {
       const { namespace_id: namespaceId, agent_version: agentVersion, ...lane } = row;

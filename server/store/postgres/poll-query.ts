@@ -12,7 +12,7 @@ import { columns } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
 interface PollQueryRow {
-  readonly kind: number;
+  readonly kind: "lane" | "run" | "watermark" | "circuits" | "silent";
   readonly lane: number | null;
   readonly run_id: string | null;
   readonly version: number | null;
@@ -25,43 +25,34 @@ interface PollQueryRow {
   readonly watched: number[] | null;
 }
 
-const LANE = 0;
-const RUN = 1;
-const MARK = 2;
-const CIRCUITS = 3;
-const SILENT = 4;
-
 export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQueryResult> {
   const { lanes, runs, watermarks, circuitsMs = null } = asked;
   const ranges = rangesOf(lanes, watermarks).flat();
-  const rows = await query<PollQueryRow>("poll_query", [
-    ranges.map(({ lane }) => lane),
-    ...columns(
-      runs,
-      (run) => run.partition,
-      (run) => run.runId,
-    ),
-    ...columns(
-      ranges,
-      ({ priority }) => priority,
-      ({ from }) => String(from),
-      ({ lastPriority }) => lastPriority,
-    ),
-    ...columns(
-      watermarks,
-      (mark) => mark.lane,
-      (mark) => mark.priority,
-      (mark) => String(mark.from),
-    ),
-    ...[circuitsMs, SILENT_MAX, SILENT_REPORTED_MS],
-  ]);
-  const of = (kind: number): readonly PollQueryRow[] => rows.filter((row) => row.kind === kind);
+  const rows = await query<PollQueryRow>("poll_query", {
+    lane: ranges.map(({ lane }) => lane),
+    ...columns(runs, { partition: (run) => run.partition, run_id: (run) => run.runId }),
+    ...columns(ranges, {
+      priority: ({ priority }) => priority,
+      first: ({ from }) => String(from),
+      last: ({ lastPriority }) => lastPriority,
+    }),
+    ...columns(watermarks, {
+      mark_lane: (mark) => mark.lane,
+      mark_priority: (mark) => mark.priority,
+      mark: (mark) => String(mark.from),
+    }),
+    circuits: circuitsMs,
+    silent_max: SILENT_MAX,
+    silent_within: SILENT_REPORTED_MS,
+  });
+  const of = (kind: PollQueryRow["kind"]): readonly PollQueryRow[] =>
+    rows.filter((row) => row.kind === kind);
   return {
-    lanes: [...new Set(of(LANE).map((row) => row.lane ?? 0))],
-    runs: of(RUN).map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
-    watermarks: marksSeen(of(MARK)),
-    circuits: of(CIRCUITS).map(signOf)[0] ?? null,
-    silent: of(SILENT).flatMap(({ mark }) => mark ?? []),
+    lanes: [...new Set(of("lane").map((row) => row.lane ?? 0))],
+    runs: of("run").map((row) => ({ runId: row.run_id ?? "", version: row.version ?? 0 })),
+    watermarks: marksSeen(of("watermark")),
+    circuits: of("circuits").map(signOf)[0] ?? null,
+    silent: of("silent").flatMap(({ mark }) => mark ?? []),
   };
 }
 

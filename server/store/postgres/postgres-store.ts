@@ -42,6 +42,7 @@ import { createPool } from "./pool.ts";
 import { createQueues } from "./queues.ts";
 import { createReads } from "./reads.ts";
 import { createSchedules } from "./schedules.ts";
+import type { Values } from "./sql.ts";
 import { createStatistics } from "./statistics.ts";
 import { createTokens } from "./tokens.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
@@ -120,7 +121,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     registerWorkflow: (workflow) =>
       transact({}, (begun) => registerWorkflow(begun.query, workflow)),
     async setDefaultVersion(namespaceId, name, version) {
-      const asked = [namespaceId, name, version];
+      const asked = { namespace_id: namespaceId, name, version };
       const [row] = await query<{ previous_version: number }>("set_default_version", asked);
       return row?.previous_version ?? null;
     },
@@ -129,22 +130,36 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
         definition_id: number;
         version: number;
         created_at: number;
-      }>("find_version", [namespaceId, name, version === "newest" ? NEWEST : version]);
+      }>("find_version", {
+        namespace_id: namespaceId,
+        name,
+        version: version === "newest" ? NEWEST : version,
+      });
       if (!row) return null;
       const { definition_id: definitionId, created_at: createdAt } = row;
       return { definitionId, version: row.version, createdAt };
     },
     lanes: (keys) => internLanes(query, keys),
     async lanesOfQueues(namespaceId, queues) {
-      const rows = await query<{ id: number; queue: string; task: string }>("lanes_of_queues", [
-        namespaceId,
+      const rows = await query<{ id: number; queue: string; task: string }>("lanes_of_queues", {
+        namespace_id: namespaceId,
         queues,
-      ]);
+      });
       return rows.map((row) => ({ lane: row.id, queue: row.queue, task: row.task }));
     },
     async recordIntervention({ runId }, { fence, rule, n, saw, did, dueAt }, { node, epoch }) {
       const code = rules.code(rule);
-      await query("insert_intervention", [runId, fence, code, n, saw, did, dueAt, node, epoch]);
+      await query("insert_intervention", {
+        run_id: runId,
+        fence,
+        rule: code,
+        n,
+        saw,
+        did,
+        due_at: dueAt,
+        node,
+        epoch,
+      });
     },
     incarnation: incarnations.count,
     onIncarnation: incarnations.listen,
@@ -178,11 +193,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
         secret: string;
       }>(
         "undelivered_leases",
-        columns(
-          polls,
-          ({ session }) => session,
-          ({ poll }) => poll,
-        ),
+        columns(polls, { session: ({ session }) => session, poll_seq: ({ poll }) => poll }),
       );
       return rows.map((row) => ({
         runId: row.run_id,
@@ -193,7 +204,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       }));
     },
     async markPolled(node, lanes) {
-      if (lanes.length > 0) await query("mark_polled", [node, lanes]);
+      if (lanes.length > 0) await query("mark_polled", { node, lanes });
     },
     markAgents: (server, seen) => markAgents(query, server, seen),
     markSilent: (silent) => markSilent(query, silent),
@@ -210,7 +221,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     overdue: (partitions, byMs, since = null) =>
       overdue(query, partitions, { ...times, byMs, since }),
     async ready() {
-      await query("find_namespace", ["default"]);
+      await query("find_namespace", { name: "default" });
     },
     async close() {
       await Promise.all([hot.end(), lists.end(), looks.end()]);
@@ -220,7 +231,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
 
 /** Errors of the connection become STORE_UNAVAILABLE. */
 function guarded(query: Query): Query {
-  return async <Row extends pg.QueryResultRow>(name: string, values: readonly unknown[]) => {
+  return async <Row extends pg.QueryResultRow>(name: string, values: Values) => {
     try {
       return await query<Row>(name, values);
     } catch (error) {
@@ -237,12 +248,15 @@ async function internDefinition(
   const body = definitionText(definition);
   const digest = createHash("sha256").update(body).digest("hex");
   const find = () =>
-    query<{ id: number; unused: boolean }>("find_definition", [namespaceId, digest]);
+    query<{ id: number; unused: boolean }>("find_definition", {
+      namespace_id: namespaceId,
+      digest,
+    });
   const [known] = await find();
-  if (known && (!known.unused || (await query("keep_definition", [known.id])).length > 0))
+  if (known && (!known.unused || (await query("keep_definition", { id: known.id })).length > 0))
     return known.id;
   for (let tries = 0; tries < INSERTS_MAX; tries++) {
-    await query("intern_definition", [namespaceId, digest, body]);
+    await query("intern_definition", { namespace_id: namespaceId, digest, body });
     const [made] = await find();
     if (made) return made.id;
   }
@@ -250,7 +264,7 @@ async function internDefinition(
 }
 
 async function readDefinition(query: Query, id: number): Promise<Definition> {
-  const [row] = await query<{ body: string }>("get_definition", [id]);
+  const [row] = await query<{ body: string }>("get_definition", { id });
   if (!row) throw new DroverError("INTERNAL", `definition ${id} is not stored`);
   return definitionFromText(row.body);
 }
@@ -260,36 +274,41 @@ async function registerWorkflow(
   workflow: Parameters<Store["registerWorkflow"]>[0],
 ): Promise<{ version: number; created: boolean }> {
   const { namespaceId, name, definitionId, keepDefault } = workflow;
-  const [row] = await query<{ default_version: number; latest_version: number }>("lock_workflow", [
-    namespaceId,
+  const [row] = await query<{ default_version: number; latest_version: number }>("lock_workflow", {
+    namespace_id: namespaceId,
     name,
-  ]);
+  });
   const latest = row?.latest_version ?? 0;
-  const [known] = await query<{ version: number }>("find_version_of", [
-    namespaceId,
+  const [known] = await query<{ version: number }>("find_version_of", {
+    namespace_id: namespaceId,
     name,
-    definitionId,
-  ]);
+    definition_id: definitionId,
+  });
   const version = known?.version ?? latest + 1;
-  if (!known) await query("insert_version", [namespaceId, name, version, definitionId]);
+  if (!known)
+    await query("insert_version", {
+      namespace_id: namespaceId,
+      name,
+      version,
+      definition_id: definitionId,
+    });
   const before = row?.default_version ?? 0;
   const isDefault = before === 0 || (!known && !keepDefault);
-  await query("set_versions", [
-    namespaceId,
+  await query("set_versions", {
+    namespace_id: namespaceId,
     name,
-    Math.max(latest, version),
-    isDefault ? version : before,
-  ]);
+    latest_version: Math.max(latest, version),
+    default_version: isDefault ? version : before,
+  });
   return { version, created: !known };
 }
 
 async function internLanes(query: Query, keys: readonly LaneKey[]): Promise<readonly number[]> {
-  const values = columns(
-    keys,
-    (key) => key.namespaceId,
-    (key) => key.queue,
-    (key) => key.task,
-  );
+  const values = columns(keys, {
+    namespace_id: (key) => key.namespaceId,
+    queue: (key) => key.queue,
+    task: (key) => key.task,
+  });
   const find = () => query<{ id: number }>("find_lanes", values);
   const known = await find();
   if (known.length === keys.length) return known.map((row) => row.id);

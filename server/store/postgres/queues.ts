@@ -26,32 +26,36 @@ import type { Query, Send } from "./transaction.ts";
 export function createQueues(query: Query, clock: Clock): Queues {
   return Object.freeze({
     async pause(of: QueueRef, reason: string): Promise<Pause> {
-      await query("pause_queue", [of.namespaceId, of.queue, reason]);
+      await query("pause_queue", { namespace_id: of.namespaceId, name: of.queue, reason });
       // Also if it was paused before: that server may have died before its claims were over.
       await claimsOver(query, clock);
       const pause = await queuePause(query, of);
       return pause ?? { since: clock.wallMs(), reason };
     },
     async resume({ namespaceId, queue }: QueueRef): Promise<readonly number[]> {
-      await query("resume_queue", [namespaceId, queue]);
+      await query("resume_queue", { namespace_id: namespaceId, name: queue });
       return lanesOf(query, { namespaceId, queue });
     },
     async setLimits({ namespaceId, queue }: QueueRef, limits: QueueLimits) {
       const { leasesMax, rate } = limits;
-      const said = [leasesMax, rate?.perSecond ?? null, rate?.burst ?? null];
-      await query("set_queue_limits", [namespaceId, queue, ...said]);
+      const said = {
+        leases_max: leasesMax,
+        rate: rate?.perSecond ?? null,
+        burst: rate?.burst ?? null,
+      };
+      await query("set_queue_limits", { namespace_id: namespaceId, name: queue, ...said });
       await claimsOver(query, clock);
       return lanesOf(query, { namespaceId, queue });
     },
     async pauseWorkflow(of: WorkflowRef, reason: string) {
       if (!(await isWorkflow(query, of))) return null;
-      const named = [of.namespaceId, of.workflow, reason];
+      const named = { namespace_id: of.namespaceId, name: of.workflow, reason };
       await moveNoted({ query, clock }, of, await query<MoveRow>("pause_workflow", named));
       // Another caller may have resumed it meanwhile: it was paused all the same.
       return (await workflowPause(query, of)) ?? { since: clock.wallMs(), reason };
     },
     async resumeWorkflow(of: WorkflowRef) {
-      const named = [of.namespaceId, of.workflow];
+      const named = { namespace_id: of.namespaceId, name: of.workflow };
       return moveNoted({ query, clock }, of, await query<MoveRow>("resume_workflow", named));
     },
   } satisfies Queues);
@@ -68,12 +72,12 @@ export function queueLists(
 }
 
 async function queuePause(query: Query, { namespaceId, queue }: QueueRef): Promise<Pause | null> {
-  const [row] = await query<PauseRow>("queue_pause", [namespaceId, queue]);
+  const [row] = await query<PauseRow>("queue_pause", { namespace_id: namespaceId, name: queue });
   return row ? { since: row.paused_at, reason: row.pause_reason } : null;
 }
 
 async function lanesOf(query: Query, { namespaceId, queue }: QueueRef): Promise<readonly number[]> {
-  const rows = await query<{ lane: number }>("queue_lanes", [namespaceId, queue]);
+  const rows = await query<{ lane: number }>("queue_lanes", { namespace_id: namespaceId, queue });
   return rows.map(({ lane }) => lane);
 }
 
@@ -86,7 +90,10 @@ async function workflowPause(
   query: Query,
   { namespaceId, workflow }: WorkflowRef,
 ): Promise<Pause | null> {
-  const [row] = await query<PauseRow>("workflow_pause", [namespaceId, workflow]);
+  const [row] = await query<PauseRow>("workflow_pause", {
+    namespace_id: namespaceId,
+    name: workflow,
+  });
   return row ? { since: row.paused_at, reason: row.pause_reason } : null;
 }
 
@@ -114,7 +121,7 @@ async function listQueues(
   namespaceId: number,
   { names, after, limit }: QueuePage,
 ): Promise<readonly QueueRecord[]> {
-  const asked = [namespaceId, names, after, limit, READY_COUNTED_MAX];
+  const asked = { namespace_id: namespaceId, names, after, limit, ready_max: READY_COUNTED_MAX };
   const rows = await query<QueueRow>("list_queues", asked);
   return rows.map((row) => {
     const { name, ready, leased, paused_at: since, pause_reason: reason } = row;
@@ -155,21 +162,14 @@ export async function lockQueues(
 
 export function writeBuckets(send: Send, queues: readonly LockedQueue[]): void {
   const rows = queues.flatMap(({ bucket, ...of }) => (bucket ? [{ ...of, bucket }] : []));
-  writeEach(
-    send,
-    "write_buckets",
-    rows,
-    (row) => row.namespaceId,
-    (row) => row.queue,
-    (row) => row.bucket.tokens,
-    (row) => row.bucket.filledAt,
-  );
+  writeEach(send, "write_buckets", rows, {
+    namespace_id: (row) => row.namespaceId,
+    name: (row) => row.queue,
+    tokens: (row) => row.bucket.tokens,
+    filled_at: (row) => row.bucket.filledAt,
+  });
 }
 
-function columnsOf(queues: readonly QueueRef[]): string[] {
-  return columns(
-    queues,
-    (of) => of.namespaceId,
-    (of) => of.queue,
-  );
+function columnsOf(queues: readonly QueueRef[]): Readonly<Record<string, string>> {
+  return columns(queues, { namespace_id: (of) => of.namespaceId, name: (of) => of.queue });
 }

@@ -59,9 +59,11 @@ export async function newestAttempts(
   );
   const withLog = steps.flatMap(({ step, logged }) => (logged > 0 ? [step.no] : []));
   if (withLog.length === 0) return inPages;
-  const rows = await query<{ step_no: number; attempt: string }>("logged_attempts", [
-    ...[runId, withLog, loggedMax],
-  ]);
+  const rows = await query<{ step_no: number; attempt: string }>("logged_attempts", {
+    run_id: runId,
+    step_nos: withLog,
+    limit: loggedMax,
+  });
   return [...rows.map((row) => ({ step: row.step_no, of: attemptIn(row.attempt) })), ...inPages];
 }
 

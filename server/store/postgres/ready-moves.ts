@@ -30,7 +30,16 @@ export async function isWorkflow(
   query: Query,
   { namespaceId, workflow }: WorkflowRef,
 ): Promise<boolean> {
-  return (await query("definitions_of_workflow", [namespaceId, workflow, 0, 1])).length > 0;
+  return (
+    (
+      await query("definitions_of_workflow", {
+        namespace_id: namespaceId,
+        workflow,
+        after: 0,
+        limit: 1,
+      })
+    ).length > 0
+  );
 }
 
 /** Returns the lanes that have received ready rows. */
@@ -42,7 +51,7 @@ export async function moveNoted(
   if (!move) throw new Error(`a move of ready rows of ${of.workflow} was noted and is not there`);
   await claimsOver(mover.query, mover.clock);
   const lanes = await moveReady(mover, of, move);
-  await mover.query("end_pin_move", [move.id]);
+  await mover.query("end_pin_move", { id: move.id });
   return lanes;
 }
 
@@ -50,7 +59,7 @@ export async function moveNoted(
 export async function finishMoves(mover: Mover): Promise<void> {
   const left = await mover.query<MoveRow & { namespace_id: number; workflow: string }>(
     "take_pin_moves",
-    [],
+    {},
   );
   for (const { id, namespace_id: namespaceId, workflow } of left)
     await moveNoted(mover, { namespaceId, workflow }, [{ id }]);
@@ -64,9 +73,11 @@ async function moveReady(
 ): Promise<readonly number[]> {
   const lanes = new Set<number>();
   for await (const runs of openRuns(query, of)) {
-    await query("keep_pin_move", [id]);
+    await query("keep_pin_move", { id });
     for (;;) {
-      const [row] = await query<{ left: number; lanes: number[] }>("place_ready", [runs]);
+      const [row] = await query<{ left: number; lanes: number[] }>("place_ready", {
+        run_ids: runs,
+      });
       for (const lane of row?.lanes ?? []) lanes.add(lane);
       if (!row || row.left === 0) break;
       await clock.sleep(LOOK_AGAIN_MS);
@@ -82,7 +93,7 @@ async function* openRuns(
 ): AsyncGenerator<readonly RunId[]> {
   let last = 0;
   for (;;) {
-    const asked = [namespaceId, workflow, last, DEFINITIONS_MAX];
+    const asked = { namespace_id: namespaceId, workflow, after: last, limit: DEFINITIONS_MAX };
     const rows = await query<{ id: number }>("definitions_of_workflow", asked);
     yield* openRunsOf(
       query,
@@ -101,7 +112,7 @@ async function* openRunsOf(
 ): AsyncGenerator<readonly RunId[]> {
   let [left, after] = [definitions, FIRST_RUN];
   while (left.length > 0) {
-    const asked = [namespaceId, left, after, RUNS_MAX];
+    const asked = { namespace_id: namespaceId, definition_ids: left, after, limit: RUNS_MAX };
     const rows = await query<{ place: number; run_id: RunId }>("open_runs_of_definitions", asked);
     yield rows.map(({ run_id: runId }) => runId);
     const end = rows.at(-1);
@@ -122,7 +133,7 @@ export function lanesMade(query: Query, clock: Clock): Promise<void> {
 
 async function writersOver({ query, clock }: Mover, table: "ready" | "lane"): Promise<void> {
   const underWay = async (): Promise<ReadonlySet<string>> => {
-    const rows = await query<{ transaction: string }>("claims_under_way", [table]);
+    const rows = await query<{ transaction: string }>("claims_under_way", { table });
     return new Set(rows.map(({ transaction }) => transaction));
   };
   const until = clock.monotonicMs() + CLAIMS_MS_MAX;

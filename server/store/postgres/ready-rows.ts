@@ -41,22 +41,18 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     marks: readonly Watermark[],
   ): Promise<LockedReady> {
     if (pages.isFromCache() && emptyLanes.areEmpty(lanes.map(({ lane }) => lane))) {
-      const asked = columns(lanes, ({ lane }) => lane);
-      void send("hold_empty_lanes", [...asked, ...rangeArrays(lanes, marks)]);
+      const asked = columns(lanes, { lane: ({ lane }) => lane });
+      void send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
       const rows = own(new Set(lanes.map(({ lane }) => lane)));
       for (const { lane, limit } of lanes)
         emptyLanes.looked(lane, rows.filter((row) => row.lane === lane).length <= limit);
       return { rows: firstOf(lanes, rows), limited: [] };
     }
-    const found = await query<LockedReadyRow | LaneRow>("lock_ready", [
-      ...columns(
-        lanes,
-        (lane) => lane.lane,
-        (lane) => lane.limit,
-      ),
-      queuesLocked,
+    const found = await query<LockedReadyRow | LaneRow>("lock_ready", {
+      ...columns(lanes, { lane: ({ lane }) => lane, most: ({ limit }) => limit }),
+      queues_locked: queuesLocked,
       ...rangeArrays(lanes, marks),
-    ]);
+    });
     note(lanes, found);
     for (const row of found) if (row.run_id !== null) pages.adopt(row);
     const rows = found.flatMap((row) => (row.run_id === null ? [] : (readyRowOf(row) ?? [])));

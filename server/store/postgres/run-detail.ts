@@ -25,18 +25,18 @@ export async function runDetailOf(
   runId: string,
   wanted: DetailWanted,
 ): Promise<Omit<RunDetail, "run">> {
-  const pages = await query<PageRow>("run_pages", [runId]);
+  const pages = await query<PageRow>("run_pages", { run_id: runId });
   const { run, hasMore } = headIn(runId, pages);
   const found = stepsIn(pages);
   const steps = found
     .filter(({ step }) => isShown(step))
     .map(({ step }) => [step.no, step] as const);
   const interventions = wanted.interventions
-    ? await query<InterventionRow>("run_interventions", [runId, HISTORY_MAX])
+    ? await query<InterventionRow>("run_interventions", { run_id: runId, limit: HISTORY_MAX })
     : [];
-  const kept = await query<{ step_no: number; of_run: string }>("run_kept", [runId]);
+  const kept = await query<{ step_no: number; of_run: string }>("run_kept", { run_id: runId });
   const escalations = wanted.escalations
-    ? await query<EscalationRow>("run_escalations", [runId, HISTORY_MAX])
+    ? await query<EscalationRow>("run_escalations", { run_id: runId, limit: HISTORY_MAX })
     : [];
   return {
     state: run.state,
@@ -65,7 +65,9 @@ async function history(
   runId: string,
   { found, hasMore }: { readonly found: readonly PageStep[]; readonly hasMore: boolean },
 ): Promise<readonly AttemptRecord[]> {
-  const settled = hasMore ? await query<PageRow>("settled_items", [runId, HISTORY_MAX]) : [];
+  const settled = hasMore
+    ? await query<PageRow>("settled_items", { run_id: runId, limit: HISTORY_MAX })
+    : [];
   const attempts = await newestAttempts(query, runId, [...found, ...stepsIn(settled)], HISTORY_MAX);
   const inOrder = attempts.toSorted(inOrderOfEnd);
   const newest = (areItems: boolean) =>
@@ -98,7 +100,13 @@ async function itemsOf(
   const settled = settledOf(forwards);
   let last = stepKeyOf(map, after);
   while (found.length < limit) {
-    const rows = await query<PageRow>("item_pages", [runId, map, last, read, settled]);
+    const rows = await query<PageRow>("item_pages", {
+      run_id: runId,
+      map,
+      after: last,
+      limit: read,
+      settled,
+    });
     for (const of of stepsIn(rows))
       if (found.length < limit && (forwards?.includes(of.step.forward.kind) ?? true))
         found.push(of);

@@ -14,24 +14,28 @@ import type {
 import { writeEach } from "./batch.ts";
 import { occurrenceCauses, occurrenceOutcomes, runStates } from "./codes.ts";
 import { columns } from "./columns.ts";
+import type { Values } from "./sql.ts";
 import type { Begun, Query } from "./transaction.ts";
 
 export function createSchedules(query: Query): Schedules {
   return Object.freeze({
     async find(namespaceId, name) {
-      const [row] = await query<ScheduleRow>("find_schedule", [namespaceId, name]);
+      const [row] = await query<ScheduleRow>("find_schedule", { namespace_id: namespaceId, name });
       return row ? scheduleOf(row) : null;
     },
-    byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", [ids])),
+    byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", { ids })),
     async lastFires(ids, limit) {
-      const rows = await query<FireRow & { run_state: number | null }>("last_fires", [ids, limit]);
+      const rows = await query<FireRow & { run_state: number | null }>("last_fires", {
+        ids,
+        limit,
+      });
       return rows.map((row): OccurrenceRecord => {
         const runState = row.run_state === null ? null : runStates.name(row.run_state);
         return { ...fireOf(row), firedAt: row.fired_at, runState };
       });
     },
     delete: async (namespaceId, name) =>
-      (await query("delete_schedule", [namespaceId, name])).length > 0,
+      (await query("delete_schedule", { namespace_id: namespaceId, name })).length > 0,
   } satisfies Schedules);
 }
 
@@ -40,76 +44,87 @@ export async function listSchedules(
   namespaceId: number,
   { after, limit }: SchedulePage,
 ): Promise<readonly ScheduleRecord[]> {
-  const rows = await query<ScheduleRow>("list_schedules", [namespaceId, after, limit]);
+  const rows = await query<ScheduleRow>("list_schedules", {
+    namespace_id: namespaceId,
+    after,
+    limit,
+  });
   return rows.map(scheduleOf);
 }
 
 export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">): ScheduleTx {
   return {
     async lockSchedules(ids, wait) {
-      const rows = await query<ScheduleRow>(wait ? "lock_schedules_wait" : "lock_schedules_skip", [
+      const rows = await query<ScheduleRow>(wait ? "lock_schedules_wait" : "lock_schedules_skip", {
         ids,
-      ]);
+      });
       return there(rows);
     },
     insertSchedule: async (schedule) =>
       (await query("create_schedule", createdColumns(schedule))).length > 0,
     async loadFires(keys) {
       if (keys.length === 0) return [];
-      const wanted = columns(
-        keys,
-        (key) => key.scheduleId,
-        (key) => key.series,
-        (key) => key.nominalTime,
-      );
+      const wanted = columns(keys, {
+        schedule_id: (key) => key.scheduleId,
+        series: (key) => key.series,
+        moment: (key) => key.nominalTime,
+      });
       return (await query<FireRow>("load_fires", wanted)).map(fireOf);
     },
     writeFires: async (fires) =>
-      writeEach(
-        send,
-        "write_fires",
-        fires,
-        (fire) => fire.scheduleId,
-        (fire) => fire.series,
-        (fire) => fire.nominalTime,
-        (fire) => fire.at,
-        (fire) => occurrenceCauses.code(fire.cause),
-        (fire) => occurrenceOutcomes.code(fire.outcome),
-        (fire) => fire.runId,
-        (fire) => fire.message,
-        (fire) => fire.missed?.count ?? null,
-        (fire) => fire.missed?.until ?? null,
-        (fire) => fire.actor?.node ?? null,
-        (fire) => fire.actor?.epoch ?? null,
-      ),
+      writeEach(send, "write_fires", fires, {
+        schedule_id: (fire) => fire.scheduleId,
+        series: (fire) => fire.series,
+        moment: (fire) => fire.nominalTime,
+        at: (fire) => fire.at,
+        cause: (fire) => occurrenceCauses.code(fire.cause),
+        outcome: (fire) => occurrenceOutcomes.code(fire.outcome),
+        run_id: (fire) => fire.runId,
+        message: (fire) => fire.message,
+        missed_count: (fire) => fire.missed?.count ?? null,
+        missed_until: (fire) => fire.missed?.until ?? null,
+        node: (fire) => fire.actor?.node ?? null,
+        epoch: (fire) => fire.actor?.epoch ?? null,
+      }),
     moveSchedules: async (moves) =>
-      writeEach(
-        send,
-        "move_schedules",
-        moves,
-        (move) => move.id,
-        (move) => move.next?.moment ?? null,
-        (move) => move.next?.at ?? null,
-        (move) => move.next?.wakeAt ?? null,
-      ),
+      writeEach(send, "move_schedules", moves, {
+        id: (move) => move.id,
+        next_moment: (move) => move.next?.moment ?? null,
+        next_at: (move) => move.next?.at ?? null,
+        wake_at: (move) => move.next?.wakeAt ?? null,
+      }),
     async changeSchedule({ id, spec, series, next, pause }) {
       const wakeAt = pause ? null : (next?.wakeAt ?? null);
-      await query("change_schedule", [
-        ...[id, specText(spec), series],
-        ...[next?.moment ?? null, next?.at ?? null, wakeAt],
-        ...[pause?.since ?? null, pause?.reason ?? null],
-      ]);
+      await query("change_schedule", {
+        id,
+        spec: specText(spec),
+        series,
+        next_moment: next?.moment ?? null,
+        next_at: next?.at ?? null,
+        wake_at: wakeAt,
+        paused_at: pause?.since ?? null,
+        pause_reason: pause?.reason ?? null,
+      });
     },
   };
 }
 
-function createdColumns({ id, namespaceId, name, partition, ...more }: NewSchedule): unknown[] {
-  const { spec, next, pauseReason } = more;
-  const wakeAt = pauseReason === null ? (next?.wakeAt ?? null) : null;
-  return [
-    ...[id, namespaceId, name, partition, specText(spec)],
-    ...[next?.moment ?? null, next?.at ?? null, wakeAt, pauseReason],
-  ];
+function createdColumns({
+  id,
+  namespaceId,
+  name,
+  partition,
+  spec,
+  next,
+  pauseReason,
+}: NewSchedule): Values {
+  return {
+    ...{ id, namespace_id: namespaceId, name, partition, spec: specText(spec) },
+    next_moment: next?.moment ?? null,
+    next_at: next?.at ?? null,
+    wake_at: pauseReason === null ? (next?.wakeAt ?? null) : null,
+    pause_reason: pauseReason,
+  };
 }
 
 /** Filtered here: with the condition in the statement the planner takes the index of names. */

@@ -1,16 +1,25 @@
 // Reads the .sql files: each `-- name: x` begins a statement, and the comment under it is its
-// contract. Statements are prepared under their name, once for each connection.
+// contract. Statements are prepared under their name, once for each connection. Parameters have
+// names (`:run_id`), which become numbers in the order in which the text first names them. Codes
+// that stand for words in the tables are written as words (`:run_state.FAILED`, see codes.ts).
 //
 // All SQL names the schema of its tables, as `drover`. If the schema has another name, that name
 // replaces it here; a search_path would not last behind a transaction pooler.
 import { readdirSync, readFileSync } from "node:fs";
 import pg from "pg";
 import { DATABASE_SCHEMA } from "../../database-schema.ts";
+import { CODES } from "./codes.ts";
 
 export interface Statement {
   readonly name: string;
+  /** With `$1`, `$2`, ... for its parameters. */
   readonly text: string;
+  /** Names of the parameters, in the order of their numbers. */
+  readonly params: readonly string[];
 }
+
+/** A value for each parameter of a statement, by its name. */
+export type Values = Readonly<Record<string, unknown>>;
 
 export type Statements = ReadonlyMap<string, Statement>;
 
@@ -34,7 +43,7 @@ export function loadStatements(schema: string = DATABASE_SCHEMA): Statements {
       const name = parts[part] ?? "";
       if (statements.has(name)) throw new Error(`statement ${name} is defined twice (${file})`);
       const text = (parts[part + 1] ?? "").replaceAll(/^--.*\n/gm, "").trim();
-      statements.set(name, { name, text: inSchema(text.replace(/;$/, ""), schema) });
+      statements.set(name, { name, ...numbered(inSchema(text.replace(/;$/, ""), schema)) });
     }
   }
   loaded.set(schema, statements);
@@ -45,4 +54,31 @@ export function statement(name: string, schema: string = DATABASE_SCHEMA): State
   const found = loadStatements(schema).get(name);
   if (!found) throw new Error(`there is no statement "${name}" in ${FOLDER.pathname}`);
   return found;
+}
+
+/** The statement with these values, in the form that the driver takes. */
+export function bind(name: string, values: Values, schema: string = DATABASE_SCHEMA) {
+  const { text, params } = statement(name, schema);
+  if (Object.keys(values).length !== params.length || params.some((param) => !(param in values)))
+    throw new Error(
+      `statement ${name} takes ${params.join(", ")}, and was given ${Object.keys(values).join(", ")}`,
+    );
+  return { name, text, values: params.map((param) => values[param]) };
+}
+
+function withCodes(text: string): string {
+  return text.replaceAll(/(?<![:\w]):([a-z_]+)\.([A-Za-z-]+)/g, (_, list: string, word: string) => {
+    const codes = CODES.get(list);
+    if (!codes) throw new Error(`there is no list of codes "${list}" in codes.ts`);
+    return String(codes.code(word));
+  });
+}
+
+function numbered(text: string): Pick<Statement, "text" | "params"> {
+  const params: string[] = [];
+  const withNumbers = withCodes(text).replaceAll(/(?<![:\w]):([a-z_]+)\b/g, (_, param: string) => {
+    if (!params.includes(param)) params.push(param);
+    return `$${params.indexOf(param) + 1}`;
+  });
+  return { text: withNumbers, params };
 }

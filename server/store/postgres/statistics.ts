@@ -30,7 +30,7 @@ export function createStatistics(
   let lookedAtMs = Number.NEGATIVE_INFINITY;
 
   async function analyze(): Promise<void> {
-    const grown = await query<{ name: string }>("grown_tables", []);
+    const grown = await query<{ name: string }>("grown_tables", {});
     if (grown.length === 0) return;
     const names = grown.map(({ name }) => name).join(", ");
     // skip_locked: if another session, as of another server, analyzes a table now, that is enough.

@@ -11,33 +11,48 @@ import type { Query } from "./transaction.ts";
 
 export function createTokens(query: Query): Tokens {
   const one = async (id: string, namespaceId: number | null): Promise<TokenRecord | null> => {
-    const [row] = await query<TokenRow>("list_tokens", [namespaceId, true, null, 1, id]);
+    const [row] = await query<TokenRow>("list_tokens", {
+      namespace_id: namespaceId,
+      ended: true,
+      after: null,
+      limit: 1,
+      id,
+    });
     return row ? recordOf(row) : null;
   };
   return Object.freeze({
     async create({ id, digest, name, role, namespaceId, queues, madeBy, validMs }) {
-      const said = [id, digest, name, role, namespaceId, queues, madeBy, validMs];
-      await query("create_token", [...said, TOKEN_RETENTION_MS]);
+      const said = {
+        id,
+        digest,
+        name,
+        role,
+        namespace_id: namespaceId,
+        queues,
+        made_by: madeBy,
+        valid: validMs,
+      };
+      await query("create_token", { ...said, retention: TOKEN_RETENTION_MS });
       const made = await one(id, null);
       if (!made) throw new Error(`token ${id} was made and is not there`);
       return made;
     },
     async list({ namespaceId, ended, after, limit }) {
-      const asked = [namespaceId, ended, after, limit, null];
+      const asked = { namespace_id: namespaceId, ended, after, limit, id: null };
       return (await query<TokenRow>("list_tokens", asked)).map(recordOf);
     },
     async revoke(id, by, namespaceId) {
-      await query("revoke_token", [id, by, namespaceId]);
+      await query("revoke_token", { id, by, namespace_id: namespaceId });
       return one(id, namespaceId);
     },
     async find(digests) {
-      const rows = await query<KnownRow>("find_tokens", [digests, USE_NOTED_MS]);
+      const rows = await query<KnownRow>("find_tokens", { digests, noted: USE_NOTED_MS });
       return rows.map(({ left_ms: leftMs, use_unnoted: useUnnoted, ...row }) => {
         return { ...row, leftMs, useUnnoted };
       });
     },
     async noteUse(ids) {
-      await query("note_token_use", [ids, USE_NOTED_MS]);
+      await query("note_token_use", { ids, noted: USE_NOTED_MS });
     },
   } satisfies Tokens);
 }

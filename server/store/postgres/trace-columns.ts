@@ -28,7 +28,7 @@ export async function tracedRuns(
   runs: readonly RunId[],
 ): Promise<ReadonlyMap<RunId, TracedRun>> {
   if (runs.length === 0) return new Map();
-  const rows = await query<TracedRunRow>("traced_runs", [runs]);
+  const rows = await query<TracedRunRow>("traced_runs", { run_ids: runs });
   return new Map(
     rows.map((row) => [
       row.run_id,

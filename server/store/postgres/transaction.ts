@@ -23,7 +23,7 @@ import type { TransactOptions } from "../store.ts";
 import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
 import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";
 import { INCARNATION } from "./pool.ts";
-import { statement } from "./sql.ts";
+import { bind, type Values } from "./sql.ts";
 
 /** How long the result of a COMMIT is asked for, in milliseconds. */
 const FATE_MS_MAX = 2_000;
@@ -36,7 +36,7 @@ interface TransactionId {
 
 export type Query = <Row extends pg.QueryResultRow>(
   name: string,
-  values: readonly unknown[],
+  values: Values,
 ) => Promise<readonly Row[]>;
 
 /**
@@ -46,7 +46,7 @@ export type Query = <Row extends pg.QueryResultRow>(
  */
 export type Send = <Row extends pg.QueryResultRow>(
   name: string,
-  values: readonly unknown[],
+  values: Values,
   check?: (rows: readonly Row[]) => void,
 ) => Promise<readonly Row[]>;
 
@@ -142,10 +142,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
     if (over) throw new Error("a statement was asked of a transaction that is over");
   }
 
-  const query: Query = async <Row extends pg.QueryResultRow>(
-    name: string,
-    values: readonly unknown[],
-  ) => {
+  const query: Query = async <Row extends pg.QueryResultRow>(name: string, values: Values) => {
     live();
     const answer = keep(ask<Row>(name, values), false);
     await inOrder(hear());
@@ -154,7 +151,7 @@ function sentOn(client: pg.PoolClient, schema: string, use: Use, time: DatabaseT
 
   const send: Send = <Row extends pg.QueryResultRow>(
     name: string,
-    values: readonly unknown[],
+    values: Values,
     check?: (rows: readonly Row[]) => void,
   ) => {
     live();
@@ -282,9 +279,8 @@ function isBeginRow(
  * file.
  */
 export function queryOn(client: Pick<pg.ClientBase, "query"> | pg.Pool, schema: string): Query {
-  return async <Row extends pg.QueryResultRow>(name: string, values: readonly unknown[]) => {
-    const { text } = statement(name, schema);
-    const result = await client.query<Row>({ name, text, values: [...values] });
+  return async <Row extends pg.QueryResultRow>(name: string, values: Values) => {
+    const result = await client.query<Row>(bind(name, values, schema));
     return result.rows;
   };
 }

@@ -22,48 +22,46 @@ export function createTriggers(query: Query): Triggers {
     async put({ namespaceId, definition, secret }) {
       const { name, source } = definition;
       const auth = source.kind === "http" ? source.auth.kind : null;
-      const [row] = await query<{ created: boolean }>("put_trigger", [
-        namespaceId,
+      const [row] = await query<{ created: boolean }>("put_trigger", {
+        namespace_id: namespaceId,
         name,
         auth,
-        source.kind === "run-end" ? source.workflow : null,
-        source.kind === "run-end" ? source.states.map(runStates.code) : [],
-        triggerText(definition),
-        auth === "hmac" ? (secret?.value ?? null) : null,
-        auth === null ? null : (secret?.digest ?? null),
-      ]);
+        workflow: source.kind === "run-end" ? source.workflow : null,
+        states: source.kind === "run-end" ? source.states.map(runStates.code) : [],
+        body: triggerText(definition),
+        secret: auth === "hmac" ? (secret?.value ?? null) : null,
+        secret_digest: auth === null ? null : (secret?.digest ?? null),
+      });
       return row ?? null;
     },
     async find(namespaceId, name) {
-      const [row] = await query<TriggerRow>("find_trigger", [namespaceId, name]);
+      const [row] = await query<TriggerRow>("find_trigger", { namespace_id: namespaceId, name });
       return row ? knownOf(row) : null;
     },
     delete: async (namespaceId, name) =>
-      (await query("delete_trigger", [namespaceId, name])).length > 0,
+      (await query("delete_trigger", { namespace_id: namespaceId, name })).length > 0,
     async refuse(refused) {
       if (refused.length === 0) return;
       await query(
         "refuse_calls",
-        columns(
-          refused,
-          (one) => one.namespaceId,
-          (one) => one.trigger,
-          (one) => one.reason,
-          (one) => one.message,
-          (one) => one.runId,
-          (one) => one.count,
-        ),
+        columns(refused, {
+          namespace_id: (one) => one.namespaceId,
+          trigger: (one) => one.trigger,
+          reason: (one) => one.reason,
+          message: (one) => one.message,
+          run_id: (one) => one.runId,
+          count: (one) => one.count,
+        }),
       );
       const of = new Map(refused.map((one) => [`${one.namespaceId}/${one.trigger}`, one]));
-      const triggers = columns(
-        [...of.values()],
-        (one) => one.namespaceId,
-        (one) => one.trigger,
-      );
-      await query("trim_refusals", [...triggers, REFUSALS_MAX]);
+      const triggers = columns([...of.values()], {
+        namespace_id: (one) => one.namespaceId,
+        trigger: (one) => one.trigger,
+      });
+      await query("trim_refusals", { ...triggers, refusals_max: REFUSALS_MAX });
     },
     async ended(partitions, limit) {
-      return (await query<EndRow>("due_ends", [partitions, limit])).map(endOf);
+      return (await query<EndRow>("due_ends", { partitions, limit })).map(endOf);
     },
     async settle(settled) {
       const done = settled.filter(({ again }) => !again);
@@ -71,13 +69,9 @@ export function createTriggers(query: Query): Triggers {
       if (done.length > 0)
         await query(
           "settle_ends",
-          columns(
-            done,
-            ({ id }) => id,
-            ({ began }) => began,
-          ),
+          columns(done, { id: ({ id }) => id, run_id: ({ began }) => began }),
         );
-      if (later.length > 0) await query("postpone_ends", [later, END_AGAIN_MS]);
+      if (later.length > 0) await query("postpone_ends", { ids: later, delay: END_AGAIN_MS });
     },
   } satisfies Triggers);
 }
@@ -85,14 +79,20 @@ export function createTriggers(query: Query): Triggers {
 export function triggerLists(query: Query): Pick<Lists, "triggers" | "refusals"> {
   return {
     async triggers(namespaceId) {
-      const rows = await query<Omit<TriggerRow, "secret">>("list_triggers", [namespaceId]);
+      const rows = await query<Omit<TriggerRow, "secret">>("list_triggers", {
+        namespace_id: namespaceId,
+      });
       return rows.map((row) => {
         const { secret: _, ...record } = knownOf({ ...row, secret: null });
         return record;
       });
     },
     async refusals(namespaceId, trigger, limit) {
-      const rows = await query<RefusalRow>("list_refusals", [namespaceId, trigger, limit]);
+      const rows = await query<RefusalRow>("list_refusals", {
+        namespace_id: namespaceId,
+        trigger,
+        limit,
+      });
       return rows.map(refusalOf);
     },
   };

@@ -43,14 +43,11 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
       return begun.now;
     },
     holdWriter: ({ node, slot }, taken) =>
-      query<TakenPartition>("hold_writer", [
-        ...[node, slot],
-        ...columns(
-          taken,
-          (one) => one.partition,
-          (one) => one.epoch,
-        ),
-      ]),
+      query<TakenPartition>("hold_writer", {
+        node,
+        slot,
+        ...columns(taken, { partition: (one) => one.partition, epoch: (one) => one.epoch }),
+      }),
     reserveKeys: (keys) => reserveKeys(query, keys),
     lockRuns: pages.lockRuns,
     endedRuns: pages.lockEnded,
@@ -58,7 +55,7 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     lastHeartbeats: async (sessions) => {
       const rows = await query<{ session: string; last_heartbeat_at: number | null }>(
         "last_heartbeats",
-        [sessions],
+        { sessions },
       );
       return new Map(
         rows.flatMap(({ session, last_heartbeat_at: at }) => (at === null ? [] : [[session, at]])),
@@ -97,14 +94,13 @@ async function reserveKeys(
 ): Promise<readonly KeyHolder[]> {
   const mine = await query<{ namespace_id: number; key: string }>(
     "reserve_keys",
-    columns(
-      keys,
-      (key) => key.namespaceId,
-      (key) => key.key,
-      (key) => key.runId,
-      (key) => key.digest,
-      (key) => key.keepMs,
-    ),
+    columns(keys, {
+      namespace_id: (key) => key.namespaceId,
+      key: (key) => key.key,
+      run_id: (key) => key.runId,
+      digest: (key) => key.digest,
+      keep: (key) => key.keepMs,
+    }),
   );
   const isMine = new Set(mine.map((row) => `${row.namespace_id}/${row.key}`));
   const held = keys.filter((key) => !isMine.has(`${key.namespaceId}/${key.key}`));
@@ -113,11 +109,7 @@ async function reserveKeys(
       ? []
       : await query<{ namespace_id: number; key: string; run_id: string; digest: string }>(
           "key_holders",
-          columns(
-            held,
-            (key) => key.namespaceId,
-            (key) => key.key,
-          ),
+          columns(held, { namespace_id: (key) => key.namespaceId, key: (key) => key.key }),
         );
   return [
     ...keys

@@ -13,7 +13,7 @@ export async function listVersions(
     version: number;
     created_at: number;
     open_runs: number;
-  }>("list_versions", [namespaceId, names, limit, OPEN_RUNS_MAX]);
+  }>("list_versions", { namespace_id: namespaceId, names, limit, open_runs_max: OPEN_RUNS_MAX });
   return rows.map(({ name, version, ...row }) => {
     return { name, version, createdAt: row.created_at, openRuns: row.open_runs };
   });

@@ -4,7 +4,7 @@ import { encodeAttempt } from "../../core/page/attempt-codec.ts";
 import { attemptNumber } from "../../core/page/attempts.ts";
 import type { RunId } from "../store.ts";
 import { writeEach, writeRows } from "./batch.ts";
-import { payloadColumns } from "./columns.ts";
+import { type Columns, payloadColumns } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
 export interface AppliedTo {
@@ -21,13 +21,13 @@ export function writeApplied(send: Send, all: readonly AppliedTo[]): void {
     send,
     "insert_logged_attempts",
     all.flatMap(({ runId, applied }) => applied.logged.map((row) => ({ row, runId }))),
-    ...attemptColumns,
+    attemptColumns,
   );
   writeEach(
     send,
     "settle_logged_attempts",
     all.flatMap(({ runId, applied }) => applied.settledInLog.map((row) => ({ row, runId }))),
-    ...attemptColumns,
+    attemptColumns,
   );
 }
 
@@ -36,14 +36,14 @@ interface Logged {
   readonly row: LoggedAttempt;
 }
 
-const attemptColumns: readonly ((of: Logged) => string | number)[] = [
-  ({ runId }) => runId,
-  ({ row }) => row.step,
-  ({ row }) => row.fence,
-  ({ row }) => row.kind,
-  ({ row }) => attemptNumber(row),
-  ({ row }) => encodeAttempt(row),
-];
+const attemptColumns: Columns<Logged> = {
+  run_id: ({ runId }) => runId,
+  step_no: ({ row }) => row.step,
+  fence: ({ row }) => row.fence,
+  kind: ({ row }) => row.kind,
+  n: ({ row }) => attemptNumber(row),
+  attempt: ({ row }) => encodeAttempt(row),
+};
 
 export function writePayloads(
   send: Send,
@@ -53,14 +53,16 @@ export function writePayloads(
     send,
     "write_payloads",
     rows.map((row) => ({ ...row, payload: payloadColumns(row.payload) })),
-    (row) => row.runId,
-    (row) => row.step,
-    (row) => row.fence,
-    (row) => row.kind,
-    (row) => row.n,
-    (row) => row.what,
-    (row) => row.payload.type,
-    (row) => row.payload.json,
-    (row) => row.payload.data,
+    {
+      run_id: (row) => row.runId,
+      step_no: (row) => row.step,
+      fence: (row) => row.fence,
+      kind: (row) => row.kind,
+      n: (row) => row.n,
+      what: (row) => row.what,
+      type: (row) => row.payload.type,
+      json: (row) => row.payload.json,
+      data: (row) => row.payload.data,
+    },
   );
 }

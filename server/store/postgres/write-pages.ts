@@ -16,7 +16,7 @@ import type { RunId, RunRef } from "../store.ts";
 import { writeRows } from "./batch.ts";
 import { type Cell, changesOf } from "./cells.ts";
 import { runStates } from "./codes.ts";
-import { columns } from "./columns.ts";
+import { type Columns, columns } from "./columns.ts";
 import type { Begun, Send } from "./transaction.ts";
 
 interface RowOf<Row> {
@@ -42,14 +42,13 @@ export function writePages(
     send,
     "delete_ready",
     rows(({ readyGone }) => readyGone),
-    ...keyColumns,
+    keyColumns,
   );
   writeRows(
     send,
     "move_ready",
     rows(({ readyMoved }) => readyMoved),
-    ...keyColumns,
-    ({ row }) => row.ready.until,
+    { ...keyColumns, until: ({ row }) => row.ready.until },
   );
   const made = rows(({ readyNew }) => readyNew).map(({ cell, row }) => {
     const { runId, partition } = cell;
@@ -60,7 +59,7 @@ export function writePages(
     return readyRows(cell.page).flatMap(({ step, terms }) => (fresh.has(step) ? [] : terms.lane));
   });
   if (made.length === 0) return Promise.resolve([...new Set(left)]);
-  const placed = send<{ lane: number }>("insert_ready", columns(made, ...readyColumns));
+  const placed = send<{ lane: number }>("insert_ready", columns(made, readyColumns));
   return placed.then((found) => [...new Set([...found.map(({ lane }) => lane), ...left])]);
 }
 
@@ -76,15 +75,15 @@ function writeTexts(send: Send, dirty: readonly Cell[], now: EpochMs): void {
     cell.derived = null;
   }
   if (insert.length > 0)
-    void send("insert_pages", [
-      ...columns(insert, ...pageColumns, ...insertColumns),
-      insert.map(({ text }) => text).join(BETWEEN_TEXTS),
-    ]);
+    void send("insert_pages", {
+      ...columns(insert, { ...pageColumns, ...insertColumns }),
+      states: insert.map(({ text }) => text).join(BETWEEN_TEXTS),
+    });
   if (update.length > 0)
-    void send("update_pages", [
-      ...columns(update, ...pageColumns, (one) => one.version),
-      update.map(({ text }) => text).join(BETWEEN_TEXTS),
-    ]);
+    void send("update_pages", {
+      ...columns(update, { ...pageColumns, version: (one) => one.version }),
+      states: update.map(({ text }) => text).join(BETWEEN_TEXTS),
+    });
 }
 
 /** JSON has no raw control characters but white space, so texts need no quotes of an array. */
@@ -96,24 +95,21 @@ function writeLeases(send: Send, rows: Rows): void {
   const gone = rows(({ leasesGone }) => leasesGone);
   // Leases that have ended with a report are deleted already.
   const left = gone.filter(({ cell, row }) => !cell.ended.delete(row.lease.secret));
-  writeRows(send, "delete_leases", left, ...keyColumns);
+  writeRows(send, "delete_leases", left, keyColumns);
   const leases = rows(({ leasesNew }) => leasesNew).map(({ cell, row }) => ({ head: cell, row }));
-  writeRows(send, "insert_leases", leases, ...leaseColumns);
+  writeRows(send, "insert_leases", leases, leaseColumns);
   writeRows(
     send,
     "cancel_leases",
     rows(({ leasesCancelled }) => leasesCancelled),
-    ...keyColumns,
-    ({ row }) => row.lease.cancel.kind,
+    { ...keyColumns, cancel: ({ row }) => row.lease.cancel.kind },
   );
 }
 
-type Column<Row> = (row: Row) => string | number | boolean | null;
-
-const keyColumns: readonly Column<RowOf<{ readonly step: number }>>[] = [
-  ({ cell }) => cell.runId,
-  ({ row }) => row.step,
-];
+const keyColumns: Columns<RowOf<{ readonly step: number }>> = {
+  run_id: ({ cell }) => cell.runId,
+  step_no: ({ row }) => row.step,
+};
 
 interface PageToWrite extends RunRef {
   readonly no: number;
@@ -142,52 +138,47 @@ function isSettled({ no, forward, undo, settleUntil }: Step): boolean {
   return itemOf(no) > 0 && isFinal(forward) && !isUndoLeft(undo) && settleUntil === null;
 }
 
-const pageColumns: readonly ((one: PageToWrite) => string | number | boolean | null)[] = [
-  (one) => one.runId,
-  (one) => one.no,
-  (one) => one.wakeAt,
-  (one) => (one.head === null ? null : runStates.code(one.head.run.state.kind)),
-  (one) => one.head?.endedAt ?? null,
-  (one) => one.settled,
-];
+const pageColumns: Columns<PageToWrite> = {
+  run_id: (one) => one.runId,
+  no: (one) => one.no,
+  wake_at: (one) => one.wakeAt,
+  run_state: (one) => (one.head === null ? null : runStates.code(one.head.run.state.kind)),
+  ended_at: (one) => one.head?.endedAt ?? null,
+  settled: (one) => one.settled,
+};
 
-const insertColumns: typeof pageColumns = [
-  (one) => one.partition,
-  (one) => one.head?.namespaceId ?? null,
-  (one) => one.head?.definitionId ?? null,
-];
+const insertColumns: Columns<PageToWrite> = {
+  partition: (one) => one.partition,
+  namespace_id: (one) => one.head?.namespaceId ?? null,
+  definition_id: (one) => one.head?.definitionId ?? null,
+};
 
-/** In the order of the parameters of `insert_ready`. */
-export const readyColumns: readonly ((of: {
+export const readyColumns: Columns<{
   readonly head: RunRef & Pick<PageHead, "priority" | "namespaceId" | "definitionId">;
   readonly row: DerivedReady;
-}) => string | number | null)[] = [
-  ({ head }) => head.runId,
-  ({ row }) => row.step,
-  ({ head }) => head.partition,
-  ({ row }) => row.terms.lane,
-  ({ head }) => head.priority,
-  ({ row }) => row.ready.readyAt,
-  ({ row }) => row.ready.until,
-  ({ head }) => head.namespaceId,
-  ({ head }) => head.definitionId,
-];
+}> = {
+  run_id: ({ head }) => head.runId,
+  step_no: ({ row }) => row.step,
+  partition: ({ head }) => head.partition,
+  lane: ({ row }) => row.terms.lane,
+  priority: ({ head }) => head.priority,
+  ready_at: ({ row }) => row.ready.readyAt,
+  until: ({ row }) => row.ready.until,
+  namespace_id: ({ head }) => head.namespaceId,
+  definition_id: ({ head }) => head.definitionId,
+};
 
-/** In the order of the parameters of `insert_leases`. */
-export const leaseColumns: readonly ((of: {
-  readonly head: RunRef;
-  readonly row: DerivedLease;
-}) => string | number | boolean)[] = [
-  ({ head }) => head.runId,
-  ({ row }) => row.step,
-  ({ head }) => head.partition,
-  ({ row }) => row.terms.lane,
-  ({ row }) => row.lease.fence,
-  ({ row }) => row.lease.session,
-  ({ row }) => row.lease.secret,
-  ({ row }) => row.lease.pollSeq,
-  ({ row }) => row.lease.grantedAt,
-  ({ row }) => row.lease.heartbeatMs,
-  ({ row }) => row.lease.agentId,
-  ({ row }) => row.lease.cancel.kind,
-];
+export const leaseColumns: Columns<{ readonly head: RunRef; readonly row: DerivedLease }> = {
+  run_id: ({ head }) => head.runId,
+  step_no: ({ row }) => row.step,
+  partition: ({ head }) => head.partition,
+  lane: ({ row }) => row.terms.lane,
+  fence: ({ row }) => row.lease.fence,
+  session: ({ row }) => row.lease.session,
+  secret: ({ row }) => row.lease.secret,
+  poll_seq: ({ row }) => row.lease.pollSeq,
+  granted_at: ({ row }) => row.lease.grantedAt,
+  heartbeat_ms: ({ row }) => row.lease.heartbeatMs,
+  agent_id: ({ row }) => row.lease.agentId,
+  cancel: ({ row }) => row.lease.cancel.kind,
+};

@@ -21,15 +21,17 @@ export async function writePeople(begun: Write, changes: readonly RowsOfEffects[
     ofEach(changes, (change) =>
       change.decisions.map((one) => ({ ...one, payload: payloadColumns(one.form) })),
     ),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => row.approver,
-    ({ row }) => row.approved,
-    ({ row }) => row.comment,
-    ({ row }) => row.payload.type,
-    ({ row }) => row.payload.json,
-    ({ row }) => row.payload.data,
-    ({ row }) => row.at,
+    {
+      run_id: ({ head }) => head.runId,
+      step_no: ({ row }) => row.step,
+      approver: ({ row }) => row.approver,
+      approved: ({ row }) => row.approved,
+      comment: ({ row }) => row.comment,
+      form_type: ({ row }) => row.payload.type,
+      form_json: ({ row }) => row.payload.json,
+      form_data: ({ row }) => row.payload.data,
+      at: ({ row }) => row.at,
+    },
   );
   writeRows(
     send,
@@ -37,12 +39,14 @@ export async function writePeople(begun: Write, changes: readonly RowsOfEffects[
     ofEach(changes, (change) =>
       change.overrides.map((one) => ({ ...one, payload: payloadColumns(one.input) })),
     ),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => row.strategy,
-    ({ row }) => row.payload.type,
-    ({ row }) => row.payload.json,
-    ({ row }) => row.payload.data,
+    {
+      run_id: ({ head }) => head.runId,
+      step_no: ({ row }) => row.step,
+      strategy: ({ row }) => row.strategy,
+      input_type: ({ row }) => row.payload.type,
+      input_json: ({ row }) => row.payload.json,
+      input_data: ({ row }) => row.payload.data,
+    },
   );
 }
 
@@ -56,27 +60,28 @@ async function writeEscalations(
     ofEach(changes, (change) =>
       change.escalationsAnswered.map((one) => ({ ...one, ...answerColumns(one.answer) })),
     ),
-    ({ head }) => head.runId,
-    ({ row }) => row.n,
-    ({ row }) => row.closedBy,
-    ({ row }) => row.answerCode,
-    ({ row }) => row.by,
-    ({ row }) => row.why,
-    () => now,
+    {
+      run_id: ({ head }) => head.runId,
+      n: ({ row }) => row.n,
+      closed_by: ({ row }) => row.closedBy,
+      answer: ({ row }) => row.answerCode,
+      answered_by: ({ row }) => row.by,
+      answered_why: ({ row }) => row.why,
+      at: () => now,
+    },
   );
   const closing = ofEach(changes, (change) => change.escalationsClosed);
   const closed =
     closing.length > 0
-      ? await send<EscalationKey>("close_escalations", [
-          ...columns(
-            closing,
-            ({ head }) => head.runId,
-            ({ row }) => row.step,
-            ({ row }) => row.by,
-            () => now,
-          ),
-          escalationReasons.code(STAYS_OPEN),
-        ])
+      ? await send<EscalationKey>("close_escalations", {
+          ...columns(closing, {
+            run_id: ({ head }) => head.runId,
+            step_no: ({ row }) => row.step,
+            closed_by: ({ row }) => row.by,
+            at: () => now,
+          }),
+          reason: escalationReasons.code(STAYS_OPEN),
+        })
       : [];
   writeRows(
     send,
@@ -84,29 +89,29 @@ async function writeEscalations(
     ofEach(changes, (change) =>
       change.escalations.map((one) => ({ ...one, ...answerColumns(one.closing?.answer ?? null) })),
     ),
-    ({ head }) => head.runId,
-    ({ row }) => row.n,
-    ({ head }) => head.namespaceId,
-    ({ row }) => row.step,
-    ({ row }) => escalationReasons.code(row.reason),
-    ({ row }) => row.message,
-    ({ row }) => row.closing?.closedBy ?? null,
-    ({ row }) => row.answerCode,
-    ({ row }) => row.by,
-    ({ row }) => row.why,
-    ({ row }) => row.code,
-    ({ head }) => head.partition,
-    ({ row }) => row.wakeAt,
-    ({ row }) => row.deadlineAt,
-    () => now,
+    {
+      run_id: ({ head }) => head.runId,
+      n: ({ row }) => row.n,
+      namespace_id: ({ head }) => head.namespaceId,
+      step_no: ({ row }) => row.step,
+      reason: ({ row }) => escalationReasons.code(row.reason),
+      message: ({ row }) => row.message,
+      closed_by: ({ row }) => row.closing?.closedBy ?? null,
+      answer: ({ row }) => row.answerCode,
+      answered_by: ({ row }) => row.by,
+      answered_why: ({ row }) => row.why,
+      code: ({ row }) => row.code,
+      partition: ({ head }) => head.partition,
+      wake_at: ({ row }) => row.wakeAt,
+      deadline_at: ({ row }) => row.deadlineAt,
+      at: () => now,
+    },
   );
   writeEach(
     send,
     "remind_escalations",
     ofEach(changes, (change) => change.escalationsReminded),
-    ({ head }) => head.runId,
-    ({ row }) => row.n,
-    ({ row }) => row.wakeAt,
+    { run_id: ({ head }) => head.runId, n: ({ row }) => row.n, wake_at: ({ row }) => row.wakeAt },
   );
   publishPeople(send, changes, closed);
 }
@@ -139,9 +144,7 @@ function publishPeople(
       ...keys("escalation-closed", ({ escalationsAnswered }) => escalationsAnswered),
       ...closed.map((key) => ({ ...key, kind: "escalation-closed" as const })),
     ],
-    ({ kind }) => outboxKinds.code(kind),
-    (key) => key.run_id,
-    (key) => key.n,
+    { kind: ({ kind }) => outboxKinds.code(kind), run_id: (key) => key.run_id, n: (key) => key.n },
   );
 }
 
@@ -160,22 +163,22 @@ function writeSignals({ send, now }: Write, changes: readonly RowsOfEffects[]): 
     ofEach(changes, (change) =>
       change.signals.map((one) => ({ ...one, columns: payloadColumns(one.payload) })),
     ),
-    ({ head }) => head.runId,
-    ({ row }) => row.seq,
-    ({ row }) => row.id,
-    ({ row }) => row.name,
-    ({ row }) => row.columns.type,
-    ({ row }) => row.columns.json,
-    ({ row }) => row.columns.data,
-    ({ row }) => row.takenBy,
-    () => now,
+    {
+      run_id: ({ head }) => head.runId,
+      seq: ({ row }) => row.seq,
+      id: ({ row }) => row.id,
+      name: ({ row }) => row.name,
+      payload_type: ({ row }) => row.columns.type,
+      payload_json: ({ row }) => row.columns.json,
+      payload_data: ({ row }) => row.columns.data,
+      taken_by: ({ row }) => row.takenBy,
+      at: () => now,
+    },
   );
   writeEach(
     send,
     "take_signals",
     ofEach(changes, (change) => change.signalsTaken),
-    ({ head }) => head.runId,
-    ({ row }) => row.seq,
-    ({ row }) => row.step,
+    { run_id: ({ head }) => head.runId, seq: ({ row }) => row.seq, step_no: ({ row }) => row.step },
   );
 }

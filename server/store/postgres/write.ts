@@ -21,52 +21,53 @@ import { writePeople } from "./write-people.ts";
 /** A run may end in its first pass, if every step of it is skipped. Then it is never open. */
 export function insertRuns(send: Send, runs: readonly NewRun[]): void {
   const rows = runs.map((run) => ({ ...run, payload: payloadColumns(run.input) }));
-  writeRows(
-    send,
-    "insert_runs",
-    rows,
-    (row) => row.runId,
-    (row) => row.namespaceId,
-    (row) => row.partition,
-    (row) => row.definitionId,
-    (row) => row.workflow,
-    (row) => row.version,
-    (row) => row.key,
-    (row) => row.priority,
-    (row) => JSON.stringify(row.labels),
-    (row) => row.payload.type,
-    (row) => row.payload.json,
-    (row) => row.payload.data,
-    (row) => row.createdAt,
-    (row) => row.notify?.hook ?? null,
-    (row) => row.notify?.url ?? null,
-    (row) => row.concurrency?.key ?? null,
-    (row) => row.concurrency?.limit ?? null,
-    (row) => (row.concurrency ? policies.code(row.concurrency.policy) : null),
-    (row) => row.parent?.runId ?? null,
-    (row) => row.parent?.stepId ?? null,
-    (row) => row.run.parent?.step ?? null,
-    (row) => row.run.parent?.fence ?? null,
-    (row) => row.run.parent?.until ?? null,
-    (row) => row.trace?.traceparent ?? null,
-    (row) => row.trace?.tracestate ?? null,
-  );
+  writeRows(send, "insert_runs", rows, {
+    id: (row) => row.runId,
+    namespace_id: (row) => row.namespaceId,
+    partition: (row) => row.partition,
+    definition_id: (row) => row.definitionId,
+    workflow: (row) => row.workflow,
+    version: (row) => row.version,
+    key: (row) => row.key,
+    priority: (row) => row.priority,
+    labels: (row) => JSON.stringify(row.labels),
+    input_type: (row) => row.payload.type,
+    input_json: (row) => row.payload.json,
+    input_data: (row) => row.payload.data,
+    created_at: (row) => row.createdAt,
+    notify_hook: (row) => row.notify?.hook ?? null,
+    notify_url: (row) => row.notify?.url ?? null,
+    concurrency_key: (row) => row.concurrency?.key ?? null,
+    concurrency_limit: (row) => row.concurrency?.limit ?? null,
+    concurrency_policy: (row) => (row.concurrency ? policies.code(row.concurrency.policy) : null),
+    parent_id: (row) => row.parent?.runId ?? null,
+    parent_step: (row) => row.parent?.stepId ?? null,
+    parent_step_key: (row) => row.run.parent?.step ?? null,
+    parent_fence: (row) => row.run.parent?.fence ?? null,
+    parent_until: (row) => row.run.parent?.until ?? null,
+    traceparent: (row) => row.trace?.traceparent ?? null,
+    tracestate: (row) => row.trace?.tracestate ?? null,
+  });
   writeRows(
     send,
     "insert_reruns",
     runs.flatMap(({ runId, rerunOf }) => (rerunOf ? [{ runId, rerunOf }] : [])),
-    (row) => row.runId,
-    ({ rerunOf }) => rerunOf.runId,
-    ({ rerunOf }) => rerunOf.from,
+    {
+      run_id: (row) => row.runId,
+      of_run: ({ rerunOf }) => rerunOf.runId,
+      from_step: ({ rerunOf }) => rerunOf.from,
+    },
   );
   writeRows(
     send,
     "insert_triggered",
     runs.flatMap(({ runId, triggered }) => (triggered ? [{ runId, ...triggered }] : [])),
-    (row) => row.runId,
-    (row) => row.trigger,
-    (row) => row.ofRun,
-    (row) => row.depth,
+    {
+      run_id: (row) => row.runId,
+      trigger: (row) => row.trigger,
+      of_run: (row) => row.ofRun,
+      depth: (row) => row.depth,
+    },
   );
   endRuns(
     send,
@@ -95,9 +96,11 @@ export async function writePasses(
     send,
     "insert_kept",
     ofEach(rows, ({ kept }) => kept),
-    ({ head }) => head.runId,
-    ({ row }) => row.step,
-    ({ row }) => row.of,
+    {
+      run_id: ({ head }) => head.runId,
+      step_no: ({ row }) => row.step,
+      of_run: ({ row }) => row.of,
+    },
   );
   writeInterventions(send, rows);
   writeMessages(send, rows);
@@ -118,23 +121,19 @@ async function endLeases(
     (leases[at] ?? []).map((one) => ({ runId: head.runId, ...one })),
   );
   if (gone.length === 0) return NOTHING_ENDED;
-  const values = columns(
-    gone,
-    ({ runId }) => runId,
-    ({ step }) => step,
-    ({ lease }) => lease.secret,
-  );
+  const values = columns(gone, {
+    run_id: ({ runId }) => runId,
+    step_no: ({ step }) => step,
+    secret: ({ lease }) => lease.secret,
+  });
   const [answer] = await send<{ freed: number[] }>("end_leases", values);
   const tasks = records.flatMap((record, at) => endedTasks(record, leases[at] ?? []));
   return { freed: answer?.freed ?? [], tasks };
 }
 
 function endRuns(send: Send, ended: readonly { readonly runId: RunId; readonly run: Run }[]): void {
-  writeRows(
-    send,
-    "end_runs",
-    ended,
-    ({ runId }) => runId,
-    ({ run }) => runStates.code(run.state.kind),
-  );
+  writeRows(send, "end_runs", ended, {
+    run_id: ({ runId }) => runId,
+    state: ({ run }) => runStates.code(run.state.kind),
+  });
 }

@@ -5,7 +5,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
-import { statement } from "../../../server/store/postgres/sql.ts";
+import { bind, type Values } from "../../../server/store/postgres/sql.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -63,10 +63,11 @@ interface PlanNode {
 }
 
 /** Rows that a statement reads by an index. */
-async function rowsRead(name: string, index: string, values: readonly unknown[]): Promise<number> {
+async function rowsRead(name: string, index: string, given: Values): Promise<number> {
+  const { text, values } = bind(name, given);
   const { rows } = await db.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
-    `explain (analyze, timing off, format json) ${statement(name).text}`,
-    [...values],
+    `explain (analyze, timing off, format json) ${text}`,
+    values,
   );
   const readBy = (node: PlanNode): number =>
     (node["Index Name"] === index ? node["Actual Rows"] * node["Actual Loops"] : 0) +
@@ -87,9 +88,10 @@ async function dueLeases(): Promise<number> {
 
 it("a look at a backlog reads its share of each partition", async () => {
   expect(await dueLeases()).toBeGreaterThan(PARTITIONS.length * SHARE);
-  const read = await rowsRead("due_rows", "run_page_default_partition_wake_at_idx", [
-    ...[PARTITIONS, 500, SHARE, null, 1_000, [], [], []],
-  ]);
+  const read = await rowsRead("due_rows", "run_page_default_partition_wake_at_idx", {
+    ...{ partitions: PARTITIONS, limit: 500, of_partition_max: SHARE, since: null, ahead: 1_000 },
+    ...{ kind: [], id: [], place: [] },
+  });
   expect(read).toBe(PARTITIONS.length * SHARE);
 });
 
@@ -111,9 +113,23 @@ it("what is due beyond the share of its partition is looked for at once", async 
 it("a page of open runs, of a namespace or of definitions, reads no runs beyond it", async () => {
   const first = "00000000-0000-0000-0000-000000000000";
   const index = "run_page_default_namespace_id_definition_id_run_id_idx";
-  expect(await rowsRead("count_open_runs_of", index, [1, 0, first, 10])).toBe(10);
+  expect(
+    await rowsRead("count_open_runs_of", index, {
+      namespace_id: 1,
+      definition_id: 0,
+      run_id: first,
+      limit: 10,
+    }),
+  ).toBe(10);
   const all = Array.from({ length: 20 }, (_, n) => n + 1);
-  expect(await rowsRead("open_runs_of_definitions", index, [1, all, first, 10])).toBe(10);
+  expect(
+    await rowsRead("open_runs_of_definitions", index, {
+      namespace_id: 1,
+      definition_ids: all,
+      after: first,
+      limit: 10,
+    }),
+  ).toBe(10);
 });
 
 it("a claim counts the tasks of a queue up to its limit, however many agents have", async () => {
@@ -121,9 +137,9 @@ it("a claim counts the tasks of a queue up to its limit, however many agents hav
     "insert into drover.queue (namespace_id, name, leases_max) values (1, 'default', 3)",
   );
   const lanes = 40;
-  expect(await rowsRead("count_leases", "lease_lane", [[1], ["default"]])).toBeLessThanOrEqual(
-    lanes * 3,
-  );
+  expect(
+    await rowsRead("count_leases", "lease_lane", { namespace_id: [1], name: ["default"] }),
+  ).toBeLessThanOrEqual(lanes * 3);
   const { rows } = await db.query("select from drover.lease");
   expect(rows.length).toBeGreaterThan(900);
 });

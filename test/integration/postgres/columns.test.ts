@@ -29,18 +29,17 @@ interface Row {
 }
 
 async function thereAndBack(rows: readonly Row[]): Promise<readonly Row[]> {
-  const arrays = columns(
-    rows,
-    (row) => row.text,
-    (row) => row.number,
-    (row) => row.truth,
-    (row) => row.bytes,
-  );
+  const arrays = columns(rows, {
+    text: (row) => row.text,
+    number: (row) => row.number,
+    truth: (row) => row.truth,
+    bytes: (row) => row.bytes,
+  });
   const { rows: found } = await client.query<Row>({
     name: "there_and_back",
     text: `select unnest($1::text[]) as text, unnest($2::float8[]) as number,
       unnest($3::boolean[]) as truth, unnest($4::bytea[]) as bytes`,
-    values: arrays,
+    values: Object.values(arrays),
   });
   return found.map((row) => ({ ...row }));
 }

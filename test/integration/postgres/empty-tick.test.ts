@@ -9,7 +9,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { partitionsOf } from "../../../server/store/partition.ts";
 import { createPool } from "../../../server/store/postgres/pool.ts";
-import { loadStatements } from "../../../server/store/postgres/sql.ts";
+import { bind } from "../../../server/store/postgres/sql.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase } from "../../support/postgres.ts";
 import { fill } from "./fill.ts";
@@ -73,10 +73,15 @@ async function park(connectionString: string): Promise<number> {
   return parked;
 }
 
-async function touchedBy(pool: pg.Pool, name: string, given: string): Promise<Touched> {
-  const { text = "" } = loadStatements().get(name) ?? {};
+/** `given`: each parameter as SQL. */
+async function touchedBy(
+  pool: pg.Pool,
+  name: string,
+  given: Readonly<Record<string, string>>,
+): Promise<Touched> {
+  const { text, values } = bind(name, given);
   await pool.query(`prepare "tick_${name}" as ${text}`);
-  const run = `explain (analyze, buffers, timing off, format json) execute "tick_${name}"(${given})`;
+  const run = `explain (analyze, buffers, timing off, format json) execute "tick_${name}"(${values.join(", ")})`;
   // The first one plans, and reads what is to be known for that.
   await pool.query(run);
   const { rows } = await pool.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(run);
@@ -108,12 +113,16 @@ async function tickOver(runs: number): Promise<Ticked> {
     const lanes = `'{${LANES.join(",")}}'`;
     return {
       parked,
-      pollQuery: await touchedBy(
-        pool,
-        "poll_query",
-        `${lanes}, '{}', '{}', ${of(0)}, ${of("0")}, ${of(32_767)}, ${lanes}, ${of(1)}, ${of("0")}, null, 1000, 60000`,
-      ),
-      due: await touchedBy(pool, "due_rows", `${ALL}, 500, 64, null, 1000, '{}', '{}', '{}'`),
+      pollQuery: await touchedBy(pool, "poll_query", {
+        ...{ lane: lanes, priority: of(0), first: of("0"), last: of(32_767) },
+        ...{ partition: "'{}'", run_id: "'{}'" },
+        ...{ mark_lane: lanes, mark_priority: of(1), mark: of("0") },
+        ...{ circuits: "null", silent_max: "1000", silent_within: "60000" },
+      }),
+      due: await touchedBy(pool, "due_rows", {
+        ...{ partitions: ALL, limit: "500", of_partition_max: "64", since: "null", ahead: "1000" },
+        ...{ kind: "'{}'", id: "'{}'", place: "'{}'" },
+      }),
     };
   } finally {
     await pool.end();
@@ -152,7 +161,10 @@ test("a tick does not walk what a held snapshot keeps of rows that have gone", a
     );
     for (const table of TABLES) await hand.query(`delete from drover.${table}`);
     const tick = (since: string, aheadMs: string) =>
-      touchedBy(pool, "due_rows", `${ALL}, 500, 64, ${since}, ${aheadMs}, '{}', '{}', '{}'`);
+      touchedBy(pool, "due_rows", {
+        ...{ partitions: ALL, limit: "500", of_partition_max: "64", since, ahead: aheadMs },
+        ...{ kind: "'{}'", id: "'{}'", place: "'{}'" },
+      });
     const whole = await tick("null", "null");
     const ranged = await tick(String(Date.now() - 10_000), "1000");
     const seen = JSON.stringify({ whole, ranged });

@@ -54,7 +54,7 @@ it("a COMMIT that a crash took away is not known by an id that somebody else has
   const [before = 0] = await commitSome(1);
   let after: readonly number[] = [];
   const lost = transact({}, async ({ query }) => {
-    await query("create_namespace", ["lost", "default"]);
+    await query("create_namespace", { name: "lost", region: "default" });
     await postgres.kill();
     await postgres.start();
     after = await commitSome(20);

@@ -56,14 +56,14 @@ function impatient(): Clock {
 const insert =
   (name: string) =>
   ({ query }: Begun) =>
-    query("create_namespace", [name, "default"]);
+    query("create_namespace", { name, region: "default" });
 
 async function isStored(name: string): Promise<boolean> {
   return (await hand.query("select from drover.namespace where name = $1", [name])).length === 1;
 }
 
 async function backendOf({ query }: Begun): Promise<number> {
-  await query("find_namespace", ["default"]);
+  await query("find_namespace", { name: "default" });
   const rows = await hand.query<{ pid: number }>(
     `select pid from pg_stat_activity where datname = current_database()
      and application_name = 'drover-hot' and state = 'idle in transaction'`,
@@ -158,7 +158,7 @@ describe("a connection that dies in the middle of a batch", () => {
         .poll(() => hand.query("select from pg_stat_activity where pid = $1", [pid]))
         .toEqual([]);
       await new Promise(setImmediate);
-      return begun.query("find_namespace", ["default"]);
+      return begun.query("find_namespace", { name: "default" });
     });
     await expect(batch).rejects.toMatchObject({ reason: "STORE_UNAVAILABLE" });
     expect(await isStored("dies-idle")).toBe(false);
@@ -213,7 +213,9 @@ describe("a batch that fails by itself", () => {
     );
     await hand.query("rollback");
     expect(isRetryable(error)).toBe(true);
-    const [setting] = await transact({}, ({ query }) => query("find_namespace", ["default"]));
+    const [setting] = await transact({}, ({ query }) =>
+      query("find_namespace", { name: "default" }),
+    );
     expect(setting).toMatchObject({ name: "default" });
   });
 });
@@ -243,7 +245,7 @@ function watchTheWire(): string[] {
 
 describe("statements that nobody waits for", () => {
   const sendInsert = ({ send }: Begun, name: string) =>
-    void send("create_namespace", [name, "default"]);
+    void send("create_namespace", { name, region: "default" });
 
   it("leave together, the last of them with COMMIT", async () => {
     await transact({}, async () => undefined);
@@ -262,7 +264,7 @@ describe("statements that nobody waits for", () => {
   it("are waited for by the next that somebody waits for", async () => {
     const seen = await transact({}, async (begun) => {
       sendInsert(begun, "sent-before");
-      return begun.query("find_namespace", ["sent-before"]);
+      return begun.query("find_namespace", { name: "sent-before" });
     });
     expect(seen).toMatchObject([{ name: "sent-before" }]);
   });
@@ -270,13 +272,13 @@ describe("statements that nobody waits for", () => {
   it("fail the batch with what went wrong first, COMMIT or not", async () => {
     const failing = (begun: Begun) => {
       sendInsert(begun, "half-done");
-      void begun.send("find_version", ["not a number", "x", 0]);
+      void begun.send("find_version", { namespace_id: "not a number", name: "x", version: 0 });
     };
     const atCommit = transact({}, async (begun) => failing(begun));
     await expect(atCommit).rejects.toMatchObject({ code: "22P02" });
     const atQuery = transact({}, async (begun) => {
       failing(begun);
-      await begun.query("find_namespace", ["default"]);
+      await begun.query("find_namespace", { name: "default" });
     });
     await expect(atQuery).rejects.toMatchObject({ code: "22P02" });
     expect(await isStored("half-done")).toBe(false);
@@ -286,7 +288,7 @@ describe("statements that nobody waits for", () => {
   it("keep COMMIT back while a check may still say no", async () => {
     const wire = watchTheWire();
     const batch = transact({}, async ({ send }) => {
-      void send("create_namespace", ["checked", "default"], (rows) => {
+      void send("create_namespace", { name: "checked", region: "default" }, (rows) => {
         throw new Error(`met ${rows.length} rows`);
       });
     });
@@ -321,8 +323,8 @@ describe("statements that nobody waits for", () => {
 
   it("cannot be asked of a transaction that is over", async () => {
     const begun = await transact({}, async (it) => it);
-    await expect(begun.query("find_namespace", ["default"])).rejects.toThrow("is over");
-    expect(() => begun.send("find_namespace", ["default"])).toThrow("is over");
+    await expect(begun.query("find_namespace", { name: "default" })).rejects.toThrow("is over");
+    expect(() => begun.send("find_namespace", { name: "default" })).toThrow("is over");
   });
 });
 
@@ -334,7 +336,7 @@ describe("a transaction that leads with a lock", () => {
     const wire = watchTheWire();
     const now = await transact(leads, async (begun) => {
       expect(() => begun.now).toThrow("first answer");
-      await begun.query("find_namespace", ["default"]);
+      await begun.query("find_namespace", { name: "default" });
       return begun.now;
     });
     expect(wire).toEqual([
@@ -352,7 +354,7 @@ describe("a transaction that leads with a lock", () => {
       if (String(asked[0]).startsWith("begin")) return Promise.reject(new Error("no transaction"));
       return Reflect.apply(query, this, asked);
     });
-    const batch = transact(leads, ({ query: ask }) => ask("find_namespace", ["default"]));
+    const batch = transact(leads, ({ query: ask }) => ask("find_namespace", { name: "default" }));
     await expect(batch).rejects.toThrow("no transaction");
   });
 });
@@ -363,8 +365,10 @@ describe("an optimistic transaction", () => {
 
   /** `known`: of a run that is not there. */
   function hold({ now, send }: Begun, known: readonly number[] = []): void {
-    const asked = [known.map(() => 0), known.map(() => NO_RUN), known];
-    void send("hold_known_runs", [...asked, now, 2_000]);
+    void send("hold_known_runs", {
+      ...{ partition: known.map(() => 0), run_id: known.map(() => NO_RUN), known },
+      ...{ now, off_max: 2_000 },
+    });
   }
 
   it("goes out whole, COMMIT with it, once the time is known", async () => {
@@ -373,7 +377,7 @@ describe("an optimistic transaction", () => {
     await transact(optimistic, async (begun) => {
       expect(begun.assumeNow()).toBe(true);
       hold(begun);
-      void begun.send("create_namespace", ["whole", "default"]);
+      void begun.send("create_namespace", { name: "whole", region: "default" });
       expect(Math.abs(begun.now - Date.now())).toBeLessThan(60_000);
     });
     const sent = ["begin", "hold_known_runs", "create_namespace", "commit"];
@@ -387,8 +391,8 @@ describe("an optimistic transaction", () => {
     await transact(optimistic, async (begun) => {
       tries.push(begun.optimistic);
       if (begun.optimistic && begun.assumeNow()) hold(begun, [1]);
-      void begun.send("create_namespace", [`try-${tries.length}`, "default"]);
-      await begun.query("find_namespace", ["default"]);
+      void begun.send("create_namespace", { name: `try-${tries.length}`, region: "default" });
+      await begun.query("find_namespace", { name: "default" });
     });
     expect(tries).toEqual([true, false]);
     expect([await isStored("try-1"), await isStored("try-2")]).toEqual([false, true]);
@@ -398,7 +402,7 @@ describe("an optimistic transaction", () => {
     await transact({}, async () => undefined);
     const tries: boolean[] = [];
     const ways = [
-      async (begun: Begun) => void (await begun.send("find_namespace", ["default"])),
+      async (begun: Begun) => void (await begun.send("find_namespace", { name: "default" })),
       async () => {
         throw new Error("what was known makes no sense any more");
       },
@@ -442,7 +446,7 @@ describe("an optimistic transaction", () => {
     const batch = transact(optimistic, async (begun) => {
       expect(begun.assumeNow()).toBe(true);
       hold(begun);
-      void begun.send("create_namespace", ["alone", "default"]);
+      void begun.send("create_namespace", { name: "alone", region: "default" });
     });
     // Which of the two it hears first, the error or the end of its session, is chance.
     await expect(batch).rejects.toThrow(/division by zero|does not answer/);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { encodePage } from "../../../server/core/page/codec.ts";
 import { emptyPage } from "../../../server/core/page/page.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
-import { statement } from "../../../server/store/postgres/sql.ts";
+import { bind, type Values } from "../../../server/store/postgres/sql.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { headWith } from "../../support/pages.ts";
@@ -75,14 +75,11 @@ const countOf = async (table: string) =>
     (await db.query<{ count: string }>(`select count(*) from drover.${table}`)).rows[0]?.count,
   );
 /** The rows of a page that a statement has looked at: those of a node of its plan. */
-async function pageOf(
-  name: string,
-  values: readonly unknown[],
-  node = "CTE page",
-): Promise<number> {
+async function pageOf(name: string, given: Values, node = "CTE page"): Promise<number> {
+  const { text, values } = bind(name, given);
   const plan = await db.query<{ "QUERY PLAN": string }>(
-    `explain (analyze, timing off, costs off) ${statement(name).text}`,
-    [...values],
+    `explain (analyze, timing off, costs off) ${text}`,
+    values,
   );
   const lines = plan.rows.map((row) => row["QUERY PLAN"]);
   const at = lines.findIndex((line) => line.includes(node));
@@ -97,7 +94,9 @@ it("an expired key goes behind however many of runs that are open, which stay", 
        now() - interval '1 day' + (r.ended_at is not null)::integer * interval '1 hour'
      from drover.run_page as r`,
   );
-  expect(await pageOf("forget_keys", [PAGE, "-infinity", 0, ""])).toBe(PAGE);
+  expect(
+    await pageOf("forget_keys", { limit: PAGE, expires_at: "-infinity", namespace_id: 0, key: "" }),
+  ).toBe(PAGE);
   expect(await forgetAll()).toBe(5);
   expect(await countOf("idempotency")).toBe(STAY);
 });
@@ -111,7 +110,11 @@ it("a key that is reserved anew while its old reservation is forgotten stays", a
     [key, of(STAY + 1)],
   );
   await db.query("begin");
-  await db.query(statement("reserve_keys").text, [[1], [key], [of(1)], ["02"], [60_000]]);
+  await db.query(
+    bind("reserve_keys", {
+      ...{ namespace_id: [1], key: [key], run_id: [of(1)], digest: ["02"], keep: [60_000] },
+    }),
+  );
   const forgotten = store.forgetOld(PAGE);
   await hand.untilWaiting("delete from drover.idempotency as i");
   await db.query("commit");
@@ -125,7 +128,7 @@ it("what stands behind a run is forgotten beside runs that have not ended", asyn
     "insert into drover.triggered (run_id, trigger, of_run, depth) select id, 't', id, 1 from drover.run",
   );
   const first = "00000000-0000-0000-0000-000000000000";
-  expect(await pageOf("forget_triggered", [PAGE, 0, first])).toBe(PAGE);
+  expect(await pageOf("forget_triggered", { limit: PAGE, retention: 0, after: first })).toBe(PAGE);
   expect(await forgetAll()).toBe(5);
   expect(await countOf("triggered")).toBe(STAY);
 });
@@ -158,7 +161,11 @@ it("a flood of one cause that has to wait hides no other cause behind it", async
   // More than a look takes up of a partition.
   await told("flood", 21_000);
   await told("other", 1);
-  expect(await pageOf("fold_outbox", [[0], 100, 60_000, 0, 0])).toBe(100);
+  expect(
+    await pageOf("fold_outbox", {
+      ...{ partitions: [0], limit: 100, apart: 60_000, partition: 0, id: 0 },
+    }),
+  ).toBe(100);
   const causes = async () => (await store.outbox.due([0], 10)).length;
   await causes();
   expect(await causes()).toBe(2);
@@ -172,6 +179,12 @@ it("due deliveries of a partition are looked through up to a bound", async () =>
      from generate_series(1, 300) as n`,
   );
   await db.query("set enable_seqscan = off; set enable_bitmapscan = off");
-  expect(await pageOf("due_deliveries", [[0], 5, 100], "delivery_due")).toBe(100);
+  expect(
+    await pageOf(
+      "due_deliveries",
+      { partitions: [0], of_hook_max: 5, of_partition_max: 100 },
+      "delivery_due",
+    ),
+  ).toBe(100);
   expect(await store.outbox.due([0], 5)).toHaveLength(5);
 });

@@ -9,7 +9,7 @@ import { WHOLE_RANGE } from "../../../server/store/due.ts";
 import { partitionsOf } from "../../../server/store/partition.ts";
 import { createPool } from "../../../server/store/postgres/pool.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
-import { statement } from "../../../server/store/postgres/sql.ts";
+import { bind, type Values } from "../../../server/store/postgres/sql.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { quietLog } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
@@ -56,11 +56,15 @@ async function connected(): Promise<pg.Client> {
 /** Grants leases of these timeouts as claims do; granted a minute ago. */
 async function grant(session: string, timeoutsMs: readonly number[], by = db): Promise<void> {
   const each = <Value>(of: (heartbeatMs: number) => Value) => timeoutsMs.map(of);
-  await by.query(statement("insert_leases").text, [
-    ...[each(() => randomUUID()), each(() => 0), each(() => 7), each(() => lane), each(() => 1)],
-    ...[each(() => session), each(() => "cd".repeat(16)), each(() => 1)],
-    ...[each(() => Date.now() - 60_000), timeoutsMs, each(() => "agent"), each(() => "none")],
-  ]);
+  await by.query(
+    bind("insert_leases", {
+      ...{ run_id: each(() => randomUUID()), step_no: each(() => 0), partition: each(() => 7) },
+      ...{ lane: each(() => lane), fence: each(() => 1), session: each(() => session) },
+      ...{ secret: each(() => "cd".repeat(16)), poll_seq: each(() => 1) },
+      ...{ granted_at: each(() => Date.now() - 60_000), heartbeat_ms: timeoutsMs },
+      ...{ agent_id: each(() => "agent"), cancel: each(() => "none") },
+    }),
+  );
 }
 
 interface SessionRow {
@@ -114,10 +118,11 @@ const withAll = (node: PlanNode): readonly PlanNode[] => [
 ];
 
 /** Rows that a statement reads of a table, and the pages that it touches of all. */
-async function readBy(name: string, values: readonly unknown[], table: string) {
+async function readBy(name: string, given: Values, table: string) {
+  const { text, values } = bind(name, given);
   const { rows } = await pool.query<{ "QUERY PLAN": readonly { Plan: PlanNode }[] }>(
-    `explain (analyze, buffers, timing off, format json) ${statement(name).text}`,
-    [...values],
+    `explain (analyze, buffers, timing off, format json) ${text}`,
+    values,
   );
   const plan = rows[0]?.["QUERY PLAN"][0]?.Plan;
   if (!plan) throw new Error("explain gave no plan");
@@ -134,8 +139,14 @@ async function readBy(name: string, values: readonly unknown[], table: string) {
 }
 
 const LOOKS = [
-  { name: "silent_leases", values: [PARTITIONS, PARTITIONS.map(() => 0), 500, 1_000] },
-  { name: "late_leases", values: [PARTITIONS, 1_000, 10, null] },
+  {
+    name: "silent_leases",
+    values: { partition: PARTITIONS, since: PARTITIONS.map(() => 0), limit: 500, ahead: 1_000 },
+  },
+  {
+    name: "late_leases",
+    values: { partitions: PARTITIONS, by: 1_000, rows_max: 10, since: null },
+  },
 ] as const;
 
 /** Sessions with their leases; those that are silent were heard a minute ago, others now. */
@@ -205,7 +216,11 @@ it("heartbeats change no index", async () => {
   onTestFinished(() => beating.end());
   await beating.query("begin");
   for (let count = 0; count < 10; count++)
-    await beating.query(statement("store_heartbeats").text, [[session], [1], ["agent"], ["1"]]);
+    await beating.query(
+      bind("store_heartbeats", {
+        ...{ session: [session], namespace_id: [1], agent_id: ["agent"], agent_version: ["1"] },
+      }),
+    );
   const { rows } = await beating.query(
     `select pg_stat_get_xact_tuples_updated(c.oid)::integer as all,
        pg_stat_get_xact_tuples_hot_updated(c.oid)::integer as hot

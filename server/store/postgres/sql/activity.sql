@@ -4,7 +4,7 @@
 
 -- name: run_counts
 -- Purpose: Counts the runs of a namespace that were accepted or that ended, by minute and event.
--- Params: $1 namespace_id integer, $2 since bigint (ms since 1970; minutes that began then or later).
+-- Params: :namespace_id integer, :since bigint (ms since 1970; minutes that began then or later).
 -- Plan: run_count by key.
 -- Result: One row for each minute and event with runs, oldest minute first. event is -1 for accepted, else
 --   the code of the state in which the runs ended.
@@ -12,52 +12,52 @@ select x.minute, x.event, sum(x.runs)::integer as runs
 from (
   select c.minute, c.event, c.runs
   from drover.run_count as c
-  where c.namespace_id = $1::integer and c.minute >= to_timestamp($2::bigint / 1e3::float8)
+  where c.namespace_id = :namespace_id::integer and c.minute >= to_timestamp(:since::bigint / 1e3::float8)
   union all
   select d.minute, d.event, d.runs
   from drover.run_count_delta as d
-  where d.namespace_id = $1::integer and d.minute >= to_timestamp($2::bigint / 1e3::float8)
+  where d.namespace_id = :namespace_id::integer and d.minute >= to_timestamp(:since::bigint / 1e3::float8)
 ) as x
 group by x.minute, x.event
 order by x.minute, x.event;
 
 -- name: unsuccessful_workflows
--- Purpose: Lists the workflows of a namespace with runs that ended otherwise than COMPLETED (code 4). The
+-- Purpose: Lists the workflows of a namespace with runs that ended otherwise than COMPLETED. The
 --   workflow with the most such runs comes first.
--- Params: $1 namespace_id integer, $2 since bigint (ms since 1970; minutes that began then or later),
---   $3 limit integer.
+-- Params: :namespace_id integer, :since bigint (ms since 1970; minutes that began then or later), :limit
+--   integer.
 -- Plan: run_count by key.
 -- Result: One row for each workflow, with the number of runs for each state in which runs end.
 select x.workflow,
-  coalesce(sum(x.runs) filter (where x.event = 4), 0)::integer as completed,
-  coalesce(sum(x.runs) filter (where x.event = 5), 0)::integer as failed,
-  coalesce(sum(x.runs) filter (where x.event = 6), 0)::integer as compensated,
-  coalesce(sum(x.runs) filter (where x.event = 7), 0)::integer as cancelled
+  coalesce(sum(x.runs) filter (where x.event = :run_state.COMPLETED), 0)::integer as completed,
+  coalesce(sum(x.runs) filter (where x.event = :run_state.FAILED), 0)::integer as failed,
+  coalesce(sum(x.runs) filter (where x.event = :run_state.COMPENSATED), 0)::integer as compensated,
+  coalesce(sum(x.runs) filter (where x.event = :run_state.CANCELLED), 0)::integer as cancelled
 from (
   select c.workflow, c.event, c.runs
   from drover.run_count as c
-  where c.namespace_id = $1::integer and c.minute >= to_timestamp($2::bigint / 1e3::float8)
+  where c.namespace_id = :namespace_id::integer and c.minute >= to_timestamp(:since::bigint / 1e3::float8)
   union all
   select d.workflow, d.event, d.runs
   from drover.run_count_delta as d
-  where d.namespace_id = $1::integer and d.minute >= to_timestamp($2::bigint / 1e3::float8)
+  where d.namespace_id = :namespace_id::integer and d.minute >= to_timestamp(:since::bigint / 1e3::float8)
 ) as x
-where x.event >= 4
+where x.event in (:run_state.COMPLETED, :run_state.FAILED, :run_state.COMPENSATED, :run_state.CANCELLED)
 group by x.workflow
-having bool_or(x.event > 4)
-order by sum(x.runs) filter (where x.event > 4) desc, x.workflow
-limit $3::integer;
+having bool_or(x.event <> :run_state.COMPLETED)
+order by sum(x.runs) filter (where x.event <> :run_state.COMPLETED) desc, x.workflow
+limit :limit::integer;
 
 -- name: fold_run_counts
--- Purpose: Moves up to $1 rows of run_count_delta into run_count.
--- Params: $1 rows_max integer.
+-- Purpose: Moves up to :rows_max rows of run_count_delta into run_count.
+-- Params: :rows_max integer.
 -- Locks: The moved rows, without waiting: a row that another server moves is skipped. Rows of run_count in
 --   key order, because several servers add to the same rows; waits for them.
--- Result: One row. more: $1 rows were moved, so there may be more.
+-- Result: One row. more: :rows_max rows were moved, so there may be more.
 with moved as (
   delete from drover.run_count_delta as d
   where d.ctid = any (array(
-    select x.ctid from drover.run_count_delta as x limit $1::integer for update skip locked
+    select x.ctid from drover.run_count_delta as x limit :rows_max::integer for update skip locked
   ))
   returning d.minute, d.namespace_id, d.runs, d.event, d.workflow
 ),
@@ -69,14 +69,14 @@ added as (
   order by m.namespace_id, m.minute, m.event, m.workflow
   on conflict (namespace_id, minute, event, workflow) do update set runs = c.runs + excluded.runs
 )
-select count(*) = $1::integer as more from moved;
+select count(*) = :rows_max::integer as more from moved;
 
 -- name: forget_run_counts
--- Purpose: Deletes sums of minutes that began more than $2 ms ago.
--- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Purpose: Deletes sums of minutes that began more than :retention ms ago.
+-- Params: :rows_max integer, :retention bigint (ms).
 -- Locks: The deleted rows, without waiting: a locked row is skipped.
 -- Plan: run_count by key.
--- Result: One row. more: $1 rows were deleted, so there may be more.
+-- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.run_count as c
   where c.ctid = any (array(
@@ -85,24 +85,25 @@ with gone as (
     cross join lateral (
       select x.ctid
       from drover.run_count as x
-      where x.namespace_id = n.id and x.minute < now() - $2::bigint * interval '1 millisecond'
+      where x.namespace_id = n.id and x.minute < now() - :retention::bigint * interval '1 millisecond'
       order by x.minute
-      limit $1::integer
+      limit :rows_max::integer
       for update skip locked
     ) as o
-    limit $1::integer
+    limit :rows_max::integer
   ))
   returning 1
 )
-select count(*) = $1::integer as more from gone;
+select count(*) = :rows_max::integer as more from gone;
 
 -- name: count_open_runs
--- Purpose: Counts the open runs of all namespaces by state, up to $1 in each partition. Runs are spread
---   evenly over the partitions.
--- Params: $1 runs_max integer (for each partition).
+-- Purpose: Counts the open runs of all namespaces by state, up to :runs_max in each partition. Runs are
+--   spread evenly over the partitions.
+-- Params: :runs_max integer (for each partition).
 -- Plan: run_page_open_partition; the order clause keeps the planner on it.
--- Result: One row for each state with open runs. more: a partition has reached $1, so there may be more runs.
-select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
+-- Result: One row for each state with open runs. more: a partition has reached :runs_max, so there may be
+--   more runs.
+select o.state, count(*)::integer as runs, bool_or(o.counted = :runs_max::integer) as more
 from drover.partition_lease as p
 cross join lateral (
   select c.state, row_number() over () as counted
@@ -111,44 +112,44 @@ cross join lateral (
     from drover.run_page as r
     where r.partition = p.partition and r.no = 0 and r.ended_at is null
     order by r.partition, r.run_id
-    limit $1::integer
+    limit :runs_max::integer
   ) as c
 ) as o
 group by o.state;
 
 -- name: count_states_of
--- Purpose: Counts the open runs of one namespace by state, up to $1 in all.
--- Params: $1 runs_max integer, $2 namespace_id integer.
+-- Purpose: Counts the open runs of one namespace by state, up to :runs_max in all.
+-- Params: :runs_max integer, :namespace_id integer.
 -- Plan: run_page_open; the order clause keeps the planner on it.
--- Result: One row for each state with open runs. more: $1 is reached, so there may be more runs.
-select o.state, count(*)::integer as runs, bool_or(o.counted = $1::integer) as more
+-- Result: One row for each state with open runs. more: :runs_max is reached, so there may be more runs.
+select o.state, count(*)::integer as runs, bool_or(o.counted = :runs_max::integer) as more
 from (
   select c.state, row_number() over () as counted
   from (
     select r.run_state as state
     from drover.run_page as r
-    where r.namespace_id = $2::integer and r.no = 0 and r.ended_at is null
+    where r.namespace_id = :namespace_id::integer and r.no = 0 and r.ended_at is null
     order by r.namespace_id, r.definition_id, r.run_id
-    limit $1::integer
+    limit :runs_max::integer
   ) as c
 ) as o
 group by o.state;
 
 -- name: count_interventions
--- Purpose: Counts the interventions of a namespace by rule, up to $4 for each rule.
--- Params: $1 namespace_id integer, $2 rules smallint[] (codes), $3 since bigint (ms since 1970; acted then or
---   later), $4 counted_max integer.
+-- Purpose: Counts the interventions of a namespace by rule, up to :counted_max for each rule.
+-- Params: :namespace_id integer, :rules smallint[] (codes), :since bigint (ms since 1970; acted then or
+--   later), :counted_max integer.
 -- Plan: In each range of runs the index on namespace, rule and time.
 -- Result: One row for each rule with interventions.
 select u.of_rule as rule, n.counted::integer as counted
-from unnest($2::smallint[]) as u (of_rule)
+from unnest(:rules::smallint[]) as u (of_rule)
 cross join lateral (
   select count(*) as counted
   from (
     select from drover.intervention as x
-    where x.namespace_id = $1::integer and x.rule = u.of_rule
-      and x.acted_at >= to_timestamp($3::bigint / 1e3::float8)
-    limit $4::integer
+    where x.namespace_id = :namespace_id::integer and x.rule = u.of_rule
+      and x.acted_at >= to_timestamp(:since::bigint / 1e3::float8)
+    limit :counted_max::integer
   ) as c
 ) as n
 where n.counted > 0;

@@ -3,9 +3,8 @@
 -- name: count_ends
 -- Purpose: Adds outcomes of tasks to the counts of their lane and agent, in intervals of 5 seconds. A row
 --   contains up to two runs with a bad outcome.
--- Params: Parallel arrays: $1 lane integer[], $2 agent_id text[], $3 ago bigint[] (ms since the outcomes),
---   $4 good integer[], $5 bad integer[] (counts), $6 run_a uuid[], $7 run_b uuid[] (runs with a bad outcome;
---   null: none).
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :ago bigint[] (ms since the outcomes), :good
+--   integer[], :bad integer[] (counts), :run_a uuid[], :run_b uuid[] (runs with a bad outcome; null: none).
 -- Locks: Rows in key order, because several servers add to the same rows; waits for them.
 insert into drover.circuit_end as e (lane, agent_id, at, good, bad, runs, last_at)
 select u.lane, u.agent_id,
@@ -14,11 +13,11 @@ select u.lane, u.agent_id,
   max(now() - u.ago_ms * interval '1 millisecond')
 from (
   select x.lane, x.agent_id, x.ago_ms, x.good, x.bad, x.run_a as run
-  from unnest($1::integer[], $2::text[], $3::bigint[], $4::integer[], $5::integer[], $6::uuid[])
+  from unnest(:lane::integer[], :agent_id::text[], :ago::bigint[], :good::integer[], :bad::integer[], :run_a::uuid[])
     as x (lane, agent_id, ago_ms, good, bad, run_a)
   union all
   select x.lane, x.agent_id, x.ago_ms, 0, 0, x.run_b
-  from unnest($1::integer[], $2::text[], $3::bigint[], $7::uuid[]) as x (lane, agent_id, ago_ms, run_b)
+  from unnest(:lane::integer[], :agent_id::text[], :ago::bigint[], :run_b::uuid[]) as x (lane, agent_id, ago_ms, run_b)
 ) as u
 group by 1, 2, 3
 order by 1, 2, 3
@@ -46,7 +45,7 @@ limit 1000;
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from drover.circuit as c
-where c.state <> 0 or c.forced is not null
+where c.state <> :circuit_state.closed or c.forced is not null
 order by c.lane, c.agent_id;
 
 -- name: all_cordons
@@ -56,21 +55,21 @@ from drover.cordon as o
 order by o.namespace_id, o.kind, o.name;
 
 -- name: circuit_tallies
--- Purpose: Sums the outcome counts of each agent in these lanes, within the window and since the last change
---   of the circuits of the lane and of the agent.
--- Params: $1 lanes integer[], $2 window bigint (ms).
+-- Purpose: Sums the outcome counts of each agent in these lanes, within the window and since the last
+--   change of the circuits of the lane and of the agent.
+-- Params: :lanes integer[], :window bigint (ms).
 -- Plan: circuit_end, circuit by key.
 -- Result: One row for each lane and agent with outcomes. The runs of each row are sorted, so one_run and
 --   other_run differ if any of the runs differ; null: no run.
 select e.lane, e.agent_id, sum(e.good)::integer as good, sum(e.bad)::integer as bad,
   max(e.last_at) as last_at, min(e.runs[1]::text) as one_run,
   max(e.runs[cardinality(e.runs)]::text) as other_run
-from unnest($1::integer[]) as u (lane)
+from unnest(:lanes::integer[]) as u (lane)
 join drover.circuit_end as e on e.lane = u.lane
 left join drover.circuit as q on q.lane = e.lane and q.agent_id = ''
 left join drover.circuit as a on a.lane = e.lane and a.agent_id = e.agent_id
 cross join lateral (
-  select greatest(now() - $2::bigint * interval '1 millisecond', q.changed_at, a.changed_at) as since
+  select greatest(now() - :window::bigint * interval '1 millisecond', q.changed_at, a.changed_at) as since
 ) as f
 where e.at >= f.since
 group by e.lane, e.agent_id
@@ -78,15 +77,15 @@ order by e.lane, e.agent_id;
 
 -- name: circuits_of_lanes
 -- Purpose: Reads the circuits of these lanes, and the evidence of how the probe of each has ended.
--- Params: $1 lanes integer[].
+-- Params: :lanes integer[].
 -- Plan: circuit, lease, run_page, attempt_log by key.
 -- Result: One row for each circuit, and one with lane null for a lane without any. is_out: the lease of the
---   probe exists. If not, page is the page of the probe's step, and logged contains the attempts of its fence
---   that have left the page.
+--   probe exists. If not, page is the page of the probe's step, and logged contains the attempts of its
+--   fence that have left the page.
 select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests,
   c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.probe_run, c.probe_step, c.probe_fence,
   encode(c.probe_secret, 'hex') as probe_secret, l.run_id is not null as is_out, a.page, a.logged
-from unnest($1::integer[]) as u (lane)
+from unnest(:lanes::integer[]) as u (lane)
 left join drover.circuit as c on c.lane = u.lane
 left join drover.lease as l on l.run_id = c.probe_run and l.step_no = c.probe_step
   and l.secret = c.probe_secret
@@ -107,20 +106,20 @@ order by u.lane, c.agent_id;
 -- name: take_probes
 -- Purpose: Makes the tasks that a claim is about to grant the probes of open circuits whose `until` has
 --   passed.
--- Params: Parallel arrays: $1 lane integer[], $2 agent_id text[], $3 version bigint[] (of the circuit),
---   $4 run_id uuid[], $5 step_no integer[], $6 fence integer[], $7 secret text[] (hex, of the lease).
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :version bigint[] (of the circuit), :run_id
+--   uuid[], :step_no integer[], :fence integer[], :secret text[] (hex, of the lease).
 -- Locks: Circuits, without waiting: of several claims one gets the circuit, and the others skip it.
 -- Result: The circuits that were taken. A missing circuit: another claim has it, or it has changed.
 with mine as (
   select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
-  from unnest($1::integer[], $2::text[], $3::bigint[], $4::uuid[], $5::integer[], $6::integer[], $7::text[])
+  from unnest(:lane::integer[], :agent_id::text[], :version::bigint[], :run_id::uuid[], :step_no::integer[], :fence::integer[], :secret::text[])
     as u (lane, agent_id, version, run_id, step_no, fence, secret)
   join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
-  where c.state = 1 and c.forced is null and c.until <= now()
+  where c.state = :circuit_state.open and c.forced is null and c.until <= now()
   for update of c skip locked
 )
 update drover.circuit as c
-set state = 2, until = null, version = nextval('drover.circuit_version'), changed_at = now(),
+set state = :circuit_state.trying, until = null, version = nextval('drover.circuit_version'), changed_at = now(),
   probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
   probe_secret = decode(m.secret, 'hex')
 from mine as m
@@ -130,17 +129,17 @@ returning c.lane, c.agent_id;
 -- name: change_circuits
 -- Purpose: Moves circuits whose version is the one that the change was decided by, and that no operator has
 --   set.
--- Params: Parallel arrays: $1 lane integer[], $2 agent_id text[], $3 before bigint[] (version; 0: the circuit
---   has no row), $4 state smallint[] (code), $5 since bigint[] (ms since 1970; null: closed), $6 until
---   bigint[] (ms since 1970; null: not open), $7 rests smallint[] (cool-downs of this outage so far), $8 saw
---   text[] (what the evaluator saw, in words).
+-- Params: Parallel arrays: :lane integer[], :agent_id text[], :before bigint[] (version; 0: the circuit has
+--   no row), :state smallint[] (code), :since bigint[] (ms since 1970; null: closed), :until bigint[] (ms
+--   since 1970; null: not open), :rests smallint[] (cool-downs of this outage so far), :saw text[] (what
+--   the evaluator saw, in words).
 -- Locks: Circuits in key order; waits.
 -- Result: The circuits that were changed, with their new version. A missing circuit had changed before.
 insert into drover.circuit as c (lane, agent_id, state, since, until, rests, saw)
 select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
   u.rests, u.saw
-from unnest($1::integer[], $2::text[], $3::bigint[], $4::smallint[], $5::bigint[], $6::bigint[],
-  $7::smallint[], $8::text[])
+from unnest(:lane::integer[], :agent_id::text[], :before::bigint[], :state::smallint[], :since::bigint[], :until::bigint[],
+  :rests::smallint[], :saw::text[])
   as u (lane, agent_id, before, state, since, until, rests, saw)
 where u.before = 0 or exists (
   select from drover.circuit as x
@@ -153,7 +152,7 @@ set version = excluded.version, changed_at = now(), state = excluded.state, sinc
   probe_step = null, probe_fence = null, probe_secret = null
 where c.forced is null and c.version = (
   select u.before
-  from unnest($1::integer[], $2::text[], $3::bigint[]) as u (lane, agent_id, before)
+  from unnest(:lane::integer[], :agent_id::text[], :before::bigint[]) as u (lane, agent_id, before)
   where u.lane = c.lane and u.agent_id = c.agent_id
 )
 returning c.lane, c.agent_id, c.version;
@@ -161,16 +160,15 @@ returning c.lane, c.agent_id, c.version;
 -- name: intervene_in_circuits
 -- Purpose: Records the interventions that moved circuits. Each is stored with a run that the decision was
 --   based on; the version of the circuit makes it unique.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (-1: the run as a whole), $3 fence
---   integer[], $4 rule smallint[] (code), $5 n integer[] (version of the circuit), $6 saw text[], $7 did
---   text[], $8 due_at bigint[] (ms since 1970). For all: $9 node uuid, $10 epoch bigint (of the supervisor
---   that acted).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (-1: the run as a whole), :fence integer[],
+--   :rule smallint[] (code), :n integer[] (version of the circuit), :saw text[], :did text[], :due_at
+--   bigint[] (ms since 1970). For all: :node uuid, :epoch bigint (of the supervisor that acted).
 insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
-  to_timestamp(u.due_at / 1e3::float8), now(), $9::uuid, $10::bigint, r.namespace_id
-from unnest($1::uuid[], $2::integer[], $3::integer[], $4::smallint[], $5::integer[], $6::text[],
-  $7::text[], $8::bigint[])
+  to_timestamp(u.due_at / 1e3::float8), now(), :node::uuid, :epoch::bigint, r.namespace_id
+from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[], :saw::text[],
+  :did::text[], :due_at::bigint[])
   as u (run_id, step_no, fence, rule, n, saw, did, due_at)
 join drover.run as r on r.id = u.run_id
 on conflict (run_id, step_no, fence, rule, n) do nothing;
@@ -178,21 +176,21 @@ on conflict (run_id, step_no, fence, rule, n) do nothing;
 -- name: end_outages
 -- Purpose: Ends the outages of lanes whose circuits are closed now. It follows a change of circuits, in the
 --   same transaction.
--- Params: $1 lanes integer[].
+-- Params: :lanes integer[].
 update drover.circuit_outage as o
 set closed_at = now()
-from unnest($1::integer[]) as u (lane)
+from unnest(:lanes::integer[]) as u (lane)
 where o.lane = u.lane and o.closed_at is null
   and not exists (select from drover.open_lane as c where c.lane = u.lane);
 
 -- name: begin_outages
--- Purpose: Begins an outage for each of these lanes whose circuit is not closed now, unless one has begun. It
---   follows a change of circuits, in the same transaction.
--- Params: $1 lanes integer[].
+-- Purpose: Begins an outage for each of these lanes whose circuit is not closed now, unless one has begun.
+--   It follows a change of circuits, in the same transaction.
+-- Params: :lanes integer[].
 insert into drover.circuit_outage (lane, opened_at)
 select c.lane, now()
 from drover.open_lane as c
-where c.lane = any ($1::integer[])
+where c.lane = any (:lanes::integer[])
   and not exists (
     select from drover.circuit_outage as o where o.lane = c.lane and o.closed_at is null
   )
@@ -200,22 +198,22 @@ on conflict (lane, opened_at) do update set closed_at = null;
 
 -- name: lanes_of_classes
 -- Purpose: Reads the id of a lane and of the lanes of the same task for single versions of agents.
--- Params: $1 lane integer (of class 0).
-select $1::integer as lane
+-- Params: :lane integer (of class 0).
+select :lane::integer as lane
 union all
-select v.lane from drover.version_lane as v where v.base = $1::integer;
+select v.lane from drover.version_lane as v where v.base = :lane::integer;
 
 -- name: force_circuit
 -- Purpose: Sets a circuit as an operator says, in the lane and in the lanes of the same task for single
 --   versions of agents. A circuit that is set so already stays as it is.
--- Params: $1 lane integer (of class 0), $2 agent_id text (empty: the circuit of the lane), $3 forced smallint
---   (code), $4 by text, $5 why text.
+-- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane), :forced smallint
+--   (code), :by text, :why text.
 insert into drover.circuit as c (lane, agent_id, forced, forced_by, forced_why, forced_at)
-select o.lane, $2::text, $3::smallint, $4::text, $5::text, now()
+select o.lane, :agent_id::text, :forced::smallint, :by::text, :why::text, now()
 from (
-  select $1::integer as lane
+  select :lane::integer as lane
   union all
-  select v.lane from drover.version_lane as v where v.base = $1::integer
+  select v.lane from drover.version_lane as v where v.base = :lane::integer
 ) as o
 on conflict (lane, agent_id) do update
 set version = excluded.version, changed_at = now(), forced = excluded.forced,
@@ -225,29 +223,28 @@ where c.forced is distinct from excluded.forced;
 -- name: release_circuit
 -- Purpose: Takes back what an operator has set, in the same lanes as force_circuit. The circuit starts
 --   closed, and outcomes that were counted before no longer count.
--- Params: $1 lane integer (of class 0), $2 agent_id text (empty: the circuit of the lane).
+-- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
 update drover.circuit
 set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
-  forced_why = null, forced_at = null, state = 0, since = null, until = null, rests = 0,
+  forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, rests = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
-where agent_id = $2::text and forced is not null
-  and (lane = $1::integer or lane in (select v.lane from drover.version_lane as v where v.base = $1::integer));
+where agent_id = :agent_id::text and forced is not null
+  and (lane = :lane::integer or lane in (select v.lane from drover.version_lane as v where v.base = :lane::integer));
 
 -- name: circuit_by_key
 -- Purpose: Reads one circuit.
--- Params: $1 lane integer, $2 agent_id text.
+-- Params: :lane integer, :agent_id text.
 -- Result: No row: the circuit is closed.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from drover.circuit as c
-where c.lane = $1::integer and c.agent_id = $2::text;
+where c.lane = :lane::integer and c.agent_id = :agent_id::text;
 
 -- name: list_circuits
 -- Purpose: Lists the circuits of a namespace that are open, have a probe out, or are set by an operator, by
 --   lane and agent. A setting of an operator holds for the lanes of all classes and is listed once.
--- Params: $1 namespace_id integer, $2 after_lane integer and $3 after_agent_id text (the last row of the
---   previous page; 0 and empty: the first page), $4 limit integer, $5 agent_ids text[] (null: all),
---   $6 open_only boolean.
+-- Params: :namespace_id integer, :after_lane integer and :after_agent_id text (the last row of the previous
+--   page; 0 and empty: the first page), :limit integer, :agent_ids text[] (null: all), :open_only boolean.
 -- Plan: circuit by key.
 -- Result: agent_version is null for a lane of all agents.
 select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
@@ -256,63 +253,63 @@ from drover.circuit as c
 join drover.lane as l on l.id = c.lane
 left join drover.version_class as v on v.namespace_id = l.namespace_id and v.queue = l.queue
   and v.class = l.class
-where l.namespace_id = $1::integer and (c.state <> 0 or c.forced is not null)
+where l.namespace_id = :namespace_id::integer and (c.state <> :circuit_state.closed or c.forced is not null)
   and (l.class = 0 or c.forced is null)
-  and (c.lane, c.agent_id) > ($2::integer, $3::text)
-  and ($5::text[] is null or c.agent_id = any ($5::text[]))
-  and (not $6::boolean or coalesce(c.forced = 1, c.state <> 0))
+  and (c.lane, c.agent_id) > (:after_lane::integer, :after_agent_id::text)
+  and (:agent_ids::text[] is null or c.agent_id = any (:agent_ids::text[]))
+  and (not :open_only::boolean or coalesce(c.forced = :circuit_setting.open, c.state <> :circuit_state.closed))
 order by c.lane, c.agent_id
-limit $4::integer;
+limit :limit::integer;
 
 -- name: cordon
 -- Purpose: Cordons an agent or a version of agents. A cordon that exists stays as it is.
--- Params: $1 namespace_id integer, $2 kind smallint (code), $3 name text (agent id or version), $4 by text,
---   $5 why text.
+-- Params: :namespace_id integer, :kind smallint (code), :name text (agent id or version), :by text, :why
+--   text.
 insert into drover.cordon (namespace_id, kind, name, cordoned_by, why)
-values ($1::integer, $2::smallint, $3::text, $4::text, $5::text)
+values (:namespace_id::integer, :kind::smallint, :name::text, :by::text, :why::text)
 on conflict (namespace_id, kind, name) do nothing;
 
 -- name: uncordon
 -- Purpose: Removes a cordon.
--- Params: $1 namespace_id integer, $2 kind smallint (code), $3 name text (agent id or version).
+-- Params: :namespace_id integer, :kind smallint (code), :name text (agent id or version).
 -- Result: No row: there was no such cordon.
 delete from drover.cordon
-where namespace_id = $1::integer and kind = $2::smallint and name = $3::text
+where namespace_id = :namespace_id::integer and kind = :kind::smallint and name = :name::text
 returning name;
 
 -- name: cordons_of_namespace
 -- Purpose: Lists the cordons of a namespace by kind and name.
--- Params: $1 namespace_id integer.
+-- Params: :namespace_id integer.
 select o.namespace_id, o.kind, o.name, o.cordoned_by, o.why, o.cordoned_at
 from drover.cordon as o
-where o.namespace_id = $1::integer
+where o.namespace_id = :namespace_id::integer
 order by o.kind, o.name;
 
 -- name: forget_circuit_ends
--- Purpose: Deletes outcome counts of intervals that began more than $2 ms ago, which no evaluator needs any
---   more.
--- Params: $1 rows_max integer, $2 retention bigint (ms).
--- Result: One row. more: $1 rows were deleted, so there may be more.
+-- Purpose: Deletes outcome counts of intervals that began more than :retention ms ago, which no evaluator
+--   needs any more.
+-- Params: :rows_max integer, :retention bigint (ms).
+-- Result: One row. more: :rows_max rows were deleted, so there may be more.
 -- Note: The table is small and has no index on the time.
 with gone as (
   delete from drover.circuit_end as e
   where (e.lane, e.agent_id, e.at) in (
     select o.lane, o.agent_id, o.at
     from drover.circuit_end as o
-    where o.at < now() - $2::bigint * interval '1 millisecond'
-    limit $1::integer
+    where o.at < now() - :retention::bigint * interval '1 millisecond'
+    limit :rows_max::integer
   )
   returning 1
 )
-select count(*) = $1::integer as more from gone;
+select count(*) = :rows_max::integer as more from gone;
 
 -- name: forget_circuits
 -- Purpose: Deletes circuits that have been closed for a week, and circuits of single agents whose probe was
 --   due more than a day ago and was never taken.
 delete from drover.circuit as c
 where c.forced is null and (
-  (c.state = 0 and c.changed_at < now() - interval '7 days')
-  or (c.state = 1 and c.agent_id <> '' and c.until < now() - interval '1 day')
+  (c.state = :circuit_state.closed and c.changed_at < now() - interval '7 days')
+  or (c.state = :circuit_state.open and c.agent_id <> '' and c.until < now() - interval '1 day')
 );
 
 -- name: forget_outages

@@ -2,27 +2,27 @@
 
 -- name: lock_ready
 -- Purpose: Locks up to `most` ready rows of each lane, in the order of the lane, with their pages. A paused
---   lane gives nothing. A lane whose queue has limits gives nothing until $3 is true. A row whose `until` has
---   passed is left out: its timer ends it.
--- Params: $1 lane integer[], $2 most integer[]; $3 queues_locked boolean (this transaction has locked the
---   queues with limits); $4 priorities text[], $5 firsts text[], $6 lasts text[] (one array literal per lane:
---   the ranges in which the lane is read, each from a priority and a transaction up to a last priority). The
---   ranges leave out dead entries (store/watermarks.ts).
--- Locks: Ready rows and their pages, without waiting: a row is skipped if another claim or a pass holds it or
---   its page.
+--   lane gives nothing. A lane whose queue has limits gives nothing until :queues_locked is true. A row
+--   whose `until` has passed is left out: its timer ends it.
+-- Params: :lane integer[], :most integer[]; :queues_locked boolean (this transaction has locked the queues
+--   with limits); :priorities text[], :firsts text[], :lasts text[] (one array literal per lane: the ranges
+--   in which the lane is read, each from a priority and a transaction up to a last priority). The ranges
+--   leave out dead entries (store/watermarks.ts).
+-- Locks: Ready rows and their pages, without waiting: a row is skipped if another claim or a pass holds it
+--   or its page.
 -- Plan: ready_lane, one probe a lane; run_page by key.
--- Result: asked is the lane that was asked for. A lane that is not paused and gives nothing has one row with
---   run_id null. There queue names a queue with limits that is not locked yet; null: no such queue. moves:
---   the namespace has a pin or a paused workflow, so its ready rows may belong to other lanes.
+-- Result: asked is the lane that was asked for. A lane that is not paused and gives nothing has one row
+--   with run_id null. There queue names a queue with limits that is not locked yet; null: no such queue.
+--   moves: the namespace has a pin or a paused workflow, so its ready rows may belong to other lanes.
 -- Note: A pause relies on this read: it waits for the claims that began before it (claims_under_way).
-select w.lane as asked, w.moves, w.namespace_id, case when not $3::boolean then w.queue end as queue,
+select w.lane as asked, w.moves, w.namespace_id, case when not :queues_locked::boolean then w.queue end as queue,
   r.run_id, r.partition, r.step_no, r.lane, r.priority, r.no, r.version, r.wake_at, r.state
 from (
   select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
     u.lasts::smallint[] as lasts, l.namespace_id, s.queue,
     exists (select from drover.paused_workflow as p where p.namespace_id = l.namespace_id)
       or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id) as moves
-  from unnest($1::integer[], $2::integer[], $4::text[], $5::text[], $6::text[])
+  from unnest(:lane::integer[], :most::integer[], :priorities::text[], :firsts::text[], :lasts::text[])
     as u (lane, most, priorities, firsts, lasts)
   join drover.lane as l on l.id = u.lane
   left join lateral (
@@ -44,7 +44,7 @@ left join lateral (
     join drover.run_page as p on p.run_id = x.run_id
       and p.no = case when x.step_no < 512 then x.step_no / 32 else x.step_no end
     where x.lane = w.lane and (x.priority, x.ordered_by) >= (g.priority, g.first)
-      and x.priority <= g.last and (w.queue is null or $3::boolean)
+      and x.priority <= g.last and (w.queue is null or :queues_locked::boolean)
       and (x.until is null or x.until > now())
     order by x.priority, x.ordered_by, x.ordinal
     limit w.most
@@ -58,14 +58,13 @@ left join lateral (
 -- Purpose: Fails the transaction with DR001 unless these lanes are as the server knows them: neither paused
 --   nor of queues with limits, in namespaces without pins and paused workflows, and without a ready row in
 --   the given ranges.
--- Params: $1 lane integer[]; $2 priorities text[], $3 firsts text[], $4 lasts text[] (ranges as in
---   lock_ready).
+-- Params: :lane integer[]; :priorities text[], :firsts text[], :lasts text[] (ranges as in lock_ready).
 -- Locks: Ready rows as in lock_ready, without waiting. A pause waits for this (claims_under_way).
 -- Plan: ready_lane, one probe a lane.
 select drover.expect_known(count(*) = 0, 'a lane')
 from (
   select
-  from unnest($1::integer[], $2::text[], $3::text[], $4::text[]) as u (lane, priorities, firsts, lasts)
+  from unnest(:lane::integer[], :priorities::text[], :firsts::text[], :lasts::text[]) as u (lane, priorities, firsts, lasts)
   join drover.lane as l on l.id = u.lane
   where exists (select from drover.paused_workflow as p where p.namespace_id = l.namespace_id)
     or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id)
@@ -92,44 +91,44 @@ from (
 
 -- name: undelivered_leases
 -- Purpose: Finds the leases that were granted to polls of many sessions. The polls ended without an answer.
--- Params: Parallel arrays, one element per poll: $1 session text[] (hex), $2 poll_seq bigint[].
+-- Params: Parallel arrays, one element per poll: :session text[] (hex), :poll_seq bigint[].
 -- Plan: lease_session.
 -- Result: Each lease once. A poll without leases has no row.
 select distinct l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex') as secret
-from unnest($1::text[], $2::bigint[]) as u (session, poll_seq)
+from unnest(:session::text[], :poll_seq::bigint[]) as u (session, poll_seq)
 join drover.lease as l on l.session = decode(u.session, 'hex') and l.poll_seq = u.poll_seq;
 
 -- name: mark_polled
 -- Purpose: Notes that polls for these lanes wait on a node.
--- Params: $1 node uuid, $2 lanes integer[].
+-- Params: :node uuid, :lanes integer[].
 -- Locks: Rows in key order.
 -- Note: Updates are HOT, because no changed column is indexed. A row is deleted 5 minutes after the last
 --   poll.
 insert into drover.lane_poller (lane, node, seen_at)
-select u.lane, $1::uuid, now()
-from unnest($2::integer[]) as u (lane)
+select u.lane, :node::uuid, now()
+from unnest(:lanes::integer[]) as u (lane)
 order by u.lane
 on conflict (lane, node) do update set seen_at = excluded.seen_at;
 
 -- name: poll_query
 -- Purpose: Answers everything that waits in a process, in one statement and one snapshot: lanes with ready
 --   rows, open runs, the first rows after watermarks, changes of circuits, and silent sessions.
--- Params: $1 lane integer[], with $4 priority smallint[], $5 first text[], $6 last smallint[] (one element
---   per range, as in lock_ready); $2 partition smallint[], $3 run_id uuid[] (watched runs); $7 lane
---   integer[], $8 priority smallint[], $9 mark text[] (watermarks; mark is a transaction number);
---   $10 circuits bigint (ms; how far back a bad outcome makes a lane watched; null: circuits are not asked
---   about); $11 silent_max integer, $12 silent integer (ms; sessions that fell silent within this time).
+-- Params: :lane integer[], with :priority smallint[], :first text[], :last smallint[] (one element per
+--   range, as in lock_ready); :partition smallint[], :run_id uuid[] (watched runs); :mark_lane integer[],
+--   :mark_priority smallint[], :mark text[] (watermarks; mark is a transaction number); :circuits bigint
+--   (ms; how far back a bad outcome makes a lane watched; null: circuits are not asked about); :silent_max
+--   integer, :silent_within integer (ms; sessions that fell silent within this time).
 -- Plan: ready_lane, run_page by key, agent_silent.
--- Result: kind 0: a lane with a ready row that a claim may take. 1: an open run with its version; a run that
---   has ended has no row. 2: for each watermark the transaction of the first row from there on (null: no
---   row), the oldest transaction that still writes, and the incarnation of the database. 3: one row if $10 is
---   not null, with a mark that differs after every committed change of circuits, cordons, pins or lanes of
---   classes, and the watched lanes, which had a bad outcome. 4: a silent session in mark.
+-- Result: kind lane: a lane with a ready row that a claim may take. run: an open run with its version; a run
+--   that has ended has no row. watermark: for each watermark the transaction of the first row from there on (null:
+--   no row), the oldest transaction that still writes, and the incarnation of the database. circuits: one row if
+--   :circuits is not null, with a mark that differs after every committed change of circuits, cordons, pins
+--   or lanes of classes, and the watched lanes, which had a bad outcome. silent: a silent session in mark.
 -- Note: The tables of circuits are tiny.
-select 0 as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
+select 'lane' as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
   null::text as first, null::text as oldest, null::text as incarnation, null::timestamptz as now,
   null::text as mark, null::integer[] as watched
-from unnest($1::integer[], $4::smallint[], $5::text[], $6::smallint[]) as w (lane, priority, first, last)
+from unnest(:lane::integer[], :priority::smallint[], :first::text[], :last::smallint[]) as w (lane, priority, first, last)
 where exists (
   select from drover.ready as r
   where r.lane = w.lane and (r.priority, r.ordered_by) >= (w.priority, w.first::xid8)
@@ -137,20 +136,20 @@ where exists (
 )
 and not exists (select from drover.paused_lane as p where p.lane = w.lane)
 union all
-select 1, null, o.run_id, ((split_part(o.state, E'\n', 1) || '}}')::json #>> '{h,v}')::integer, null, null, null, null, null,
+select 'run', null, o.run_id, ((split_part(o.state, E'\n', 1) || '}}')::json #>> '{h,v}')::integer, null, null, null, null, null,
   null, null
 from (
   select u.partition, u.run_id, 0 as no
-  from unnest($2::smallint[], $3::uuid[]) as u (partition, run_id)
+  from unnest(:partition::smallint[], :run_id::uuid[]) as u (partition, run_id)
   offset 0
 ) as u
 join drover.run_page as o on o.run_id = u.run_id and o.no = u.no and o.partition = u.partition
 where o.ended_at is null
 union all
-select 2, u.lane, null, null, u.priority, x.ordered_by::text,
+select 'watermark', u.lane, null, null, u.priority, x.ordered_by::text,
   pg_snapshot_xmin(pg_current_snapshot())::text,
   (select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) from pg_stat_wal as w), null, null, null
-from unnest($7::integer[], $8::smallint[], $9::text[]) as u (lane, priority, mark)
+from unnest(:mark_lane::integer[], :mark_priority::smallint[], :mark::text[]) as u (lane, priority, mark)
 left join lateral (
   select r.ordered_by
   from drover.ready as r
@@ -159,7 +158,7 @@ left join lateral (
   limit 1
 ) as x on true
 union all
-select 3, null, null, null, null, null, null, null, now(),
+select 'circuits', null, null, null, null, null, null, null, now(),
   (
     select coalesce(sum(c.version), 0)::text || '/' || count(*)
     from drover.circuit as c
@@ -175,11 +174,11 @@ select 3, null, null, null, null, null, null, null, now(),
   (
     select coalesce(array_agg(distinct e.lane), '{}')
     from drover.circuit_end as e
-    where e.bad > 0 and e.at > now() - $10::bigint * interval '1 millisecond'
+    where e.bad > 0 and e.at > now() - :circuits::bigint * interval '1 millisecond'
   )
-where $10::bigint is not null
+where :circuits::bigint is not null
 union all
-(select 4, null, null, null, null, null, null, null, null, encode(a.session, 'hex'), null
+(select 'silent', null, null, null, null, null, null, null, null, encode(a.session, 'hex'), null
 from drover.agent as a
-where a.silent_since > now() - $12::integer * interval '1 millisecond'
-limit $11::integer);
+where a.silent_since > now() - :silent_within::integer * interval '1 millisecond'
+limit :silent_max::integer);

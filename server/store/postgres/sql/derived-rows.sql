@@ -3,32 +3,32 @@
 
 -- name: delete_ready
 -- Purpose: Deletes ready rows. If one does not exist, the transaction fails.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key).
 -- Plan: ready by key.
 with met as (
   delete from drover.ready as r
-  using unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+  using unnest(:run_id::uuid[], :step_no::integer[]) as u (run_id, step_no)
   where r.run_id = u.run_id and r.step_no = u.step_no
   returning r.step_no
 )
-select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the removal of ready rows') from met;
+select drover.expect_rows(count(*), cardinality(:run_id::uuid[]), 'the removal of ready rows') from met;
 
 -- name: move_ready
 -- Purpose: Changes the time until which ready tasks may run.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 until float8[] (ms since
---   1970; null: no bound).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :until float8[] (ms since 1970;
+--   null: no bound).
 -- Plan: ready by key.
 update drover.ready as r
 set until = to_timestamp(u.until / 1e3::float8)
-from unnest($1::uuid[], $2::integer[], $3::float8[]) as u (run_id, step_no, until)
+from unnest(:run_id::uuid[], :step_no::integer[], :until::float8[]) as u (run_id, step_no, until)
 where r.run_id = u.run_id and r.step_no = u.step_no;
 
 -- name: insert_ready
 -- Purpose: Inserts ready rows. A row of a paused workflow gets the negative of its lane, which no claim
 --   reads. A row that a pin gives to one version of agents gets the lane of that class.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 partition smallint[],
---   $4 lane integer[] (class 0), $5 priority smallint[] (1 first, 9 last), $6 ready_at float8[], $7 until
---   float8[] (ms since 1970; null: no bound), $8 namespace_id integer[], $9 definition_id bigint[].
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :partition smallint[], :lane
+--   integer[] (class 0), :priority smallint[] (1 first, 9 last), :ready_at float8[], :until float8[] (ms
+--   since 1970; null: no bound), :namespace_id integer[], :definition_id bigint[].
 -- Plan: run by key; version_pin, lane by key.
 -- Result: The lanes in which claims find the rows, each once.
 -- Note: The order within a priority is (transaction, number), so rows of one transaction keep their order.
@@ -39,11 +39,11 @@ with made as (
     case when w.is_paused then -1 else 1 end * coalesce(k.lane, u.lane), u.priority, u.ordinal,
     to_timestamp(u.ready_at / 1e3::float8), to_timestamp(u.until / 1e3::float8)
   from (
-    select unnest($1::uuid[]) as run_id, unnest($2::integer[]) as step_no,
-      unnest($3::smallint[]) as partition, unnest($4::integer[]) as lane,
-      unnest($5::smallint[]) as priority, unnest($6::float8[]) as ready_at,
-      unnest($7::float8[]) as until, unnest($8::integer[]) as namespace_id,
-      unnest($9::bigint[]) as definition_id, generate_subscripts($1::uuid[], 1) as ordinal
+    select unnest(:run_id::uuid[]) as run_id, unnest(:step_no::integer[]) as step_no,
+      unnest(:partition::smallint[]) as partition, unnest(:lane::integer[]) as lane,
+      unnest(:priority::smallint[]) as priority, unnest(:ready_at::float8[]) as ready_at,
+      unnest(:until::float8[]) as until, unnest(:namespace_id::integer[]) as namespace_id,
+      unnest(:definition_id::bigint[]) as definition_id, generate_subscripts(:run_id::uuid[], 1) as ordinal
   ) as u
   left join lateral (
     select r.workflow, exists (
@@ -78,15 +78,15 @@ select distinct m.lane from made as m where m.lane > 0;
 -- Purpose: Inserts leases, and makes their sessions watched. A session without a row gets one. A row of a
 --   session is written only if the session was found idle (release_sessions) or if its heartbeat timeout is
 --   longer than that of the lease.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 partition smallint[],
---   $4 lane integer[], $5 fence integer[], $6 session text[] (hex), $7 secret text[] (hex), $8 poll_seq
---   bigint[] (number of the poll), $9 granted_at float8[] (ms since 1970), $10 heartbeat_ms integer[],
---   $11 agent_id text[], $12 cancel text[] (none, asked or heard).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :partition smallint[], :lane
+--   integer[], :fence integer[], :session text[] (hex), :secret text[] (hex), :poll_seq bigint[] (number of
+--   the poll), :granted_at float8[] (ms since 1970), :heartbeat_ms integer[], :agent_id text[], :cancel
+--   text[] (none, asked or heard).
 -- Plan: lane, agent_session by key.
 with watched as (
   insert into drover.agent_session as s (session, namespace_id, agent_id, agent_version, heartbeat_ms)
   select distinct on (u.session) decode(u.session, 'hex'), l.namespace_id, u.agent_id, '', u.heartbeat_ms
-  from unnest($4::integer[], $6::text[], $10::integer[], $11::text[])
+  from unnest(:lane::integer[], :session::text[], :heartbeat_ms::integer[], :agent_id::text[])
     as u (lane, session, heartbeat_ms, agent_id)
   join drover.lane as l on l.id = u.lane
   where (
@@ -103,45 +103,46 @@ insert into drover.lease (run_id, step_no, partition, lane, fence, session, secr
   heartbeat_ms, cancel)
 select u.run_id, u.step_no, u.partition, u.lane, u.fence, decode(u.session, 'hex'), decode(u.secret, 'hex'),
   u.poll_seq, to_timestamp(u.granted_at / 1e3::float8), u.heartbeat_ms, u.cancel
-from unnest($1::uuid[], $2::integer[], $3::smallint[], $4::integer[], $5::integer[], $6::text[],
-  $7::text[], $8::bigint[], $9::float8[], $10::integer[], $12::text[])
+from unnest(:run_id::uuid[], :step_no::integer[], :partition::smallint[], :lane::integer[], :fence::integer[], :session::text[],
+  :secret::text[], :poll_seq::bigint[], :granted_at::float8[], :heartbeat_ms::integer[], :cancel::text[])
   as u (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at, heartbeat_ms,
     cancel);
 
 -- name: cancel_leases
 -- Purpose: Stores whether the agents of leases have to stop.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 cancel text[] (none, asked
---   or heard).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :cancel text[] (none, asked or
+--   heard).
 -- Plan: lease by key.
 update drover.lease as l
 set cancel = u.cancel
-from unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, cancel)
+from unnest(:run_id::uuid[], :step_no::integer[], :cancel::text[]) as u (run_id, step_no, cancel)
 where l.run_id = u.run_id and l.step_no = u.step_no;
 
 -- name: delete_leases
 -- Purpose: Deletes leases. If one does not exist, the transaction fails.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key).
 -- Plan: lease by key.
 with met as (
   delete from drover.lease as l
-  using unnest($1::uuid[], $2::integer[]) as u (run_id, step_no)
+  using unnest(:run_id::uuid[], :step_no::integer[]) as u (run_id, step_no)
   where l.run_id = u.run_id and l.step_no = u.step_no
   returning l.step_no
 )
-select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the removal of leases') from met;
+select drover.expect_rows(count(*), cardinality(:run_id::uuid[]), 'the removal of leases') from met;
 
 -- name: end_leases
 -- Purpose: Deletes leases of tasks that have ended. If one does not exist, the transaction fails.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 secret text[] (hex).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :secret text[] (hex).
 -- Plan: lease by key.
--- Result: freed: all lanes of the queues with limits of which a lease ended. Claims may take more there now.
+-- Result: freed: all lanes of the queues with limits of which a lease ended. Claims may take more there
+--   now.
 with gone as (
   delete from drover.lease as l
-  using unnest($1::uuid[], $2::integer[], $3::text[]) as u (run_id, step_no, secret)
+  using unnest(:run_id::uuid[], :step_no::integer[], :secret::text[]) as u (run_id, step_no, secret)
   where l.run_id = u.run_id and l.step_no = u.step_no and l.secret = decode(u.secret, 'hex')
   returning l.lane
 )
-select drover.expect_rows(count(*), cardinality($1::uuid[]), 'the end of leases'),
+select drover.expect_rows(count(*), cardinality(:run_id::uuid[]), 'the end of leases'),
   (
     select coalesce(array_agg(distinct o.id), '{}')
     from gone as g
@@ -152,32 +153,32 @@ from gone;
 
 -- name: derived_rows_of_runs
 -- Purpose: Reads the ready rows and leases of runs, for the consistency check.
--- Params: $1 run_ids uuid[].
+-- Params: :run_ids uuid[].
 -- Plan: ready, lease by the run's key.
 -- Result: of is ready or lease. secret (hex) is null for a ready row, until for a lease.
 select r.run_id, 'ready' as of, r.step_no, null as secret, r.until, 'none' as cancel
 from drover.ready as r
-where r.run_id = any ($1::uuid[])
+where r.run_id = any (:run_ids::uuid[])
 union all
 select l.run_id, 'lease', l.step_no, encode(l.secret, 'hex'), null, l.cancel
 from drover.lease as l
-where l.run_id = any ($1::uuid[]);
+where l.run_id = any (:run_ids::uuid[]);
 
 -- name: remove_derived_rows
 -- Purpose: Deletes all ready rows and leases of locked runs, before they are written again.
--- Params: $1 run_ids uuid[].
+-- Params: :run_ids uuid[].
 -- Plan: ready, lease by the run's key.
 with ready as (
-  delete from drover.ready as r where r.run_id = any ($1::uuid[])
+  delete from drover.ready as r where r.run_id = any (:run_ids::uuid[])
 )
-delete from drover.lease as l where l.run_id = any ($1::uuid[]);
+delete from drover.lease as l where l.run_id = any (:run_ids::uuid[]);
 
 -- name: set_wake_ups
 -- Purpose: Stores the wake-up times of pages of locked runs, without a new version.
--- Params: Parallel arrays: $1 run_id uuid[], $2 no integer[] (page), $3 wake_at float8[] (ms since 1970;
---   null: no timer).
+-- Params: Parallel arrays: :run_id uuid[], :no integer[] (page), :wake_at float8[] (ms since 1970; null: no
+--   timer).
 -- Plan: run_page by key.
 update drover.run_page as p
 set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8), case when u.no = 0 then timestamptz 'infinity' end)
-from unnest($1::uuid[], $2::integer[], $3::float8[]) as u (run_id, no, wake_at)
+from unnest(:run_id::uuid[], :no::integer[], :wake_at::float8[]) as u (run_id, no, wake_at)
 where p.run_id = u.run_id and p.no = u.no;

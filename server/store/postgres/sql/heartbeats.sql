@@ -2,18 +2,19 @@
 
 -- name: store_heartbeats
 -- Purpose: Stores the heartbeats of sessions. It precedes leases_of_heartbeats.
--- Params: Parallel arrays, one element per session: $1 session text[] (hex), $2 namespace_id integer[],
---   $3 agent_id text[], $4 agent_version text[].
+-- Params: Parallel arrays, one element per session: :session text[] (hex), :namespace_id integer[],
+--   :agent_id text[], :agent_version text[].
 -- Locks: Rows in key order; waits for passes that read them (last_heartbeats) and for other servers.
--- Result: Only sessions that belong to another namespace than $2 says, with the right one; nothing is stored
---   for them. A session belongs to the namespace of its first heartbeat. namespace_id is null if the row is
---   not visible yet.
--- Note: The time of the last heartbeat does not go back. This statement may have waited while another server
---   stored a later heartbeat of the session and answered its agent. A stored time ahead of the database's
---   clock is replaced, because the clock was set back. Updates are HOT: no changed column is indexed.
+-- Result: Only sessions that belong to another namespace than :namespace_id says, with the right one;
+--   nothing is stored for them. A session belongs to the namespace of its first heartbeat. namespace_id is
+--   null if the row is not visible yet.
+-- Note: The time of the last heartbeat does not go back. This statement may have waited while another
+--   server stored a later heartbeat of the session and answered its agent. A stored time ahead of the
+--   database's clock is replaced, because the clock was set back. Updates are HOT: no changed column is
+--   indexed.
 with asked as materialized (
   select decode(u.session, 'hex') as session, u.namespace_id, u.agent_id, u.agent_version
-  from unnest($1::text[], $2::integer[], $3::text[], $4::text[])
+  from unnest(:session::text[], :namespace_id::integer[], :agent_id::text[], :agent_version::text[])
     as u (session, namespace_id, agent_id, agent_version)
 ),
 stored as (
@@ -34,30 +35,30 @@ where a.session not in (select s.session from stored as s);
 
 -- name: last_heartbeats
 -- Purpose: Reads the last heartbeats of sessions, for passes that may end their leases.
--- Params: $1 sessions text[] (hex).
--- Locks: Rows in the order of the sessions, shared. A heartbeat that arrives now waits for the pass and then
---   finds that its lease has ended.
+-- Params: :sessions text[] (hex).
+-- Locks: Rows in the order of the sessions, shared. A heartbeat that arrives now waits for the pass and
+--   then finds that its lease has ended.
 -- Plan: agent_session by key.
 -- Result: last_heartbeat_at is null if there was no heartbeat.
 select encode(s.session, 'hex') as session, s.last_heartbeat_at
-from unnest($1::text[]) as u (session)
+from unnest(:sessions::text[]) as u (session)
 join drover.agent_session as s on s.session = decode(u.session, 'hex')
 order by s.session
 for share of s;
 
 -- name: leases_of_heartbeats
--- Purpose: Finds the leases that heartbeats report ($1 to $5), and leases that their session has forgotten. A
---   session in $6 has listed every lease that it was granted up to a poll and still holds; what it leaves out
---   it has forgotten.
--- Params: Parallel arrays, one element per report: $1 run_id uuid[], $2 step_no integer[] (step key),
---   $3 fence integer[], $4 secret text[] (hex), $5 session text[] (hex). Parallel arrays: $6 session text[]
---   (hex), $7 lists_all_to bigint[] (number of the poll).
+-- Purpose: Finds the leases that heartbeats report (:run_id to :session), and leases that their session has
+--   forgotten. A session in :all_session has listed every lease that it was granted up to a poll and still
+--   holds; what it leaves out it has forgotten.
+-- Params: Parallel arrays, one element per report: :run_id uuid[], :step_no integer[] (step key), :fence
+--   integer[], :secret text[] (hex), :session text[] (hex). Parallel arrays: :all_session text[] (hex),
+--   :lists_all_to bigint[] (number of the poll).
 -- Plan: lease by key; lease_session, one probe a session that lists all.
 -- Result: place is the position of the report, from 1; a report without a row has lost its lease. place is
 --   null for a forgotten lease. The reports of one session in one batch count as one list.
 with asked as materialized (
   select *
-  from unnest($1::uuid[], $2::integer[], $3::integer[], $4::text[], $5::text[]) with ordinality
+  from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :secret::text[], :session::text[]) with ordinality
     as a (run_id, step_no, fence, secret, session, place)
 )
 select a.place, l.heartbeat_ms, l.cancel, null::uuid as run_id, null::smallint as partition,
@@ -68,7 +69,7 @@ join drover.lease as l on l.run_id = a.run_id and l.step_no = a.step_no
   and l.session = decode(a.session, 'hex')
 union all
 select null, null, null, l.run_id, l.partition, l.step_no, l.fence, encode(l.secret, 'hex')
-from unnest($6::text[], $7::bigint[]) as w (session, lists_all_to)
+from unnest(:all_session::text[], :lists_all_to::bigint[]) as w (session, lists_all_to)
 cross join lateral (
   select x.*
   from drover.lease as x

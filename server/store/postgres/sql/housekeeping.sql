@@ -2,17 +2,17 @@
 -- more. Rows of a run are deleted with the run instead (namespaces.sql), or with its range.
 
 -- name: release_sessions
--- Purpose: Stops watching sessions that hold no lease and have been silent for $2 ms, in two steps. The first
---   step sets idle_at; every later grant clears it (insert_leases). The second step, after $3 ms, clears
---   heartbeat_ms.
--- Params: $1 rows_max integer, $2 silent bigint (ms), $3 grant_max bigint (ms; no transaction that grants
---   leases takes longer).
+-- Purpose: Stops watching sessions that hold no lease and have been silent for :silent ms, in two steps.
+--   The first step sets idle_at; every later grant clears it (insert_leases). The second step, after
+--   :grant_max ms, clears heartbeat_ms.
+-- Params: :rows_max integer, :silent bigint (ms), :grant_max bigint (ms; no transaction that grants leases
+--   takes longer).
 -- Locks: Sessions, without waiting: a locked row is left for the next call.
 -- Plan: agent_session_watched; lease_session, one probe a session that is silent.
--- Result: One row. more: $1 rows were changed, so there may be more.
--- Note: A running transaction may grant a lease without writing the row of a session that is watched already.
---   So the first step alone would miss that lease; after $3 ms no such transaction is left, and its lease is
---   visible.
+-- Result: One row. more: :rows_max rows were changed, so there may be more.
+-- Note: A running transaction may grant a lease without writing the row of a session that is watched
+--   already. So the first step alone would miss that lease; after :grant_max ms no such transaction is
+--   left, and its lease is visible.
 with idle as materialized (
   select o.session
   from drover.agent_session as o
@@ -20,10 +20,10 @@ with idle as materialized (
     select true as holds from drover.lease as l where l.session = o.session limit 1
   ) as h on true
   where o.heartbeat_ms is not null
-    and coalesce(o.last_heartbeat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
-    and (o.idle_at is null or o.idle_at < now() - $3::bigint * interval '1 millisecond')
+    and coalesce(o.last_heartbeat_at, o.started_at) < now() - :silent::bigint * interval '1 millisecond'
+    and (o.idle_at is null or o.idle_at < now() - :grant_max::bigint * interval '1 millisecond')
     and h.holds is null
-  limit $1::integer
+  limit :rows_max::integer
   for no key update of o skip locked
 ),
 released as (
@@ -33,19 +33,19 @@ released as (
   where s.session in (select i.session from idle as i)
   returning 1
 )
-select count(*) = $1::integer as more from released;
+select count(*) = :rows_max::integer as more from released;
 
 -- name: forget_sessions
--- Purpose: Deletes sessions that are not watched (release_sessions) and have been silent for $2 ms.
--- Params: $1 rows_max integer, $2 retention bigint (ms).
+-- Purpose: Deletes sessions that are not watched (release_sessions) and have been silent for :retention ms.
+-- Params: :rows_max integer, :retention bigint (ms).
 -- Locks: Sessions, without waiting: a locked row is skipped.
--- Result: One row. more: $1 rows were deleted, so there may be more.
+-- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with old as materialized (
   select o.session
   from drover.agent_session as o
   where o.heartbeat_ms is null
-    and coalesce(o.last_heartbeat_at, o.started_at) < now() - $2::bigint * interval '1 millisecond'
-  limit $1::integer
+    and coalesce(o.last_heartbeat_at, o.started_at) < now() - :retention::bigint * interval '1 millisecond'
+  limit :rows_max::integer
   for update skip locked
 ),
 gone as (
@@ -53,40 +53,42 @@ gone as (
   where s.session in (select o.session from old as o)
   returning 1
 )
-select count(*) = $1::integer as more from gone;
+select count(*) = :rows_max::integer as more from gone;
 
 -- name: forget_lane_pollers
--- Purpose: Deletes pollers that were not seen for $2 ms. Evaluators use polls of the last minute at most.
--- Params: $1 rows_max integer, $2 retention bigint (ms).
--- Result: One row. more: $1 rows were deleted, so there may be more.
+-- Purpose: Deletes pollers that were not seen for :retention ms. Evaluators use polls of the last minute at
+--   most.
+-- Params: :rows_max integer, :retention bigint (ms).
+-- Result: One row. more: :rows_max rows were deleted, so there may be more.
 with gone as (
   delete from drover.lane_poller as p
   where (p.lane, p.node) in (
     select o.lane, o.node
     from drover.lane_poller as o
-    where o.seen_at < now() - $2::bigint * interval '1 millisecond'
-    limit $1::integer
+    where o.seen_at < now() - :retention::bigint * interval '1 millisecond'
+    limit :rows_max::integer
   )
   returning 1
 )
-select count(*) = $1::integer as more from gone;
+select count(*) = :rows_max::integer as more from gone;
 
 -- name: forget_triggered
--- Purpose: Reads the next $1 rows after $3, and deletes those of runs that ended more than $2 ms ago. A row
---   stays while an end of its partition that is not later still waits for its triggers, because they may ask
---   for the depth. Child runs end before their parent.
--- Params: $1 limit integer, $2 retention bigint (ms), $3 after uuid (run).
+-- Purpose: Reads the next :limit rows after :after, and deletes those of runs that ended more than
+--   :retention ms ago. A row stays while an end of its partition that is not later still waits for its
+--   triggers, because they may ask for the depth. Child runs end before their parent.
+-- Params: :limit integer, :retention bigint (ms), :after uuid (run).
 -- Plan: triggered, run_page by key.
--- Result: more: the page was full. last: the last run of the page, where the next page begins; rows that stay
---   are passed; null: the page is empty.
--- Note: Run ids begin with their creation time in ms, so runs that began less than $2 ms ago are not read.
+-- Result: more: the page was full. last: the last run of the page, where the next page begins; rows that
+--   stay are passed; null: the page is empty.
+-- Note: Run ids begin with their creation time in ms, so runs that began less than :retention ms ago are
+--   not read.
 with page as materialized (
   select o.run_id
   from drover.triggered as o
-  where o.run_id > $3::uuid and o.run_id
-    < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - $2::bigint), 12, '0'), 32, '0')::uuid
+  where o.run_id > :after::uuid and o.run_id
+    < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32, '0')::uuid
   order by o.run_id
-  limit $1::integer
+  limit :limit::integer
 ),
 gone as (
   delete from drover.triggered as t
@@ -96,7 +98,7 @@ gone as (
     left join lateral (
       select x.partition, x.ended_at from drover.run_page as x where x.run_id = o.run_id and x.no = 0 limit 1
     ) as r on true
-    where (r.partition is null or r.ended_at <= now() - $2::bigint * interval '1 millisecond')
+    where (r.partition is null or r.ended_at <= now() - :retention::bigint * interval '1 millisecond')
       and not exists (
         select
         from drover.trigger_end as e
@@ -107,7 +109,7 @@ gone as (
       )
   )
 )
-select count(*) = $1::integer as more,
+select count(*) = :limit::integer as more,
   (select x.run_id from page as x order by x.run_id desc limit 1) as last
 from page;
 
@@ -119,20 +121,20 @@ where not exists (select from drover.node as n where n.id = w.node)
   and not exists (select from drover.partition_lease as l where l.node = w.node);
 
 -- name: forget_keys
--- Purpose: Reads the next $1 expired keys after the last page, and deletes those whose run has ended. A key
---   that was reserved again meanwhile has another expiry and stays.
--- Params: $1 limit integer, $2 expires_at text (timestamp), $3 namespace_id integer, $4 key text (the last
---   key of the previous page).
+-- Purpose: Reads the next :limit expired keys after the last page, and deletes those whose run has ended. A
+--   key that was reserved again meanwhile has another expiry and stays.
+-- Params: :limit integer, :expires_at text (timestamp), :namespace_id integer, :key text (the last key of
+--   the previous page).
 -- Plan: idempotency_expiry, and one probe of the key of run_page a key.
 -- Result: One row. more: the page was full. The other columns are the last key of the page, where the next
 --   page begins; null: the page is empty. Keys of open runs are passed.
 with page as materialized (
   select o.namespace_id, o.key, o.run_id, o.expires_at
   from drover.idempotency as o
-  where o.expires_at < now() and o.expires_at >= $2::text::timestamptz
-    and (o.expires_at, o.namespace_id, o.key) > ($2::text::timestamptz, $3::integer, $4::text)
+  where o.expires_at < now() and o.expires_at >= :expires_at::text::timestamptz
+    and (o.expires_at, o.namespace_id, o.key) > (:expires_at::text::timestamptz, :namespace_id::integer, :key::text)
   order by o.expires_at, o.namespace_id, o.key
-  limit $1::integer
+  limit :limit::integer
 ),
 ended as materialized (
   select p.*
@@ -145,7 +147,7 @@ gone as (
   where i.namespace_id = e.namespace_id and i.key = e.key and i.expires_at = e.expires_at
 )
 select c.more, l.expires_at, l.namespace_id, l.key
-from (select count(*) = $1::integer as more from page) as c
+from (select count(*) = :limit::integer as more from page) as c
 left join (
   select x.expires_at::text as expires_at, x.namespace_id, x.key
   from page as x
@@ -159,17 +161,17 @@ left join (
 select concat_ws(' ', pg_postmaster_start_time(), w.stats_reset) as incarnation from pg_stat_wal as w;
 
 -- name: restamp_ready
--- Purpose: Reads up to $2 lanes after $1, and gives up to $3 ready rows a new transaction number: rows with
---   the number of a transaction that has not begun here. Another cluster gave them that number, before they
---   were restored or replicated. Otherwise they would wait behind all new ready rows until this cluster
---   reaches the number. Their order stays.
--- Params: $1 after integer (lane; 0: the first page), $2 lanes_max integer, $3 rows_max integer.
+-- Purpose: Reads up to :lanes_max lanes after :after, and gives up to :rows_max ready rows a new
+--   transaction number: rows with the number of a transaction that has not begun here. Another cluster gave
+--   them that number, before they were restored or replicated. Otherwise they would wait behind all new
+--   ready rows until this cluster reaches the number. Their order stays.
+-- Params: :after integer (lane; 0: the first page), :lanes_max integer, :rows_max integer.
 -- Locks: Ready rows, without waiting: a locked row is skipped.
 -- Plan: ready_lane, ready by key.
 -- Result: last: the last lane of the page (null: no lane is left). lanes: how many it had. moved: how many
 --   rows were changed.
 with lanes as materialized (
-  select l.id from drover.lane as l where l.id > $1::integer order by l.id limit $2::integer
+  select l.id from drover.lane as l where l.id > :after::integer order by l.id limit :lanes_max::integer
 ),
 strange as materialized (
   select x.run_id, x.step_no, x.ordered_by, x.ordinal
@@ -182,10 +184,10 @@ strange as materialized (
     where r.lane = k.lane and r.priority = w.priority
       and r.ordered_by >= pg_snapshot_xmax(pg_current_snapshot())
     order by r.ordered_by, r.ordinal
-    limit $3::integer
+    limit :rows_max::integer
     for update skip locked
   ) as x
-  limit $3::integer
+  limit :rows_max::integer
 ),
 ranked as (
   select s.run_id, s.step_no, row_number() over (order by s.ordered_by, s.ordinal) as place

@@ -3,35 +3,35 @@
 
 -- name: insert_messages
 -- Purpose: Writes messages, in the order of the passes, so that the messages of one source are numbered in
---   the order in which it sent them. A target that does not exist gets none: it is a child whose workflow was
---   not found.
--- Params: Parallel arrays: $1 partition smallint[] and $2 run_id uuid[] (target), $3 source uuid[] (run),
---   $4 kind smallint[] (code), $5 undo boolean[] (of a cancel: compensate; else null), $6 step_key integer[],
---   $7 fence integer[] (of the end of a child: the step that began it; else null). For all: $8 grace integer
---   (ms; then the owner of the target's partition delivers the message).
+--   the order in which it sent them. A target that does not exist gets none: it is a child whose workflow
+--   was not found.
+-- Params: Parallel arrays: :partition smallint[] and :run_id uuid[] (target), :source uuid[] (run), :kind
+--   smallint[] (code), :undo boolean[] (of a cancel: compensate; else null), :step_key integer[], :fence
+--   integer[] (of the end of a child: the step that began it; else null). For all: :grace integer (ms; then
+--   the owner of the target's partition delivers the message).
 -- Plan: run by key.
 insert into drover.message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
 select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
-  now() + $8::integer * interval '1 millisecond'
-from unnest($1::smallint[], $2::uuid[], $3::uuid[], $4::smallint[], $5::boolean[], $6::integer[],
-  $7::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
+  now() + :grace::integer * interval '1 millisecond'
+from unnest(:partition::smallint[], :run_id::uuid[], :source::uuid[], :kind::smallint[], :undo::boolean[], :step_key::integer[],
+  :fence::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
 cross join lateral (select from drover.run as r where r.id = u.run_id limit 1) as r
 order by u.place;
 
 -- name: messages_of_runs
 -- Purpose: Reads the messages for runs that are locked or have ended, in the order of their numbers.
--- Params: $1 run_ids uuid[].
+-- Params: :run_ids uuid[].
 -- Plan: message by key.
 select m.run_id, m.no, m.source, m.kind, m.undo, m.step_key, m.fence
 from drover.message as m
-where m.run_id = any ($1::uuid[])
+where m.run_id = any (:run_ids::uuid[])
 order by m.run_id, m.no;
 
 -- name: take_messages
 -- Purpose: Deletes messages that passes have applied. A number is unique over all runs.
--- Params: Parallel arrays: $1 run_id uuid[], $2 no bigint[].
+-- Params: Parallel arrays: :run_id uuid[], :no bigint[].
 -- Plan: message by key.
 -- Result: One row for each deleted message.
 delete from drover.message as m
-where m.run_id = any ($1::uuid[]) and m.no = any ($2::bigint[])
+where m.run_id = any (:run_id::uuid[]) and m.no = any (:no::bigint[])
 returning m.no;

@@ -2,17 +2,17 @@
 
 -- name: set_retention
 -- Purpose: Sets how long runs of a namespace are retained after their end.
--- Params: $1 namespace_id integer, $2 retention_ms bigint (null: for ever).
-update drover.namespace set retention_ms = $2::bigint where id = $1::integer;
+-- Params: :namespace_id integer, :retention_ms bigint (null: for ever).
+update drover.namespace set retention_ms = :retention_ms::bigint where id = :namespace_id::integer;
 
 -- name: set_namespace_limits
 -- Purpose: Sets the limits of a namespace. null: no limit.
--- Params: $1 namespace_id integer, $2 open_runs_max integer, $3 runs_per_second double precision,
---   $4 runs_burst integer, $5 payload_bytes_max integer.
+-- Params: :namespace_id integer, :open_runs_max integer, :runs_per_second double precision, :runs_burst
+--   integer, :payload_bytes_max integer.
 update drover.namespace
-set open_runs_max = $2::integer, runs_per_second = $3::double precision, runs_burst = $4::integer,
-  payload_bytes_max = $5::integer
-where id = $1::integer;
+set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision, runs_burst = :runs_burst::integer,
+  payload_bytes_max = :payload_bytes_max::integer
+where id = :namespace_id::integer;
 
 -- name: limited_namespaces
 -- Purpose: Reads the namespaces that have a limit.
@@ -23,17 +23,17 @@ where n.open_runs_max is not null or n.runs_per_second is not null or n.payload_
 
 -- name: count_open_runs_of
 -- Purpose: Counts a page of the open runs of a namespace.
--- Params: $1 namespace_id integer, $2 definition_id bigint and $3 run_id uuid (the last run of the previous
---   page), $4 limit integer.
+-- Params: :namespace_id integer, :definition_id bigint and :run_id uuid (the last run of the previous
+--   page), :limit integer.
 -- Plan: run_page_open.
 -- Result: One row: how many runs, and the last of them. No row: there are no more.
 with page as materialized (
   select o.definition_id, o.run_id
   from drover.run_page as o
-  where o.namespace_id = $1::integer and o.no = 0 and o.ended_at is null
-    and (o.definition_id, o.run_id) > ($2::bigint, $3::uuid)
+  where o.namespace_id = :namespace_id::integer and o.no = 0 and o.ended_at is null
+    and (o.definition_id, o.run_id) > (:definition_id::bigint, :run_id::uuid)
   order by o.namespace_id, o.definition_id, o.run_id
-  limit $4::integer
+  limit :limit::integer
 )
 select c.runs, p.definition_id, p.run_id
 from (select count(*)::integer as runs from page) as c
@@ -46,11 +46,11 @@ cross join (
 select id, retention_ms from drover.namespace where retention_ms is not null;
 
 -- name: old_runs
--- Purpose: Reads a page of the runs of a namespace that began more than $2 ms ago, and locks those that may
---   be deleted: they ended more than $2 ms ago, have no open escalation and no open parent, and no trigger or
---   webhook is still waiting for them.
--- Params: $1 namespace_id integer, $2 retention bigint (ms), $3 after uuid (the last run of the previous
---   page; null: the first page), $4 limit integer.
+-- Purpose: Reads a page of the runs of a namespace that began more than :retention ms ago, and locks those
+--   that may be deleted: they ended more than :retention ms ago, have no open escalation and no open
+--   parent, and no trigger or webhook is still waiting for them.
+-- Params: :namespace_id integer, :retention bigint (ms), :after uuid (the last run of the previous page;
+--   null: the first page), :limit integer.
 -- Locks: First pages of the runs, without waiting: a run that is locked stays.
 -- Plan: run_page by key.
 -- Result: One row for each run of the page, by id. old: it may be deleted, and is locked.
@@ -59,22 +59,22 @@ select id, retention_ms from drover.namespace where retention_ms is not null;
 with page as materialized (
   select r.id, r.partition, r.parent_id
   from drover.run as r
-  where r.namespace_id = $1::integer
-    and r.id > coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'::uuid)
+  where r.namespace_id = :namespace_id::integer
+    and r.id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000'::uuid)
     and r.id
-      < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - $2::bigint), 12, '0'), 32, '0')::uuid
+      < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32, '0')::uuid
   order by r.id
-  limit $4::integer
+  limit :limit::integer
 ),
 old as materialized (
   select p.id
   from page as p
   join drover.run_page as s on s.run_id = p.id and s.no = 0
-  where s.ended_at <= now() - $2::bigint * interval '1 millisecond'
+  where s.ended_at <= now() - :retention::bigint * interval '1 millisecond'
     and not exists (
       select
       from drover.escalation as e
-      where e.namespace_id = $1::integer and e.run_id = p.id and e.closed_at is null
+      where e.namespace_id = :namespace_id::integer and e.run_id = p.id and e.closed_at is null
     )
     and (
       select true
@@ -97,16 +97,16 @@ left join old as o on o.id = p.id
 order by p.id;
 
 -- name: forget_run_rows
--- Purpose: Deletes up to $2 rows of each table that belong to these runs. The runs are locked. Their first
---   pages stay until the runs themselves are deleted.
--- Params: $1 run_ids uuid[], $2 rows_max integer (for each table).
+-- Purpose: Deletes up to :rows_max rows of each table that belong to these runs. The runs are locked. Their
+--   first pages stay until the runs themselves are deleted.
+-- Params: :run_ids uuid[], :rows_max integer (for each table).
 -- Plan: payload, attempt_log, run_page, intervention by the run's key.
--- Result: One row. more: $2 rows of one table were deleted, so there may be more.
+-- Result: One row. more: :rows_max rows of one table were deleted, so there may be more.
 with payloads as (
   delete from drover.payload as t
   using (
     select a.run_id, a.step_no, a.fence, a.kind, a.n, a.what
-    from drover.payload as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.payload as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.kind = o.kind
     and t.n = o.n and t.what = o.what
@@ -116,7 +116,7 @@ logged as (
   delete from drover.attempt_log as t
   using (
     select a.run_id, a.step_no, a.fence, a.kind, a.n
-    from drover.attempt_log as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.attempt_log as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.kind = o.kind
     and t.n = o.n
@@ -126,7 +126,7 @@ pages as (
   delete from drover.run_page as t
   using (
     select a.run_id, a.no
-    from drover.run_page as a where a.run_id = any ($1::uuid[]) and a.no > 0 limit $2::integer
+    from drover.run_page as a where a.run_id = any (:run_ids::uuid[]) and a.no > 0 limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.no = o.no
   returning t.run_id
@@ -135,7 +135,7 @@ interventions as (
   delete from drover.intervention as t
   using (
     select a.run_id, a.step_no, a.fence, a.rule, a.n
-    from drover.intervention as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.intervention as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.fence = o.fence and t.rule = o.rule
     and t.n = o.n
@@ -143,13 +143,13 @@ interventions as (
 ),
 escalations as (
   delete from drover.escalation as t
-  using (select a.run_id, a.n from drover.escalation as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  using (select a.run_id, a.n from drover.escalation as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer) as o
   where t.run_id = o.run_id and t.n = o.n
   returning t.run_id
 ),
 signals as (
   delete from drover.signal as t
-  using (select a.run_id, a.seq from drover.signal as a where a.run_id = any ($1::uuid[]) limit $2::integer) as o
+  using (select a.run_id, a.seq from drover.signal as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer) as o
   where t.run_id = o.run_id and t.seq = o.seq
   returning t.run_id
 ),
@@ -157,7 +157,7 @@ decisions as (
   delete from drover.decision as t
   using (
     select a.run_id, a.step_no, a.approver
-    from drover.decision as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.decision as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.approver = o.approver
   returning t.run_id
@@ -166,7 +166,7 @@ overrides as (
   delete from drover.step_override as t
   using (
     select a.run_id, a.step_no, a.strategy
-    from drover.step_override as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    from drover.step_override as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no and t.strategy = o.strategy
   returning t.run_id
@@ -174,7 +174,7 @@ overrides as (
 kept as (
   delete from drover.step_kept as t
   using (
-    select a.run_id, a.step_no from drover.step_kept as a where a.run_id = any ($1::uuid[]) limit $2::integer
+    select a.run_id, a.step_no from drover.step_kept as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no
   returning t.run_id
@@ -184,12 +184,12 @@ select greatest(
   (select count(*) from interventions), (select count(*) from escalations),
   (select count(*) from signals), (select count(*) from decisions),
   (select count(*) from overrides), (select count(*) from kept)
-) >= $2::integer as more;
+) >= :rows_max::integer as more;
 
 -- name: forget_runs
 -- Purpose: Deletes runs of which nothing else is left. Their search keys are deleted by the whole key. They
 --   are collected first, because the planner assumes that a run has a hundred labels.
--- Params: $1 run_ids uuid[].
+-- Params: :run_ids uuid[].
 -- Plan: run, run_page, run_mark by key.
 with marks as (
   delete from drover.run_mark as m
@@ -201,18 +201,18 @@ with marks as (
       select l.key || '=' || l.value from jsonb_each_text(r.labels) as l
       union all values (p.run_state::text), (p.run_state || ' ' || r.workflow)
     ) as o (mark)
-    where r.id = any ($1::uuid[])
+    where r.id = any (:run_ids::uuid[])
   ) as k
   cross join lateral unnest(k.namespaces, k.names, k.ids) as u (namespace_id, mark, run_id)
   where m.namespace_id = u.namespace_id and m.mark = u.mark and m.run_id = u.run_id
 ),
 reruns as (
-  delete from drover.rerun as r where r.run_id = any ($1::uuid[])
+  delete from drover.rerun as r where r.run_id = any (:run_ids::uuid[])
 ),
 behind as (
-  delete from drover.triggered as t where t.run_id = any ($1::uuid[])
+  delete from drover.triggered as t where t.run_id = any (:run_ids::uuid[])
 ),
 pages as (
-  delete from drover.run_page as p where p.run_id = any ($1::uuid[]) and p.no = 0
+  delete from drover.run_page as p where p.run_id = any (:run_ids::uuid[]) and p.no = 0
 )
-delete from drover.run as r where r.id = any ($1::uuid[]);
+delete from drover.run as r where r.id = any (:run_ids::uuid[]);

@@ -1,26 +1,27 @@
 -- What operators see of queues, partitions, nodes and interventions. Nothing is locked.
 
 -- name: queue_looks
--- Purpose: Reads how long the oldest task of each queue waits, when the queue was polled, and how many agents
---   ask for it.
--- Params: $1 namespace_id integer, $2 names text[] (queues).
+-- Purpose: Reads how long the oldest task of each queue waits, when the queue was polled, and how many
+--   agents ask for it.
+-- Params: :namespace_id integer, :names text[] (queues).
 -- Plan: ready_lane, agent_by_name.
--- Result: One row for each name, in the order of the names. oldest_at is null if no task waits, polled_at if
---   no poll was seen lately. agents counts sessions that were seen in the last minute and are not silent.
+-- Result: One row for each name, in the order of the names. oldest_at is null if no task waits, polled_at
+--   if no poll was seen lately. agents counts sessions that were seen in the last minute and are not
+--   silent.
 -- Note: The oldest task of a lane is the first of one of its nine priorities, also where its workflow is
 --   paused.
 with asking as (
   select q.name, count(*)::integer as agents
   from drover.agent as a
   cross join lateral jsonb_array_elements_text(a.queues) as q (name)
-  where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
-    and a.silent_since is null and q.name = any ($2::text[])
+  where a.namespace_id = :namespace_id::integer and a.seen_at > now() - interval '1 minute'
+    and a.silent_since is null and q.name = any (:names::text[])
   group by q.name
 )
 select u.name, min(o.oldest_at) as oldest_at, max(p.polled_at) as polled_at,
   coalesce(max(g.agents), 0) as agents
-from unnest($2::text[]) with ordinality as u (name, place)
-left join drover.lane as l on l.namespace_id = $1::integer and l.queue = u.name
+from unnest(:names::text[]) with ordinality as u (name, place)
+left join drover.lane as l on l.namespace_id = :namespace_id::integer and l.queue = u.name
 left join lateral (
   select min(h.ready_at) as oldest_at
   from unnest(array[l.id, -l.id]) as k (lane)
@@ -43,22 +44,22 @@ order by u.place;
 -- name: queue_tasks
 -- Purpose: Reads the same for each task of a queue, with the numbers of ready and leased tasks. A lane for
 --   one version of agents is listed while a pin names it, or while it has tasks.
--- Params: $1 namespace_id integer, $2 queue text, $3 limit integer, $4 ready_max integer (tasks counted of
---   each lane).
+-- Params: :namespace_id integer, :queue text, :limit integer, :ready_max integer (tasks counted of each
+--   lane).
 -- Plan: ready_lane, lease_lane, agent_by_name.
 -- Result: One row for each lane, by task and class. agent_version is null for a lane of all agents.
 with asking as materialized (
   select a.tasks, a.agent_version
   from drover.agent as a
-  where a.namespace_id = $1::integer and a.seen_at > now() - interval '1 minute'
-    and a.silent_since is null and a.queues ? $2::text
+  where a.namespace_id = :namespace_id::integer and a.seen_at > now() - interval '1 minute'
+    and a.silent_since is null and a.queues ? :queue::text
 ),
 page as (
   select l.id, l.task, l.class, c.agent_version
   from drover.lane as l
   left join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
     and c.class = l.class
-  where l.namespace_id = $1::integer and l.queue = $2::text and (
+  where l.namespace_id = :namespace_id::integer and l.queue = :queue::text and (
     l.class = 0
     or exists (
       select from drover.version_pin as p
@@ -68,11 +69,11 @@ page as (
     or exists (select from drover.lease as e where e.lane = l.id offset 0)
   )
   order by l.task, l.class
-  limit $3::integer
+  limit :limit::integer
 )
 select l.task, l.agent_version, o.oldest_at, p.polled_at,
   (select count(*) from (
-    select from drover.ready as r where r.lane = any (array[l.id, -l.id]) limit $4::integer
+    select from drover.ready as r where r.lane = any (array[l.id, -l.id]) limit :ready_max::integer
   ) as counted)::integer as ready,
   (select count(*) from drover.lease as e where e.lane = l.id)::integer as leased,
   (
@@ -102,23 +103,23 @@ order by l.task, l.class;
 -- name: list_partitions
 -- Purpose: Lists partitions with their owner and their oldest due time that has passed. Due times of pages
 --   are in the pages (late_pages).
--- Params: $1 after integer (partition), $2 limit integer, $3 owner_lost integer (ms; an owner seen within
---   this time watches).
+-- Params: :after integer (partition), :limit integer, :owner_lost integer (ms; an owner seen within this
+--   time watches).
 -- Plan: escalation_wake, message_wake, schedule_wake, one probe a partition.
 -- Result: node is null if the partition has no owner, address and last_seen_at if the row of the node is
 --   gone, overdue_at if nothing is due.
 with page as (
   select p.*
   from drover.partition_lease as p
-  where p.partition > $1::integer
+  where p.partition > :after::integer
   order by p.partition
-  limit $2::integer
+  limit :limit::integer
 ),
 used as materialized (
   select u.id, u.name, u.used from drover.region_use as u
 )
 select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address, n.last_seen_at,
-  coalesce(n.last_seen_at > now() - $3::integer * interval '1 millisecond', false) as watched, o.overdue_at
+  coalesce(n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond', false) as watched, o.overdue_at
 from page as p
 join used as g on g.id = p.partition / 256
 left join drover.node as n on n.id = p.node
@@ -139,64 +140,64 @@ order by p.partition;
 
 -- name: list_hand_overs
 -- Purpose: Lists the owners that partitions have had, newest first.
--- Params: $1 partition integer (null: all), $2 taken_at bigint (ms since 1970), $3 partition integer,
---   $4 epoch bigint (the last row of the previous page; null: the first page), $5 limit integer.
+-- Params: :partition integer (null: all), :last_taken_at bigint (ms since 1970), :last_partition integer,
+--   :last_epoch bigint (the last row of the previous page; null: the first page), :limit integer.
 -- Result: address is null if the node had left, left_at while the owner still has the partition.
 -- Note: There are few rows, so any plan will do.
 select h.partition, h.epoch, h.node, h.address, h.why, h.taken_at, h.left_at
 from drover.partition_history as h
-where ($1::integer is null or h.partition = $1::integer)
-  and ($2::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
-    < (to_timestamp($2::bigint / 1e3::float8), -$3::integer, $4::bigint))
+where (:partition::integer is null or h.partition = :partition::integer)
+  and (:last_taken_at::bigint is null or (h.taken_at, -h.partition::integer, h.epoch)
+    < (to_timestamp(:last_taken_at::bigint / 1e3::float8), -:last_partition::integer, :last_epoch::bigint))
 order by h.taken_at desc, h.partition, h.epoch desc
-limit $5::integer;
+limit :limit::integer;
 
 -- name: list_nodes
 -- Purpose: Lists the nodes that were seen in the last minute, in the order in which they joined.
--- Params: $1 owner_lost integer (ms; a node seen within this time is alive), $2 limit integer.
+-- Params: :owner_lost integer (ms; a node seen within this time is alive), :limit integer.
 -- Note: There is one row for each process, so any plan will do.
 select n.id, n.address, n.started_at, n.last_seen_at,
-  n.last_seen_at > now() - $1::integer * interval '1 millisecond' as alive,
+  n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond' as alive,
   (select count(*) from drover.partition_lease as p where p.node = n.id)::integer as partitions
 from drover.node as n
 where n.last_seen_at > now() - interval '1 minute'
 order by n.started_at, n.id
-limit $2::integer;
+limit :limit::integer;
 
 -- name: list_interventions
--- Purpose: Lists interventions of these rules, newest first: of one run ($12), or of the whole namespace,
---   where the newest of each rule are read by the index of each range of runs and then merged.
--- Params: $1 namespace_id integer, $2 rules smallint[] (codes), $3 from bigint, $4 until bigint (ms since
---   1970; acted at from or later, and before until; null: no bound), $5 acted_at bigint (ms since 1970),
---   $6 run_id uuid, $7 step_no integer, $8 fence integer, $9 rule smallint, $10 n integer (the last row of
---   the previous page; null: the first page), $11 limit integer, $12 run_id uuid (null: all runs).
+-- Purpose: Lists interventions of these rules, newest first: of one run (:only_run), or of the whole
+--   namespace, where the newest of each rule are read by the index of each range of runs and then merged.
+-- Params: :namespace_id integer, :rules smallint[] (codes), :from bigint, :until bigint (ms since 1970;
+--   acted at from or later, and before until; null: no bound), :acted_at bigint (ms since 1970), :run_id
+--   uuid, :step_no integer, :fence integer, :rule smallint, :n integer (the last row of the previous page;
+--   null: the first page), :limit integer, :only_run uuid (null: all runs).
 -- Plan: intervention by the run's key; run_page, attempt_log by key.
 -- Result: page is the page of the step; null: no step, or one that was never tried. logged is an attempt of
 --   the fence that has left the page; null: none.
 with found as (
   select x.*
-  from unnest($2::smallint[]) as u (of_rule)
+  from unnest(:rules::smallint[]) as u (of_rule)
   cross join lateral (
     select i.*
     from drover.intervention as i
-    where i.namespace_id = $1::integer and i.rule = u.of_rule
-      and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
-      and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
-      and i.acted_at <= coalesce(to_timestamp($5::bigint / 1e3::float8), 'infinity')
-      and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
-        < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+    where i.namespace_id = :namespace_id::integer and i.rule = u.of_rule
+      and i.acted_at >= coalesce(to_timestamp(:from::bigint / 1e3::float8), '-infinity')
+      and i.acted_at < coalesce(to_timestamp(:until::bigint / 1e3::float8), 'infinity')
+      and i.acted_at <= coalesce(to_timestamp(:acted_at::bigint / 1e3::float8), 'infinity')
+      and (:acted_at::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
+        < (to_timestamp(:acted_at::bigint / 1e3::float8), :run_id::uuid, :step_no::integer, :fence::integer, :rule::smallint, :n::integer))
     order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.n desc
-    limit $11::integer
+    limit :limit::integer
   ) as x
-  where $12::uuid is null
+  where :only_run::uuid is null
   union all
   select i.*
   from drover.intervention as i
-  where i.run_id = $12::uuid and i.namespace_id = $1::integer and i.rule = any ($2::smallint[])
-    and i.acted_at >= coalesce(to_timestamp($3::bigint / 1e3::float8), '-infinity')
-    and i.acted_at < coalesce(to_timestamp($4::bigint / 1e3::float8), 'infinity')
-    and ($5::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
-      < (to_timestamp($5::bigint / 1e3::float8), $6::uuid, $7::integer, $8::integer, $9::smallint, $10::integer))
+  where i.run_id = :only_run::uuid and i.namespace_id = :namespace_id::integer and i.rule = any (:rules::smallint[])
+    and i.acted_at >= coalesce(to_timestamp(:from::bigint / 1e3::float8), '-infinity')
+    and i.acted_at < coalesce(to_timestamp(:until::bigint / 1e3::float8), 'infinity')
+    and (:acted_at::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
+      < (to_timestamp(:acted_at::bigint / 1e3::float8), :run_id::uuid, :step_no::integer, :fence::integer, :rule::smallint, :n::integer))
 )
 select i.run_id, i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition,
   i.epoch, r.workflow, r.definition_id,
@@ -207,7 +208,7 @@ select i.run_id, i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acte
 from found as i
 join drover.run as r on r.id = i.run_id
 order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.rule desc, i.n desc
-limit $11::integer;
+limit :limit::integer;
 
 -- name: database_now
 -- Purpose: Reads the time and the version of the database.
@@ -218,21 +219,22 @@ select now() as now, current_setting('server_version') as version;
 select m.number, m.name, m.applied_at from drover.drover_migration as m order by m.number;
 
 -- name: count_open_escalations
--- Purpose: Counts the open escalations of a namespace, up to $2. The order clause keeps the planner on the
---   index of open escalations.
--- Params: $1 namespace_id integer, $2 counted_max integer.
+-- Purpose: Counts the open escalations of a namespace, up to :counted_max. The order clause keeps the
+--   planner on the index of open escalations.
+-- Params: :namespace_id integer, :counted_max integer.
 select count(*)::integer as escalations
 from (
   select from drover.escalation as e
-  where e.namespace_id = $1::integer and e.closed_at is null
+  where e.namespace_id = :namespace_id::integer and e.closed_at is null
   order by e.run_id desc
-  limit $2::integer
+  limit :counted_max::integer
 ) as counted;
 
 -- name: what_stands
--- Purpose: Reads gauges over all namespaces: how many tasks may be claimed (up to $1 of each lane) and how
---   long the oldest waits, open escalations (up to $2 of each namespace), and open circuits.
--- Params: $1 waiting_max integer, $2 escalations_max integer.
+-- Purpose: Reads gauges over all namespaces: how many tasks may be claimed (up to :waiting_max of each
+--   lane) and how long the oldest waits, open escalations (up to :escalations_max of each namespace), and
+--   open circuits.
+-- Params: :waiting_max integer, :escalations_max integer.
 -- Plan: ready_lane.
 -- Result: One row. waiting_ms is in ms; 0: no task waits. queue_circuits are circuits of lanes,
 --   agent_circuits of single agents.
@@ -242,7 +244,7 @@ with waiting as (
   from drover.lane as l
   cross join lateral (
     select count(*) as waiting from (
-      select from drover.ready as r where r.lane = l.id limit $1::integer
+      select from drover.ready as r where r.lane = l.id limit :waiting_max::integer
     ) as counted
   ) as n
   left join lateral (
@@ -266,7 +268,7 @@ asked as (
       select from drover.escalation as e
       where e.namespace_id = s.id and e.closed_at is null
       order by e.run_id desc
-      limit $2::integer
+      limit :escalations_max::integer
     ) as counted
   ) as n
 ),
@@ -275,15 +277,15 @@ rests as (
     count(*) filter (where c.agent_id <> '')::integer as agent_circuits
   from drover.circuit as c
   join drover.lane as l on l.id = c.lane
-  where coalesce(c.forced = 1, c.state <> 0) and (l.class = 0 or c.forced is null)
+  where coalesce(c.forced = :circuit_setting.open, c.state <> :circuit_state.closed) and (l.class = 0 or c.forced is null)
 )
 select w.waiting, w.waiting_ms, a.escalations, c.queue_circuits, c.agent_circuits
 from waiting as w cross join asked as a cross join rests as c;
 
 -- name: orphan_lanes
--- Purpose: Lists lanes with claimable tasks that no agent has polled for $3 ms, or whose agents have fallen
---   silent since.
--- Params: $1 namespace_id integer, $2 limit integer, $3 polled integer (ms).
+-- Purpose: Lists lanes with claimable tasks that no agent has polled for :polled ms, or whose agents have
+--   fallen silent since.
+-- Params: :namespace_id integer, :limit integer, :polled integer (ms).
 -- Plan: ready_lane.
 -- Result: By queue and task. agent_version is null for a lane of all agents, polled_at if no poll was seen
 --   lately.
@@ -292,23 +294,23 @@ with orphan as (
   from drover.lane as l
   left join drover.version_class as c on c.namespace_id = l.namespace_id and c.queue = l.queue
     and c.class = l.class
-  where l.namespace_id = $1::integer
+  where l.namespace_id = :namespace_id::integer
     -- With an offset the planner probes each lane; without one it may read all ready rows.
     and exists (select from drover.ready as r where r.lane = l.id offset 0)
     and not exists (select from drover.paused_lane as p where p.lane = l.id)
     and (
       not exists (
         select from drover.lane_poller as p
-        where p.lane = l.id and p.seen_at > now() - $3::integer * interval '1 millisecond'
+        where p.lane = l.id and p.seen_at > now() - :polled::integer * interval '1 millisecond'
       )
       or exists (
         select from drover.silent_lane as s
         where s.lane = l.id and coalesce(s.seen_at, '-infinity')
-          <= now() - greatest($3::integer, 60000) * interval '1 millisecond'
+          <= now() - greatest(:polled::integer, 60000) * interval '1 millisecond'
       )
     )
   order by l.queue, l.task, l.id
-  limit $2::integer
+  limit :limit::integer
 )
 select l.queue, l.task, l.agent_version, o.oldest_at,
   (select max(p.seen_at) from drover.lane_poller as p where p.lane = l.id) as polled_at
@@ -328,15 +330,15 @@ order by l.queue, l.task, l.id;
 
 -- name: paused_things
 -- Purpose: Lists paused queues and paused workflows, by name. The name '' is the whole namespace.
--- Params: $1 namespace_id integer, $2 limit integer (for each kind; one more queue, as '' is among them).
+-- Params: :namespace_id integer, :limit integer (for each kind; one more queue, as '' is among them).
 (select false as is_workflow, q.name, q.paused_at, q.pause_reason
 from drover.queue as q
-where q.namespace_id = $1::integer and q.paused_at is not null
+where q.namespace_id = :namespace_id::integer and q.paused_at is not null
 order by q.name
-limit $2::integer + 1)
+limit :limit::integer + 1)
 union all
 (select true, w.name, w.paused_at, w.reason
 from drover.paused_workflow as w
-where w.namespace_id = $1::integer
+where w.namespace_id = :namespace_id::integer
 order by w.name
-limit $2::integer);
+limit :limit::integer);

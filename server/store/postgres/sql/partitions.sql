@@ -6,29 +6,28 @@
 
 -- name: join_node
 -- Purpose: Stores a node that joins.
--- Params: $1 id uuid, $2 address text, $3 regions smallint[] (that it watches; null: all), $4 standby
---   boolean.
+-- Params: :id uuid, :address text, :regions smallint[] (that it watches; null: all), :standby boolean.
 -- Result: The number of the node.
 insert into drover.node (id, address, regions, standby, last_seen_at)
-values ($1::uuid, $2::text, $3::smallint[], $4::boolean, now())
+values (:id::uuid, :address::text, :regions::smallint[], :standby::boolean, now())
 returning number;
 
 -- name: live_node
 -- Purpose: Takes the advisory lock that shows that the node lives. Its session holds the lock until the
 --   session ends.
--- Params: $1 number integer (of the node).
+-- Params: :number integer (of the node).
 -- Locks: The advisory lock of the number.
-select pg_advisory_lock('drover.node'::regclass::oid::integer, $1::integer);
+select pg_advisory_lock('drover.node'::regclass::oid::integer, :number::integer);
 
 -- name: join_writers
 -- Purpose: Creates the writer rows of a node, numbered from 0.
--- Params: $1 node uuid, $2 writers integer (how many).
-insert into drover.writer (node, slot) select $1::uuid, s from generate_series(0, $2::integer - 1) as s;
+-- Params: :node uuid, :writers integer (how many).
+insert into drover.writer (node, slot) select :node::uuid, s from generate_series(0, :writers::integer - 1) as s;
 
 -- name: hold_writer
 -- Purpose: The first statement of a supervisor's batch: locks a writer row, and reads which of these
 --   partitions the node still owns in these epochs.
--- Params: $1 node uuid, $2 slot smallint (writer number). Parallel arrays: $3 partition smallint[], $4 epoch
+-- Params: :node uuid, :slot smallint (writer number). Parallel arrays: :partition smallint[], :epoch
 --   bigint[] (what the node believes to own).
 -- Locks: The writer row; waits.
 -- Result: The partitions that the node owns. No row: it owns none of them, or a take-over has deleted the
@@ -37,21 +36,21 @@ insert into drover.writer (node, slot) select $1::uuid, s from generate_series(0
 --   the statement. A take-over that changes one later waits for this writer row, and a hand-over is made by
 --   this process itself.
 select l.partition, l.epoch
-from unnest($3::smallint[], $4::bigint[]) as o (partition, epoch)
+from unnest(:partition::smallint[], :epoch::bigint[]) as o (partition, epoch)
 join drover.partition_lease as l on l.partition = o.partition and l.epoch = o.epoch
 join drover.writer as w on w.node = l.node
-where w.node = $1::uuid and w.slot = $2::smallint
+where w.node = :node::uuid and w.slot = :slot::smallint
 for no key update of w;
 
 -- name: look
 -- Purpose: Keeps the session and the node row alive, and reads which partitions are held and which nodes
---   live. A node lives while its session holds the lock of its number, so the death of a killed process shows
---   at once.
--- Params: $1 node uuid.
+--   live. A node lives while its session holds the lock of its number, so the death of a killed process
+--   shows at once.
+-- Params: :node uuid.
 -- Result: One row. held: partitions whose advisory lock some session holds. live: live nodes (JSON), in the
 --   order in which they joined. regions: all regions. backend: the process id of this session's backend.
 with seen as (
-  update drover.node set last_seen_at = now() where id = $1::uuid
+  update drover.node set last_seen_at = now() where id = :node::uuid
 ),
 locked as materialized (
   select l.classid, l.objid::integer as id
@@ -77,56 +76,57 @@ select
 
 -- name: try_lock
 -- Purpose: Takes the advisory locks of those partitions that are free.
--- Params: $1 partitions integer[].
+-- Params: :partitions integer[].
 -- Locks: Advisory locks of the session, without waiting.
 -- Result: The partitions that are locked now.
 select p as partition
-from unnest($1::integer[]) as p
+from unnest(:partitions::integer[]) as p
 where pg_try_advisory_lock('drover.partition_lease'::regclass::oid::integer, p);
 
 -- name: unlock
 -- Purpose: Releases advisory locks of partitions.
--- Params: $1 partitions integer[].
+-- Params: :partitions integer[].
 select pg_advisory_unlock('drover.partition_lease'::regclass::oid::integer, p)
-from unnest($1::integer[]) as p;
+from unnest(:partitions::integer[]) as p;
 
 -- name: lock_partition_leases
--- Purpose: The first statement of a take-over. Of two take-overs at once the second sees the first one as the
---   owner, and fences it.
--- Params: $1 partitions smallint[].
+-- Purpose: The first statement of a take-over. Of two take-overs at once the second sees the first one as
+--   the owner, and fences it.
+-- Params: :partitions smallint[].
 -- Locks: Rows of partition_lease in the order of partitions; waits.
 select from drover.partition_lease as l
-where l.partition = any ($1::smallint[])
+where l.partition = any (:partitions::smallint[])
 order by l.partition
 for update;
 
 -- name: fence_former_owners
 -- Purpose: Fences the former owners of locked partitions: deletes their writer rows. Later batches of these
 --   processes find no row.
--- Params: $1 partitions smallint[], $2 node uuid (the new owner).
+-- Params: :partitions smallint[], :node uuid (the new owner).
 -- Locks: The writer rows; waits for the batch that holds one.
 delete from drover.writer as w
 using (
   select distinct l.node
   from drover.partition_lease as l
-  where l.partition = any ($1::smallint[]) and l.node is not null and l.node <> $2::uuid
+  where l.partition = any (:partitions::smallint[]) and l.node is not null and l.node <> :node::uuid
 ) as former
 where w.node = former.node;
 
 -- name: take_partitions
 -- Purpose: Makes a node the owner of locked partitions, with the next epoch. Each gets a row of history, of
---   which the last $3 stay. The row of the owner before is ended, if it had not given the partition back.
--- Params: $1 partitions smallint[], $2 node uuid, $3 hand_overs_max integer; why a partition was free
---   (codes): $4 first smallint, $5 given_back smallint, $6 lost smallint.
+--   which the last :hand_overs_max stay. The row of the owner before is ended, if it had not given the
+--   partition back.
+-- Params: :partitions smallint[], :node uuid, :hand_overs_max integer; why a partition was free (codes):
+--   :first smallint, :given_back smallint, :lost smallint.
 -- Plan: partition_history by key.
 -- Result: The partitions with their new epochs.
 with before as materialized (
-  select l.partition, l.epoch, l.node from drover.partition_lease as l where l.partition = any ($1::smallint[])
+  select l.partition, l.epoch, l.node from drover.partition_lease as l where l.partition = any (:partitions::smallint[])
 ),
 taken as (
   update drover.partition_lease as l
-  set node = $2::uuid, epoch = l.epoch + 1, taken_at = now()
-  where l.partition = any ($1::smallint[])
+  set node = :node::uuid, epoch = l.epoch + 1, taken_at = now()
+  where l.partition = any (:partitions::smallint[])
   returning l.partition, l.epoch
 ),
 ended as (
@@ -138,16 +138,16 @@ ended as (
 trimmed as (
   delete from drover.partition_history as h
   using taken as t
-  where h.partition = t.partition and h.epoch <= t.epoch - $3::integer
+  where h.partition = t.partition and h.epoch <= t.epoch - :hand_overs_max::integer
 ),
 noted as (
   insert into drover.partition_history (partition, epoch, node, address, why, taken_at)
-  select t.partition, t.epoch, $2::uuid, n.address,
-    case when b.epoch = 0 then $4::smallint when b.node is null then $5::smallint else $6::smallint end,
+  select t.partition, t.epoch, :node::uuid, n.address,
+    case when b.epoch = 0 then :first::smallint when b.node is null then :given_back::smallint else :lost::smallint end,
     date_trunc('milliseconds', now())
   from taken as t
   join before as b on b.partition = t.partition
-  left join drover.node as n on n.id = $2::uuid
+  left join drover.node as n on n.id = :node::uuid
   -- A row that the history has already must not prevent the take-over.
   on conflict (partition, epoch) do update
   set node = excluded.node, address = excluded.address, why = excluded.why,
@@ -157,20 +157,20 @@ select t.partition, t.epoch from taken as t;
 
 -- name: clear_partitions
 -- Purpose: Gives partitions of a node back, so that the next owner has no one to fence.
--- Params: $1 partitions smallint[], $2 node uuid.
--- Locks: Rows of partition_lease in the order of partitions, then the writer rows of the node; waits for each
---   batch that holds one. A batch whose answer was lost may still be about to commit.
+-- Params: :partitions smallint[], :node uuid.
+-- Locks: Rows of partition_lease in the order of partitions, then the writer rows of the node; waits for
+--   each batch that holds one. A batch whose answer was lost may still be about to commit.
 with mine as materialized (
   select l.partition, l.epoch
   from drover.partition_lease as l
-  where l.partition = any ($1::smallint[]) and l.node = $2::uuid
+  where l.partition = any (:partitions::smallint[]) and l.node = :node::uuid
   order by l.partition
   for update
 ),
 held as materialized (
   select w.slot
   from drover.writer as w
-  where w.node = $2::uuid and exists (select from mine)
+  where w.node = :node::uuid and exists (select from mine)
   order by w.slot
   for no key update
 ),
@@ -187,13 +187,13 @@ where l.partition = m.partition and (select count(*) from held) >= 0;
 
 -- name: leave_writers
 -- Purpose: Deletes the writer rows of a node that leaves.
--- Params: $1 node uuid.
-delete from drover.writer where node = $1::uuid;
+-- Params: :node uuid.
+delete from drover.writer where node = :node::uuid;
 
 -- name: leave_node
 -- Purpose: Deletes a node that leaves.
--- Params: $1 id uuid.
-delete from drover.node where id = $1::uuid;
+-- Params: :id uuid.
+delete from drover.node where id = :id::uuid;
 
 -- name: forget_old_nodes
 -- Purpose: Deletes nodes that were not seen for a minute.

@@ -4,32 +4,32 @@
 -- name: make_class
 -- Purpose: Creates a class of a queue for a version of agents. Nothing happens if it exists, or if another
 --   transaction takes its number.
--- Params: $1 namespace_id integer, $2 queue text, $3 agent_version text.
+-- Params: :namespace_id integer, :queue text, :agent_version text.
 insert into drover.version_class (namespace_id, queue, class, agent_version)
-select $1::integer, $2::text, coalesce(max(c.class), 0) + 1, $3::text
+select :namespace_id::integer, :queue::text, coalesce(max(c.class), 0) + 1, :agent_version::text
 from drover.version_class as c
-where c.namespace_id = $1::integer and c.queue = $2::text
+where c.namespace_id = :namespace_id::integer and c.queue = :queue::text
 on conflict do nothing;
 
 -- name: find_class
 -- Purpose: Finds the class of a version of agents.
--- Params: $1 namespace_id integer, $2 queue text, $3 agent_version text.
+-- Params: :namespace_id integer, :queue text, :agent_version text.
 -- Result: No row: there is none.
 select c.class
 from drover.version_class as c
-where c.namespace_id = $1::integer and c.queue = $2::text and c.agent_version = $3::text;
+where c.namespace_id = :namespace_id::integer and c.queue = :queue::text and c.agent_version = :agent_version::text;
 
 -- name: make_class_lanes
 -- Purpose: Creates the missing lanes of a class, one for each task of the queue. It runs after all
 --   transactions that create lanes know of the class.
--- Params: $1 namespace_id integer, $2 queue text, $3 agent_version text.
+-- Params: :namespace_id integer, :queue text, :agent_version text.
 -- Plan: lane by its unique key.
 -- Result: The lanes that were created. No row: none is missing.
 insert into drover.lane (namespace_id, queue, task, class)
 select l.namespace_id, l.queue, l.task, c.class
 from drover.version_class as c
 join drover.lane as l on l.namespace_id = c.namespace_id and l.queue = c.queue and l.class = 0
-where c.namespace_id = $1::integer and c.queue = $2::text and c.agent_version = $3::text
+where c.namespace_id = :namespace_id::integer and c.queue = :queue::text and c.agent_version = :agent_version::text
   and not exists (
     select from drover.lane as k
     where k.namespace_id = l.namespace_id and k.queue = l.queue and k.task = l.task
@@ -41,56 +41,56 @@ returning id;
 -- name: inherit_said_circuits
 -- Purpose: Copies what an operator has set of the circuits of a lane to lanes of classes that are new. A
 --   setting holds for the lanes of all classes.
--- Params: $1 lanes integer[] (new lanes).
+-- Params: :lanes integer[] (new lanes).
 insert into drover.circuit (lane, agent_id, forced, forced_by, forced_why, forced_at)
 select v.lane, c.agent_id, c.forced, c.forced_by, c.forced_why, c.forced_at
 from drover.version_lane as v
 join drover.circuit as c on c.lane = v.base and c.forced is not null
-where v.lane = any ($1::integer[])
+where v.lane = any (:lanes::integer[])
 on conflict (lane, agent_id) do nothing;
 
 -- name: pin_version
--- Purpose: Pins a workflow, or one version of it, to a class of a queue, and notes that its ready rows are to
---   be moved. A pin that exists stays, unless it was for another class.
--- Params: $1 namespace_id integer, $2 queue text, $3 workflow text, $4 version integer and $5 definition_id
---   bigint (0 and 0: every version without a pin of its own), $6 class smallint.
+-- Purpose: Pins a workflow, or one version of it, to a class of a queue, and notes that its ready rows are
+--   to be moved. A pin that exists stays, unless it was for another class.
+-- Params: :namespace_id integer, :queue text, :workflow text, :version integer and :definition_id bigint (0
+--   and 0: every version without a pin of its own), :class smallint.
 -- Result: The id of the note.
 with pinned as (
   insert into drover.version_pin as p (namespace_id, queue, workflow, version, definition_id, class)
-  values ($1::integer, $2::text, $3::text, $4::integer, $5::bigint, $6::smallint)
+  values (:namespace_id::integer, :queue::text, :workflow::text, :version::integer, :definition_id::bigint, :class::smallint)
   on conflict (namespace_id, workflow, queue, definition_id) do update
   set class = excluded.class, pinned_at = excluded.pinned_at
   where p.class <> excluded.class
 )
 insert into drover.pin_move (namespace_id, workflow)
-values ($1::integer, $3::text)
+values (:namespace_id::integer, :workflow::text)
 returning id;
 
 -- name: unpin_version
 -- Purpose: Removes a pin, and notes that ready rows are to be moved. The note is made also without a pin: a
 --   server that removed it may have ended before the rows were moved.
--- Params: $1 namespace_id integer, $2 queue text, $3 workflow text, $4 version integer.
+-- Params: :namespace_id integer, :queue text, :workflow text, :version integer.
 -- Result: The id of the note.
 with unpinned as (
   delete from drover.version_pin
-  where namespace_id = $1::integer and queue = $2::text and workflow = $3::text
-    and version = $4::integer
+  where namespace_id = :namespace_id::integer and queue = :queue::text and workflow = :workflow::text
+    and version = :version::integer
 )
 insert into drover.pin_move (namespace_id, workflow)
-values ($1::integer, $3::text)
+values (:namespace_id::integer, :workflow::text)
 returning id;
 
 -- name: place_ready
 -- Purpose: Moves the ready rows of these runs into the lanes that pins want. Rows of a paused workflow get
 --   the negative of the lane. Moved rows come after all rows that are ready now, because a claim may read
 --   only from a watermark behind their old position (store/watermarks.ts).
--- Params: $1 run_ids uuid[].
+-- Params: :run_ids uuid[].
 -- Locks: Ready rows, without waiting: a row that a claim or a pass holds is skipped.
 -- Plan: ready by the run's key.
 -- Result: One row. lanes: lanes in which claims find the moved rows. left: how many rows were skipped.
 with misplaced as materialized (
   select r.run_id, r.step_no, w.lane
-  from unnest($1::uuid[]) as u (run_id)
+  from unnest(:run_ids::uuid[]) as u (run_id)
   cross join lateral (
     select n.namespace_id, n.workflow, n.definition_id,
       case when exists (
@@ -139,14 +139,14 @@ select (select coalesce(array_agg(distinct m.lane) filter (where m.lane > 0), '{
 
 -- name: end_pin_move
 -- Purpose: Deletes the note of a move that is complete.
--- Params: $1 id bigint.
-delete from drover.pin_move where id = $1::bigint;
+-- Params: :id bigint.
+delete from drover.pin_move where id = :id::bigint;
 
 -- name: keep_pin_move
 -- Purpose: Notes that a server is still working on a move.
--- Params: $1 id bigint.
+-- Params: :id bigint.
 -- Plan: pin_move by key.
-update drover.pin_move set asked_at = now() where id = $1::bigint;
+update drover.pin_move set asked_at = now() where id = :id::bigint;
 
 -- name: take_pin_moves
 -- Purpose: Takes moves that no server has worked on for a minute: their server ended before they were
@@ -166,11 +166,11 @@ returning m.id, m.namespace_id, m.workflow;
 
 -- name: list_pins
 -- Purpose: Lists the pins of a queue, by workflow and version. They are few.
--- Params: $1 namespace_id integer, $2 queue text.
+-- Params: :namespace_id integer, :queue text.
 select p.workflow, p.version, c.agent_version, p.pinned_at
 from drover.version_pin as p
 join drover.version_class as c on c.namespace_id = p.namespace_id and c.queue = p.queue and c.class = p.class
-where p.namespace_id = $1::integer and p.queue = $2::text
+where p.namespace_id = :namespace_id::integer and p.queue = :queue::text
 order by p.workflow, p.version;
 
 -- name: all_pins

@@ -2,105 +2,107 @@
 
 -- name: traced_runs
 -- Purpose: Reads what the traces of runs contain.
--- Params: $1 run_ids uuid[].
+-- Params: :run_ids uuid[].
 -- Plan: run, rerun by key.
--- Result: traceparent is null if the run is not traced. of_run is the run that this one repeats; null: none.
+-- Result: traceparent is null if the run is not traced. of_run is the run that this one repeats; null:
+--   none.
 select r.id as run_id, r.namespace_id, r.definition_id, r.workflow, r.version, r.created_at,
   r.traceparent, r.tracestate, r.parent_id,
   (select x.of_run from drover.rerun as x where x.run_id = r.id) as of_run
 from drover.run as r
-where r.id = any ($1::uuid[]);
+where r.id = any (:run_ids::uuid[]);
 
 -- name: run_pages
 -- Purpose: Reads the pages of a run, except pages of items that are settled.
--- Params: $1 run_id uuid.
+-- Params: :run_id uuid.
 -- Plan: run_page by the run's key.
 select p.no, p.state as page
 from drover.run_page as p
-where p.run_id = $1::uuid and (p.no < 512 or not p.settled)
+where p.run_id = :run_id::uuid and (p.no < 512 or not p.settled)
 order by p.no;
 
 -- name: settled_items
--- Purpose: Reads the last $2 pages of items that are settled, the last one first.
--- Params: $1 run_id uuid, $2 limit integer.
+-- Purpose: Reads the last :limit pages of items that are settled, the last one first.
+-- Params: :run_id uuid, :limit integer.
 -- Plan: run_page by the run's key, backwards.
 select p.no, p.state as page
 from drover.run_page as p
-where p.run_id = $1::uuid and p.no >= 512 and p.settled
+where p.run_id = :run_id::uuid and p.no >= 512 and p.settled
 order by p.run_id desc, p.no desc
-limit $2::integer;
+limit :limit::integer;
 
 -- name: item_pages
--- Purpose: Reads the next $4 pages of items of one map.
--- Params: $1 run_id uuid, $2 map integer (number of its step), $3 after integer (step key of the last item of
---   the previous page), $4 limit integer, $5 settled boolean (only items that are settled, or that are not;
---   null: all).
+-- Purpose: Reads the next :limit pages of items of one map.
+-- Params: :run_id uuid, :map integer (number of its step), :after integer (step key of the last item of the
+--   previous page), :limit integer, :settled boolean (only items that are settled, or that are not; null:
+--   all).
 -- Plan: run_page by the run's key.
 select p.no, p.state as page
 from drover.run_page as p
-where p.run_id = $1::uuid and p.no > greatest($3::integer, 511) and p.no % 512 = $2::integer
-  and ($5::boolean is null or p.settled = $5::boolean)
+where p.run_id = :run_id::uuid and p.no > greatest(:after::integer, 511) and p.no % 512 = :map::integer
+  and (:settled::boolean is null or p.settled = :settled::boolean)
 order by p.run_id, p.no
-limit $4::integer;
+limit :limit::integer;
 
 -- name: logged_attempts
--- Purpose: Reads attempts at these steps that have left their pages, the newest $3 of each, newest first.
--- Params: $1 run_id uuid, $2 step_nos integer[] (step keys), $3 limit integer (for each step).
+-- Purpose: Reads attempts at these steps that have left their pages, the newest :limit of each, newest
+--   first.
+-- Params: :run_id uuid, :step_nos integer[] (step keys), :limit integer (for each step).
 -- Plan: attempt_log by key.
 select u.step_no, x.attempt
-from unnest($2::integer[]) as u (step_no)
+from unnest(:step_nos::integer[]) as u (step_no)
 cross join lateral (
   select a.attempt, a.fence, a.kind, a.n
   from drover.attempt_log as a
-  where a.run_id = $1::uuid and a.step_no = u.step_no
+  where a.run_id = :run_id::uuid and a.step_no = u.step_no
   order by a.run_id desc, a.step_no desc, a.fence desc, a.kind desc, a.n desc
-  limit $3::integer
+  limit :limit::integer
 ) as x
 order by u.step_no, x.fence desc, x.kind desc, x.n desc;
 
 -- name: run_kept
 -- Purpose: Reads the steps that a run reuses, with the run that made the effect of each.
--- Params: $1 run_id uuid.
+-- Params: :run_id uuid.
 -- Plan: step_kept by the run's key.
 select k.step_no, k.of_run
 from drover.step_kept as k
-where k.run_id = $1::uuid
+where k.run_id = :run_id::uuid
 order by k.step_no;
 
 -- name: run_changed_inputs
 -- Purpose: Reads the inputs that replace those of the plan.
--- Params: $1 run_id uuid.
+-- Params: :run_id uuid.
 -- Plan: step_override by the run's key.
 -- Result: input_type is null if the new input is empty.
 select o.step_no, o.strategy, o.input_type, o.input_json, o.input_data
 from drover.step_override as o
-where o.run_id = $1::uuid
+where o.run_id = :run_id::uuid
 order by o.step_no, o.strategy;
 
 -- name: run_interventions
--- Purpose: Reads the newest $2 interventions of a run, in the order of their times.
--- Params: $1 run_id uuid, $2 limit integer.
+-- Purpose: Reads the newest :limit interventions of a run, in the order of their times.
+-- Params: :run_id uuid, :limit integer.
 -- Plan: intervention by the run's key.
 select * from (
   select i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition, i.epoch
   from drover.intervention as i
-  where i.run_id = $1::uuid
+  where i.run_id = :run_id::uuid
   order by i.acted_at desc
-  limit $2::integer
+  limit :limit::integer
 ) as newest
 order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 
 -- name: run_escalations
--- Purpose: Reads the newest $2 escalations of a run, in the order of their numbers.
--- Params: $1 run_id uuid, $2 limit integer.
+-- Purpose: Reads the newest :limit escalations of a run, in the order of their numbers.
+-- Params: :run_id uuid, :limit integer.
 -- Plan: escalation by the run's key.
 select * from (
   select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.claimed_by, e.claimed_at, e.deadline_at, e.code, e.answer,
     e.answered_by, e.answered_why
   from drover.escalation as e
-  where e.run_id = $1::uuid
+  where e.run_id = :run_id::uuid
   order by e.n desc
-  limit $2::integer
+  limit :limit::integer
 ) as newest
 order by newest.n;
 
@@ -109,12 +111,12 @@ order by newest.n;
 --   heartbeat, and the page with its progress. Of each ready row: the last poll of its lane, whether the
 --   agents that polled it have fallen silent since, its pause and its open circuit, how many agents ask for
 --   it if all of them are cordoned, and the version of agents that it is for. Of both the queue.
--- Params: $1 run_id uuid, $2 polled integer (ms; how long a lane counts as polled after a poll),
---   $3 owner_lost integer (ms; how long a node counts as live after it was seen).
+-- Params: :run_id uuid, :polled integer (ms; how long a lane counts as polled after a poll), :owner_lost
+--   integer (ms; how long a node counts as live after it was seen).
 -- Plan: lease, ready, run_page by the run's key, lane by its own.
 -- Result: One row for each lease and ready row. If there is none, one row with step_no null, for the time.
---   unwatched is the name of the region of the run if no live node watches its partition; whole: no live node
---   watches any partition of the region.
+--   unwatched is the name of the region of the run if no live node watches its partition; whole: no live
+--   node watches any partition of the region.
 with kept_out as (
   select l.id as lane, count(*)::integer as agents
   from drover.lane as l
@@ -122,7 +124,7 @@ with kept_out as (
   join drover.agent as a on a.namespace_id = l.namespace_id and a.seen_at > now() - interval '1 minute'
     and a.silent_since is null and a.queues ? l.queue and (a.tasks = '[]'::jsonb or a.tasks ? l.task)
     and (v.lane is null or a.agent_version = v.agent_version)
-  where l.id in (select abs(r.lane) from drover.ready as r where r.run_id = $1::uuid)
+  where l.id in (select abs(r.lane) from drover.ready as r where r.run_id = :run_id::uuid)
     and exists (select from drover.cordon as o where o.namespace_id = l.namespace_id)
   group by l.id
   having bool_and(exists (
@@ -136,21 +138,21 @@ select now() as now, x.step_no, x.is_lease, x.last_heartbeat_at, x.page, x.polle
   v.agent_version, not x.is_lease and exists (
     select from drover.silent_lane as s
     where s.lane = abs(x.lane) and coalesce(s.seen_at, '-infinity')
-      <= now() - greatest($2::integer, 60000) * interval '1 millisecond'
+      <= now() - greatest(:polled::integer, 60000) * interval '1 millisecond'
   ) as silent, w.name as unwatched, w.whole
 from (select) as one
 left join lateral (
   select g.name, not exists (
     select
     from drover.partition_lease as m
-    join drover.node as d on d.id = m.node and d.last_seen_at > now() - $3::integer * interval '1 millisecond'
+    join drover.node as d on d.id = m.node and d.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
     where m.partition / 256 = g.id
   ) as whole
   from drover.run as r
   join drover.region as g on g.id = r.partition / 256
   left join drover.partition_lease as p on p.partition = r.partition
-  left join drover.node as n on n.id = p.node and n.last_seen_at > now() - $3::integer * interval '1 millisecond'
-  where r.id = $1::uuid and n.id is null
+  left join drover.node as n on n.id = p.node and n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
+  where r.id = :run_id::uuid and n.id is null
 ) as w on true
 left join (
   select l.step_no, l.lane, true as is_lease, s.last_heartbeat_at, (
@@ -158,19 +160,19 @@ left join (
     ) as page, null::timestamptz as polled_at
   from drover.lease as l
   left join drover.agent_session as s on s.session = l.session
-  where l.run_id = $1::uuid
+  where l.run_id = :run_id::uuid
   union all
   select r.step_no, r.lane, false, null, null,
     (select max(p.seen_at) from drover.lane_poller as p where p.lane = abs(r.lane))
   from drover.ready as r
-  where r.run_id = $1::uuid
+  where r.run_id = :run_id::uuid
 ) as x on true
 left join drover.lane on lane.id = abs(x.lane)
 left join lateral (
   select 'workflow' as paused, w.paused_at, w.reason as pause_reason
   from drover.run as n
   join drover.paused_workflow as w on w.namespace_id = n.namespace_id and w.name = n.workflow
-  where x.lane < 0 and n.id = $1::uuid
+  where x.lane < 0 and n.id = :run_id::uuid
   union all
   select case p.queue when '' then 'namespace' else 'queue' end, p.paused_at, p.pause_reason
   from drover.paused_lane as p

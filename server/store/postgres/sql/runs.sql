@@ -3,8 +3,8 @@
 -- name: reserve_keys
 -- Purpose: Reserves idempotency keys for runs that begin. A key that has expired is free again once its run
 --   has ended.
--- Params: Parallel arrays: $1 namespace_id integer[], $2 key text[], $3 run_id uuid[], $4 digest text[]
---   (SHA-256 of the request, hex), $5 keep bigint[] (ms until the key expires).
+-- Params: Parallel arrays: :namespace_id integer[], :key text[], :run_id uuid[], :digest text[] (SHA-256 of
+--   the request, hex), :keep bigint[] (ms until the key expires).
 -- Locks: Keys in key order; waits for another transaction that reserves the same key.
 -- Plan: run_page by key.
 -- Result: The keys that this transaction has reserved. A missing key belongs to another run (key_holders).
@@ -12,7 +12,7 @@
 insert into drover.idempotency as i (namespace_id, key, run_id, digest, expires_at)
 select u.namespace_id, u.key, u.run_id, decode(u.digest, 'hex'),
   now() + u.keep_ms * interval '1 millisecond'
-from unnest($1::integer[], $2::text[], $3::uuid[], $4::text[], $5::bigint[])
+from unnest(:namespace_id::integer[], :key::text[], :run_id::uuid[], :digest::text[], :keep::bigint[])
   as u (namespace_id, key, run_id, digest, keep_ms)
 order by u.namespace_id, u.key
 on conflict (namespace_id, key) do update
@@ -24,30 +24,30 @@ returning namespace_id, key;
 
 -- name: key_holders
 -- Purpose: Reads the runs that have reserved these keys.
--- Params: Parallel arrays: $1 namespace_id integer[], $2 key text[].
+-- Params: Parallel arrays: :namespace_id integer[], :key text[].
 -- Plan: idempotency by key.
 select i.namespace_id, i.key, i.run_id, encode(i.digest, 'hex') as digest
-from unnest($1::integer[], $2::text[]) as u (namespace_id, key)
+from unnest(:namespace_id::integer[], :key::text[]) as u (namespace_id, key)
 join drover.idempotency as i on i.namespace_id = u.namespace_id and i.key = u.key;
 
 -- name: release_keys
 -- Purpose: Deletes reservations of this transaction whose runs it does not begin.
--- Params: Parallel arrays: $1 namespace_id integer[], $2 key text[], $3 run_id uuid[].
+-- Params: Parallel arrays: :namespace_id integer[], :key text[], :run_id uuid[].
 -- Plan: idempotency by key.
 delete from drover.idempotency as i
-using unnest($1::integer[], $2::text[], $3::uuid[]) as u (namespace_id, key, run_id)
+using unnest(:namespace_id::integer[], :key::text[], :run_id::uuid[]) as u (namespace_id, key, run_id)
 where i.namespace_id = u.namespace_id and i.key = u.key and i.run_id = u.run_id;
 
 -- name: insert_runs
 -- Purpose: Inserts runs, a search key for each of their labels, and their counts. A run row never changes.
--- Params: Parallel arrays: $1 id uuid[], $2 namespace_id integer[], $3 partition smallint[], $4 definition_id
---   bigint[], $5 workflow text[], $6 version integer[] (0: inline definition), $7 key text[], $8 priority
---   smallint[] (1 first, 9 last), $9 labels text[] (JSON), $10 input_type text[], $11 input_json text[],
---   $12 input_data bytea[] (type null: no input), $13 created_at bigint[] (ms since 1970), $14 notify_hook
---   text[], $15 notify_url text[], $16 concurrency_key text[], $17 concurrency_limit integer[],
---   $18 concurrency_policy smallint[] (code), $19 parent_id uuid[], $20 parent_step text[] (its id),
---   $21 parent_step_key integer[], $22 parent_fence integer[], $23 parent_until bigint[] (ms since 1970),
---   $24 traceparent text[], $25 tracestate text[]. null: the run has no such thing.
+-- Params: Parallel arrays: :id uuid[], :namespace_id integer[], :partition smallint[], :definition_id
+--   bigint[], :workflow text[], :version integer[] (0: inline definition), :key text[], :priority
+--   smallint[] (1 first, 9 last), :labels text[] (JSON), :input_type text[], :input_json text[],
+--   :input_data bytea[] (type null: no input), :created_at bigint[] (ms since 1970), :notify_hook text[],
+--   :notify_url text[], :concurrency_key text[], :concurrency_limit integer[], :concurrency_policy
+--   smallint[] (code), :parent_id uuid[], :parent_step text[] (its id), :parent_step_key integer[],
+--   :parent_fence integer[], :parent_until bigint[] (ms since 1970), :traceparent text[], :tracestate
+--   text[]. null: the run has no such thing.
 with begun as (
   insert into drover.run (id, namespace_id, partition, definition_id, workflow, version, key, priority, labels,
     input_type, input_json, input_data, created_at, notify_hook, notify_url, concurrency_key,
@@ -60,18 +60,18 @@ with begun as (
     u.parent_step_key, u.parent_fence, to_timestamp(u.parent_until / 1e3::float8), u.traceparent,
     u.tracestate
   from (
-    select unnest($1::uuid[]) as id, unnest($2::integer[]) as namespace_id,
-      unnest($3::smallint[]) as partition, unnest($4::bigint[]) as definition_id,
-      unnest($5::text[]) as workflow, unnest($6::integer[]) as version, unnest($7::text[]) as key,
-      unnest($8::smallint[]) as priority, unnest($9::text[]) as labels,
-      unnest($10::text[]) as input_type, unnest($11::text[]) as input_json,
-      unnest($12::bytea[]) as input_data, unnest($13::bigint[]) as created_at,
-      unnest($14::text[]) as notify_hook, unnest($15::text[]) as notify_url,
-      unnest($16::text[]) as concurrency_key, unnest($17::integer[]) as concurrency_limit,
-      unnest($18::smallint[]) as concurrency_policy, unnest($19::uuid[]) as parent_id,
-      unnest($20::text[]) as parent_step, unnest($21::integer[]) as parent_step_key,
-      unnest($22::integer[]) as parent_fence, unnest($23::bigint[]) as parent_until,
-      unnest($24::text[]) as traceparent, unnest($25::text[]) as tracestate
+    select unnest(:id::uuid[]) as id, unnest(:namespace_id::integer[]) as namespace_id,
+      unnest(:partition::smallint[]) as partition, unnest(:definition_id::bigint[]) as definition_id,
+      unnest(:workflow::text[]) as workflow, unnest(:version::integer[]) as version, unnest(:key::text[]) as key,
+      unnest(:priority::smallint[]) as priority, unnest(:labels::text[]) as labels,
+      unnest(:input_type::text[]) as input_type, unnest(:input_json::text[]) as input_json,
+      unnest(:input_data::bytea[]) as input_data, unnest(:created_at::bigint[]) as created_at,
+      unnest(:notify_hook::text[]) as notify_hook, unnest(:notify_url::text[]) as notify_url,
+      unnest(:concurrency_key::text[]) as concurrency_key, unnest(:concurrency_limit::integer[]) as concurrency_limit,
+      unnest(:concurrency_policy::smallint[]) as concurrency_policy, unnest(:parent_id::uuid[]) as parent_id,
+      unnest(:parent_step::text[]) as parent_step, unnest(:parent_step_key::integer[]) as parent_step_key,
+      unnest(:parent_fence::integer[]) as parent_fence, unnest(:parent_until::bigint[]) as parent_until,
+      unnest(:traceparent::text[]) as traceparent, unnest(:tracestate::text[]) as tracestate
   ) as u
   returning id, namespace_id, workflow, created_at, labels
 ),
@@ -92,30 +92,30 @@ where b.labels <> '{}';
 
 -- name: insert_reruns
 -- Purpose: Stores which runs repeat another run.
--- Params: Parallel arrays: $1 run_id uuid[], $2 of_run uuid[], $3 from_step text[] (empty: the start; null:
---   from what had failed).
+-- Params: Parallel arrays: :run_id uuid[], :of_run uuid[], :from_step text[] (empty: the start; null: from
+--   what had failed).
 insert into drover.rerun (run_id, of_run, from_step)
 select u.run_id, u.of_run, u.from_step
-from unnest($1::uuid[], $2::uuid[], $3::text[]) as u (run_id, of_run, from_step);
+from unnest(:run_id::uuid[], :of_run::uuid[], :from_step::text[]) as u (run_id, of_run, from_step);
 
 -- name: insert_kept
 -- Purpose: Stores which steps a run reuses from an earlier run. They are written with its first pass and
 --   never change.
--- Params: Parallel arrays: $1 run_id uuid[], $2 step_no integer[] (step key), $3 of_run uuid[] (the run that
---   made the effect).
+-- Params: Parallel arrays: :run_id uuid[], :step_no integer[] (step key), :of_run uuid[] (the run that made
+--   the effect).
 insert into drover.step_kept (run_id, step_no, of_run)
 select u.run_id, u.step_no, u.of_run
-from unnest($1::uuid[], $2::integer[], $3::uuid[]) as u (run_id, step_no, of_run);
+from unnest(:run_id::uuid[], :step_no::integer[], :of_run::uuid[]) as u (run_id, step_no, of_run);
 
 -- name: end_runs
 -- Purpose: Writes what follows from the end of runs: search keys of the state if it is not COMPLETED (4),
 --   counts, a row for each trigger that waits for the workflow, and an outbox row for each hook that wants
 --   every end or that the start request named.
--- Params: Parallel arrays: $1 run_id uuid[], $2 state smallint[] (code).
+-- Params: Parallel arrays: :run_id uuid[], :state smallint[] (code).
 -- Plan: run, hook by key, trigger_by_workflow.
 with changed as (
   select r.id, r.namespace_id, r.partition, r.notify_hook, r.notify_url, r.workflow, u.state
-  from unnest($1::uuid[], $2::smallint[]) as u (run_id, state)
+  from unnest(:run_id::uuid[], :state::smallint[]) as u (run_id, state)
   join drover.run as r on r.id = u.run_id
 ),
 marked as (
@@ -123,7 +123,7 @@ marked as (
   select c.namespace_id, m.mark, c.id
   from changed as c
   cross join lateral (values (c.state::text), (c.state || ' ' || c.workflow)) as m (mark)
-  where c.state <> 4
+  where c.state <> :run_state.COMPLETED
   on conflict do nothing
 ),
 counted as (
@@ -140,7 +140,7 @@ waited as (
     and (cardinality(t.states) = 0 or c.state = any (t.states))
 )
 insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, url, cause)
-select 3, c.id, 0, c.namespace_id, c.partition, h.name,
+select :outbox_kind.run-ended, c.id, 0, c.namespace_id, c.partition, h.name,
   case when h.name = c.notify_hook then c.notify_url end, c.id::text
 from changed as c
-join drover.hook as h on h.namespace_id = c.namespace_id and (h.name = c.notify_hook or 3 = any (h.events));
+join drover.hook as h on h.namespace_id = c.namespace_id and (h.name = c.notify_hook or :outbox_kind.run-ended = any (h.events));

@@ -4,118 +4,118 @@
 
 -- name: create_schedule
 -- Purpose: Creates a schedule.
--- Params: $1 id uuid, $2 namespace_id integer, $3 name text, $4 partition smallint, $5 spec text (JSON),
---   $6 next_moment bigint, $7 next_at bigint (ms since 1970; null: no next occurrence), $8 wake_at bigint (ms
---   since 1970; null: no next occurrence, or paused), $9 pause_reason text (null: not paused).
+-- Params: :id uuid, :namespace_id integer, :name text, :partition smallint, :spec text (JSON), :next_moment
+--   bigint, :next_at bigint (ms since 1970; null: no next occurrence), :wake_at bigint (ms since 1970;
+--   null: no next occurrence, or paused), :pause_reason text (null: not paused).
 -- Result: No row: the name is taken.
 insert into drover.schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at,
   paused_at, pause_reason)
-values ($1::uuid, $2::integer, $3::text, $4::smallint, $5::text, $6::bigint,
-  to_timestamp($7::bigint / 1e3::float8), to_timestamp($8::bigint / 1e3::float8),
-  case when $9::text is not null then now() end, $9::text)
+values (:id::uuid, :namespace_id::integer, :name::text, :partition::smallint, :spec::text, :next_moment::bigint,
+  to_timestamp(:next_at::bigint / 1e3::float8), to_timestamp(:wake_at::bigint / 1e3::float8),
+  case when :pause_reason::text is not null then now() end, :pause_reason::text)
 on conflict (namespace_id, name) where deleted_at is null do nothing
 returning id;
 
 -- name: find_schedule
 -- Purpose: Finds a schedule by name.
--- Params: $1 namespace_id integer, $2 name text.
+-- Params: :namespace_id integer, :name text.
 -- Plan: schedule_by_name.
 -- Result: No row: there is none, or it is deleted.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
-where s.namespace_id = $1::integer and s.name = $2::text and s.deleted_at is null;
+where s.namespace_id = :namespace_id::integer and s.name = :name::text and s.deleted_at is null;
 
 -- name: schedules_by_id
 -- Purpose: Reads schedules, also deleted ones.
--- Params: $1 ids uuid[].
+-- Params: :ids uuid[].
 -- Plan: schedule by key.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
-where s.id = any ($1::uuid[]);
+where s.id = any (:ids::uuid[]);
 
 -- name: list_schedules
 -- Purpose: Lists the schedules of a namespace by name.
--- Params: $1 namespace_id integer, $2 after text (the last name of the previous page; null: the first page),
---   $3 limit integer.
+-- Params: :namespace_id integer, :after text (the last name of the previous page; null: the first page),
+--   :limit integer.
 -- Plan: schedule_by_name.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
-where s.namespace_id = $1::integer and s.deleted_at is null
-  and ($2::text is null or s.name collate "C" > $2::text)
+where s.namespace_id = :namespace_id::integer and s.deleted_at is null
+  and (:after::text is null or s.name collate "C" > :after::text)
 order by s.name collate "C"
-limit $3::integer;
+limit :limit::integer;
 
 -- name: lock_schedules_skip
 -- Purpose: Locks and reads schedules, also deleted ones.
--- Params: $1 ids uuid[].
+-- Params: :ids uuid[].
 -- Locks: Schedules in the order of ids, without waiting: a row that another transaction holds is left out.
 -- Plan: schedule by key.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
-where s.id = any ($1::uuid[])
+where s.id = any (:ids::uuid[])
 order by s.id
 for no key update of s skip locked;
 
 -- name: lock_schedules_wait
 -- Purpose: As lock_schedules_skip.
--- Params: $1 ids uuid[].
+-- Params: :ids uuid[].
 -- Locks: Schedules in the order of ids; waits up to lock_timeout.
 select s.*, n.name as namespace, n.region
 from drover.schedule as s
 join drover.namespace as n on n.id = s.namespace_id
-where s.id = any ($1::uuid[])
+where s.id = any (:ids::uuid[])
 order by s.id
 for no key update of s;
 
 -- name: move_schedules
 -- Purpose: Stores the next occurrence of locked schedules.
--- Params: Parallel arrays: $1 id uuid[], $2 next_moment bigint[], $3 next_at bigint[], $4 wake_at bigint[]
---   (ms since 1970; null: no next occurrence).
+-- Params: Parallel arrays: :id uuid[], :next_moment bigint[], :next_at bigint[], :wake_at bigint[] (ms
+--   since 1970; null: no next occurrence).
 -- Plan: schedule by key.
 -- Result: One row for each schedule.
 update drover.schedule as s
 set next_moment = u.next_moment, next_at = to_timestamp(u.next_at / 1e3::float8),
   wake_at = to_timestamp(u.wake_at / 1e3::float8)
-from unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::bigint[])
+from unnest(:id::uuid[], :next_moment::bigint[], :next_at::bigint[], :wake_at::bigint[])
   as u (id, next_moment, next_at, wake_at)
 where s.id = u.id
 returning s.id;
 
 -- name: change_schedule
 -- Purpose: Stores what a person has changed of a locked schedule.
--- Params: $1 id uuid, $2 spec text (JSON), $3 series integer, $4 next_moment bigint, $5 next_at bigint (ms
---   since 1970; null: no next occurrence), $6 wake_at bigint (ms since 1970; null: no next occurrence, or
---   paused), $7 paused_at bigint (ms since 1970; null: not paused), $8 pause_reason text.
+-- Params: :id uuid, :spec text (JSON), :series integer, :next_moment bigint, :next_at bigint (ms since
+--   1970; null: no next occurrence), :wake_at bigint (ms since 1970; null: no next occurrence, or paused),
+--   :paused_at bigint (ms since 1970; null: not paused), :pause_reason text.
 -- Plan: schedule by key.
 -- Result: No row: there is none.
 update drover.schedule as s
-set spec = $2::text, series = $3::integer, revision = s.revision + 1, next_moment = $4::bigint,
-  next_at = to_timestamp($5::bigint / 1e3::float8), wake_at = to_timestamp($6::bigint / 1e3::float8),
-  paused_at = to_timestamp($7::bigint / 1e3::float8), pause_reason = $8::text, changed_at = now()
-where s.id = $1::uuid
+set spec = :spec::text, series = :series::integer, revision = s.revision + 1, next_moment = :next_moment::bigint,
+  next_at = to_timestamp(:next_at::bigint / 1e3::float8), wake_at = to_timestamp(:wake_at::bigint / 1e3::float8),
+  paused_at = to_timestamp(:paused_at::bigint / 1e3::float8), pause_reason = :pause_reason::text, changed_at = now()
+where s.id = :id::uuid
 returning s.id;
 
 -- name: delete_schedule
 -- Purpose: Marks a schedule as deleted. Its occurrences are deleted later, in small batches.
--- Params: $1 namespace_id integer, $2 name text.
+-- Params: :namespace_id integer, :name text.
 -- Plan: schedule_by_name.
 -- Result: No row: there is none.
 update drover.schedule as s
 set deleted_at = now(), wake_at = null
-where s.namespace_id = $1::integer and s.name = $2::text and s.deleted_at is null
+where s.namespace_id = :namespace_id::integer and s.name = :name::text and s.deleted_at is null
 returning s.id;
 
 -- name: load_fires
 -- Purpose: Reads occurrences of locked schedules.
--- Params: Parallel arrays: $1 schedule_id uuid[], $2 series integer[], $3 moment bigint[].
+-- Params: Parallel arrays: :schedule_id uuid[], :series integer[], :moment bigint[].
 -- Plan: fire by key.
 -- Result: No row: there is no such occurrence yet.
 select f.*
-from unnest($1::uuid[], $2::integer[], $3::bigint[]) as u (schedule_id, series, moment)
+from unnest(:schedule_id::uuid[], :series::integer[], :moment::bigint[]) as u (schedule_id, series, moment)
 cross join lateral (
   select * from drover.fire as x
   where x.schedule_id = u.schedule_id and x.series = u.series and x.moment = u.moment
@@ -125,17 +125,17 @@ cross join lateral (
 
 -- name: write_fires
 -- Purpose: Writes occurrences of locked schedules. An occurrence that has a run stays as it is.
--- Params: Parallel arrays: $1 schedule_id uuid[], $2 series integer[], $3 moment bigint[], $4 at bigint[],
---   $5 cause smallint[], $6 outcome smallint[] (codes), $7 run_id uuid[] (null: no run), $8 message text[],
---   $9 missed_count integer[], $10 missed_until bigint[] (ms since 1970; null: no mark of missed
---   occurrences), $11 node uuid[], $12 epoch bigint[] (of the supervisor; null: a person acted).
+-- Params: Parallel arrays: :schedule_id uuid[], :series integer[], :moment bigint[], :at bigint[], :cause
+--   smallint[], :outcome smallint[] (codes), :run_id uuid[] (null: no run), :message text[], :missed_count
+--   integer[], :missed_until bigint[] (ms since 1970; null: no mark of missed occurrences), :node uuid[],
+--   :epoch bigint[] (of the supervisor; null: a person acted).
 -- Result: One row for each occurrence that was written.
 insert into drover.fire as f (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count,
   missed_until, node, epoch)
 select u.schedule_id, u.series, u.moment, to_timestamp(u.at / 1e3::float8), u.cause, u.outcome, u.run_id,
   u.message, u.missed_count, to_timestamp(u.missed_until / 1e3::float8), u.node, u.epoch
-from unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[], $5::smallint[], $6::smallint[],
-  $7::uuid[], $8::text[], $9::integer[], $10::bigint[], $11::uuid[], $12::bigint[])
+from unnest(:schedule_id::uuid[], :series::integer[], :moment::bigint[], :at::bigint[], :cause::smallint[], :outcome::smallint[],
+  :run_id::uuid[], :message::text[], :missed_count::integer[], :missed_until::bigint[], :node::uuid[], :epoch::bigint[])
   as u (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count, missed_until,
     node, epoch)
 on conflict (schedule_id, series, moment) do update
@@ -147,17 +147,17 @@ on conflict (schedule_id, series, moment) do update
 returning f.schedule_id;
 
 -- name: last_fires
--- Purpose: Reads the newest $2 occurrences of each schedule, with the states of their runs.
--- Params: $1 ids uuid[], $2 limit integer (for each schedule).
+-- Purpose: Reads the newest :limit occurrences of each schedule, with the states of their runs.
+-- Params: :ids uuid[], :limit integer (for each schedule).
 -- Plan: fire_by_time; run_page by key.
 -- Result: run_state is a code; null: the occurrence has no run, or the run is deleted.
 select f.*, p.run_state
-from unnest($1::uuid[]) as u (id)
+from unnest(:ids::uuid[]) as u (id)
 cross join lateral (
   select * from drover.fire as x
   where x.schedule_id = u.id
   order by x.schedule_id, x.at desc
-  limit $2::integer
+  limit :limit::integer
 ) as f
 left join lateral (
   select x.run_state from drover.run_page as x where x.run_id = f.run_id and x.no = 0 limit 1
@@ -167,7 +167,7 @@ order by f.schedule_id, f.at desc, f.series desc;
 -- name: forget_schedules
 -- Purpose: Deletes the occurrences of one deleted schedule, and then the schedule. One call handles one
 --   schedule.
--- Params: $1 rows_max integer (occurrences).
+-- Params: :rows_max integer (occurrences).
 -- Plan: schedule_deleted; fire by key.
 -- Result: One row. more: there was a deleted schedule, so there may be more to do.
 with gone as (
@@ -183,13 +183,13 @@ fires as (
     select x.schedule_id, x.series, x.moment
     from gone as g
     join drover.fire as x on x.schedule_id = g.id
-    limit $1::integer
+    limit :rows_max::integer
   )
   returning f.schedule_id
 ),
 emptied as (
   delete from drover.schedule as s
   using gone as g
-  where s.id = g.id and (select count(*) from fires) < $1::integer
+  where s.id = g.id and (select count(*) from fires) < :rows_max::integer
 )
 select count(*) > 0 as more from gone;

@@ -1,20 +1,20 @@
 -- Triggers, the ended runs that they wait for (written by end_runs), and what they have refused.
 
 -- name: put_trigger
--- Purpose: Creates or changes a trigger. Without a new secret ($8 null), a trigger that needs one ($3) keeps
---   the secret of the same kind.
--- Params: $1 namespace_id integer, $2 name text, $3 auth text (kind; null: the trigger waits for ends of
---   runs), $4 workflow text, $5 states smallint[] (codes; empty: all), $6 body text (the definition, JSON),
---   $7 secret text (null if only the digest is stored), $8 secret_digest text (SHA-256, hex).
+-- Purpose: Creates or changes a trigger. Without a new secret (:secret_digest null), a trigger that needs
+--   one (:auth) keeps the secret of the same kind.
+-- Params: :namespace_id integer, :name text, :auth text (kind; null: the trigger waits for ends of runs),
+--   :workflow text, :states smallint[] (codes; empty: all), :body text (the definition, JSON), :secret text
+--   (null if only the digest is stored), :secret_digest text (SHA-256, hex).
 -- Plan: trigger by key.
 -- Result: No row: the trigger needs a secret and has none; nothing is stored.
 insert into drover.trigger as t (namespace_id, name, auth, workflow, states, body, secret, secret_digest)
-select $1::integer, $2::text, $3::text, $4::text, $5::smallint[], $6::text,
-  case when $8::text is not null then $7::text when o.auth = $3::text then o.secret end,
-  coalesce($8::text, case when o.auth = $3::text then o.secret_digest end)
+select :namespace_id::integer, :name::text, :auth::text, :workflow::text, :states::smallint[], :body::text,
+  case when :secret_digest::text is not null then :secret::text when o.auth = :auth::text then o.secret end,
+  coalesce(:secret_digest::text, case when o.auth = :auth::text then o.secret_digest end)
 from (select 1) as one
-left join drover.trigger as o on o.namespace_id = $1::integer and o.name = $2::text
-where $3::text is null or $8::text is not null or o.auth = $3::text
+left join drover.trigger as o on o.namespace_id = :namespace_id::integer and o.name = :name::text
+where :auth::text is null or :secret_digest::text is not null or o.auth = :auth::text
 on conflict (namespace_id, name) do update
 set auth = excluded.auth, workflow = excluded.workflow, states = excluded.states, body = excluded.body,
   secret = excluded.secret, secret_digest = excluded.secret_digest, changed_at = now()
@@ -22,53 +22,53 @@ returning xmax = 0 as created;
 
 -- name: find_trigger
 -- Purpose: Finds a trigger by name.
--- Params: $1 namespace_id integer, $2 name text.
+-- Params: :namespace_id integer, :name text.
 -- Plan: trigger by key.
 -- Result: No row: there is none. secret is null if only its digest is stored, or if there is none.
 select t.body, t.secret, t.secret_digest, t.created_at, t.changed_at
 from drover.trigger as t
-where t.namespace_id = $1::integer and t.name = $2::text;
+where t.namespace_id = :namespace_id::integer and t.name = :name::text;
 
 -- name: list_triggers
 -- Purpose: Lists the triggers of a namespace by name.
--- Params: $1 namespace_id integer.
+-- Params: :namespace_id integer.
 -- Plan: trigger by key.
 select t.body, t.secret_digest, t.created_at, t.changed_at
 from drover.trigger as t
-where t.namespace_id = $1::integer
+where t.namespace_id = :namespace_id::integer
 order by t.name collate "C";
 
 -- name: delete_trigger
 -- Purpose: Deletes a trigger with its refusals.
--- Params: $1 namespace_id integer, $2 name text.
+-- Params: :namespace_id integer, :name text.
 -- Plan: trigger by key.
 -- Result: No row: there is none.
 with gone as (
-  delete from drover.trigger_refusal as r where r.namespace_id = $1::integer and r.trigger = $2::text
+  delete from drover.trigger_refusal as r where r.namespace_id = :namespace_id::integer and r.trigger = :name::text
 )
 delete from drover.trigger as t
-where t.namespace_id = $1::integer and t.name = $2::text
+where t.namespace_id = :namespace_id::integer and t.name = :name::text
 returning t.name;
 
 -- name: insert_triggered
 -- Purpose: Stores which runs were started by the end of another run.
--- Params: Parallel arrays: $1 run_id uuid[], $2 trigger text[], $3 of_run uuid[] (the run that ended),
---   $4 depth smallint[] (length of the chain of triggers; 1 for the first).
+-- Params: Parallel arrays: :run_id uuid[], :trigger text[], :of_run uuid[] (the run that ended), :depth
+--   smallint[] (length of the chain of triggers; 1 for the first).
 insert into drover.triggered (run_id, trigger, of_run, depth)
 select u.run_id, u.trigger, u.of_run, u.depth
-from unnest($1::uuid[], $2::text[], $3::uuid[], $4::smallint[]) as u (run_id, trigger, of_run, depth);
+from unnest(:run_id::uuid[], :trigger::text[], :of_run::uuid[], :depth::smallint[]) as u (run_id, trigger, of_run, depth);
 
 -- name: refuse_calls
 -- Purpose: Counts what triggers have refused, one row for each reason and message. A trigger that does not
 --   exist gets no row.
--- Params: Parallel arrays: $1 namespace_id integer[], $2 trigger text[], $3 reason text[], $4 message text[],
---   $5 run_id uuid[] (that ended; null: a call over HTTP), $6 count bigint[].
+-- Params: Parallel arrays: :namespace_id integer[], :trigger text[], :reason text[], :message text[],
+--   :run_id uuid[] (that ended; null: a call over HTTP), :count bigint[].
 -- Locks: Rows in key order; waits for other servers.
 -- Plan: trigger by key.
 insert into drover.trigger_refusal as r (namespace_id, trigger, digest, reason, message, run_id, count)
 select u.namespace_id, u.trigger, sha256(convert_to(concat_ws(' ', u.reason, u.message), 'UTF8')),
   u.reason, u.message, u.run_id, u.count
-from unnest($1::integer[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::bigint[])
+from unnest(:namespace_id::integer[], :trigger::text[], :reason::text[], :message::text[], :run_id::uuid[], :count::bigint[])
   as u (namespace_id, trigger, reason, message, run_id, count)
 join drover.trigger as t on t.namespace_id = u.namespace_id and t.name = u.trigger
 order by 1, 2, 3
@@ -76,43 +76,43 @@ on conflict (namespace_id, trigger, digest) do update
 set count = r.count + excluded.count, run_id = excluded.run_id, last_at = now();
 
 -- name: trim_refusals
--- Purpose: Deletes all refusals of these triggers but the newest $3 of each.
--- Params: Parallel arrays: $1 namespace_id integer[], $2 trigger text[]. For all: $3 refusals_max integer.
+-- Purpose: Deletes all refusals of these triggers but the newest :refusals_max of each.
+-- Params: Parallel arrays: :namespace_id integer[], :trigger text[]. For all: :refusals_max integer.
 -- Plan: trigger_refusal by key.
 delete from drover.trigger_refusal as r
 using (
   select o.namespace_id, o.trigger, o.digest,
     row_number() over (partition by o.namespace_id, o.trigger order by o.last_at desc, o.digest) as place
-  from unnest($1::integer[], $2::text[]) as u (namespace_id, trigger)
+  from unnest(:namespace_id::integer[], :trigger::text[]) as u (namespace_id, trigger)
   join drover.trigger_refusal as o on o.namespace_id = u.namespace_id and o.trigger = u.trigger
 ) as old
-where old.place > $3::integer and r.namespace_id = old.namespace_id and r.trigger = old.trigger
+where old.place > :refusals_max::integer and r.namespace_id = old.namespace_id and r.trigger = old.trigger
   and r.digest = old.digest;
 
 -- name: list_refusals
 -- Purpose: Lists refusals, the last one first.
--- Params: $1 namespace_id integer, $2 trigger text (null: all), $3 limit integer.
+-- Params: :namespace_id integer, :trigger text (null: all), :limit integer.
 -- Plan: trigger_refusal_last.
 -- Result: run_id is null for a call over HTTP.
 select r.trigger, r.reason, r.message, r.run_id, r.count, r.first_at, r.last_at
 from drover.trigger_refusal as r
-where r.namespace_id = $1::integer and ($2::text is null or r.trigger = $2::text)
+where r.namespace_id = :namespace_id::integer and (:trigger::text is null or r.trigger = :trigger::text)
 order by r.last_at desc, r.trigger collate "C", r.message collate "C"
-limit $3::integer;
+limit :limit::integer;
 
 -- name: due_ends
--- Purpose: Reads ended runs that triggers wait for and that are due, the oldest first, with the trigger as it
---   is now.
--- Params: $1 partitions smallint[], $2 limit integer.
+-- Purpose: Reads ended runs that triggers wait for and that are due, the oldest first, with the trigger as
+--   it is now.
+-- Params: :partitions smallint[], :limit integer.
 -- Plan: trigger_end_due; run, run_page, triggered by key.
--- Result: body is null if the trigger was deleted. head is the first line of page 0 of the run. depth is the
---   length of the chain of triggers that led to the run or to a run whose child it is; 0: none.
+-- Result: body is null if the trigger was deleted. head is the first line of page 0 of the run. depth is
+--   the length of the chain of triggers that led to the run or to a run whose child it is; 0: none.
 with due as (
   select e.*
   from drover.trigger_end as e
-  where e.partition = any ($1::smallint[]) and e.next_at <= now()
+  where e.partition = any (:partitions::smallint[]) and e.next_at <= now()
   order by e.next_at, e.id
-  limit $2::integer
+  limit :limit::integer
 )
 select e.id, e.trigger, t.body, e.namespace_id, s.name as namespace, s.region, e.run_id,
   r.definition_id, p.head, deep.depth
@@ -146,17 +146,17 @@ order by e.next_at, e.id;
 -- name: settle_ends
 -- Purpose: Deletes ends that their triggers have processed. A row stays if the run that it started is not
 --   there: the database has lost it.
--- Params: Parallel arrays: $1 id uuid[], $2 run_id uuid[] (the run that was started; null: none).
+-- Params: Parallel arrays: :id uuid[], :run_id uuid[] (the run that was started; null: none).
 -- Plan: trigger_end, run by key.
 delete from drover.trigger_end as e
-using unnest($1::uuid[], $2::uuid[]) as u (id, run_id)
+using unnest(:id::uuid[], :run_id::uuid[]) as u (id, run_id)
 where e.id = u.id
   and (u.run_id is null or (select true from drover.run as r where r.id = u.run_id limit 1));
 
 -- name: postpone_ends
 -- Purpose: Makes ends due again after a while.
--- Params: $1 ids uuid[], $2 delay integer (ms).
+-- Params: :ids uuid[], :delay integer (ms).
 -- Plan: trigger_end by key.
 update drover.trigger_end as e
-set next_at = now() + $2::integer * interval '1 millisecond'
-where e.id = any ($1::uuid[]);
+set next_at = now() + :delay::integer * interval '1 millisecond'
+where e.id = any (:ids::uuid[]);
