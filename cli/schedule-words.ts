@@ -4,9 +4,9 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { RunState, RunStateSchema } from "@drover/proto/drover/v1/run_pb.ts";
 import {
-  type Fire,
-  FireOutcome,
-  FireOutcomeSchema,
+  type Occurrence,
+  OccurrenceOutcome,
+  OccurrenceOutcomeSchema,
   OverlapPolicySchema,
   type Schedule,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
@@ -40,17 +40,17 @@ export function stateWords({ pause }: Schedule): string {
 }
 
 /** Time, result, run, state of the run, cause and reason. */
-export function occurrenceRows(fires: readonly Fire[]): string[][] {
-  return fires.map((fire) => [
-    ...[timeWords(fire.time), outcomeWords(fire), clean(fire.runId)],
-    fire.runState === RunState.UNSPECIFIED ? "" : phrase(RunStateSchema, fire.runState),
-    ...[clean(fire.moment), clean(fire.message)],
+export function occurrenceRows(occurrences: readonly Occurrence[]): string[][] {
+  return occurrences.map((occurrence) => [
+    ...[timeWords(occurrence.time), outcomeWords(occurrence), clean(occurrence.runId)],
+    occurrence.runState === RunState.UNSPECIFIED ? "" : phrase(RunStateSchema, occurrence.runState),
+    ...[clean(occurrence.nominalTime), clean(occurrence.message)],
   ]);
 }
 
-function outcomeWords({ outcome, missed }: Fire): string {
-  const said = phrase(FireOutcomeSchema, outcome);
-  const many = outcome === FireOutcome.MISSED || outcome === FireOutcome.PAUSED;
+function outcomeWords({ outcome, missed }: Occurrence): string {
+  const said = phrase(OccurrenceOutcomeSchema, outcome);
+  const many = outcome === OccurrenceOutcome.MISSED || outcome === OccurrenceOutcome.PAUSED;
   return many && missed > 1 ? `${said}: ${counted(missed, "moment")}` : said;
 }
 
@@ -72,7 +72,7 @@ export function printSchedule(schedule: Schedule, output: Output): void {
   ]);
   if (next.length > 0) {
     output.line("");
-    const rows = next.map((one) => [timeWords(one.time), clean(one.moment)]);
+    const rows = next.map((one) => [timeWords(one.time), clean(one.nominalTime)]);
     printTable(output, ["NEXT", "MOMENT"], rows);
   }
   if (last.length === 0) return;

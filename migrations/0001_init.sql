@@ -598,7 +598,7 @@ create table drover.circuit (
   state smallint not null default 0,
   since timestamptz,
   until timestamptz,
-  rests smallint not null default 0,
+  cooldowns smallint not null default 0,
   saw text not null default '',
   forced smallint,
   forced_by text,
@@ -653,7 +653,7 @@ create table drover.schedule (
   series integer not null default 1,
   revision integer not null default 1,
   spec text not null,
-  next_moment bigint,
+  next_nominal_time bigint,
   next_at timestamptz,
   wake_at timestamptz,
   paused_at timestamptz,
@@ -666,16 +666,16 @@ comment on table drover.schedule is 'A cron schedule. A deleted schedule stays u
 comment on column drover.schedule.series is 'Grows when the calendar changes, so that occurrences of different calendars differ.';
 comment on column drover.schedule.revision is 'Grows when a person changes the schedule.';
 comment on column drover.schedule.spec is 'What a person has configured, as JSON.';
-comment on column drover.schedule.next_moment is 'The nominal time of the next occurrence, as in fire.moment; next_at is its time. null: none comes any more.';
+comment on column drover.schedule.next_nominal_time is 'The nominal time of the next occurrence, as in occurrence.nominal_time; next_at is its time. null: none comes any more.';
 comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while the schedule is paused.';
 
 -- Deleted with its schedule.
-create table drover.fire (
+create table drover.occurrence (
   schedule_id uuid not null,
   series integer not null,
-  moment bigint not null,
+  nominal_time bigint not null,
   at timestamptz not null,
-  fired_at timestamptz not null default now(),
+  handled_at timestamptz not null default now(),
   cause smallint not null,
   outcome smallint not null,
   run_id uuid,
@@ -684,12 +684,12 @@ create table drover.fire (
   missed_until timestamptz,
   node uuid,
   epoch bigint,
-  primary key (schedule_id, series, moment)
+  primary key (schedule_id, series, nominal_time)
 );
-comment on table drover.fire is 'An occurrence of a schedule, with its outcome: at most one run.';
-comment on column drover.fire.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
-comment on column drover.fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
-comment on column drover.fire.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
+comment on table drover.occurrence is 'An occurrence of a schedule, with its outcome: at most one run.';
+comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
+comment on column drover.occurrence.nominal_time is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
+comment on column drover.occurrence.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
 
 create table drover.trigger (
   namespace_id integer not null,
@@ -933,7 +933,7 @@ create index escalation_open on drover.escalation (namespace_id, run_id, n) wher
 
 create unique index schedule_by_name on drover.schedule (namespace_id, name) where deleted_at is null;
 create index schedule_deleted on drover.schedule (deleted_at) where deleted_at is not null;
-create index fire_by_time on drover.fire (schedule_id, at);
+create index occurrence_by_time on drover.occurrence (schedule_id, at);
 create index trigger_by_workflow on drover.trigger (namespace_id, workflow) where workflow is not null;
 create index trigger_refusal_last on drover.trigger_refusal (namespace_id, last_at);
 create index inbox_waiting on drover.inbox (id) where refused_at is null;

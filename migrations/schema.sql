@@ -167,7 +167,7 @@ create table drover.circuit (
   state smallint default 0 not null,
   since timestamp with time zone,
   until timestamp with time zone,
-  rests smallint default 0 not null,
+  cooldowns smallint default 0 not null,
   saw text default ''::text not null,
   forced smallint,
   forced_by text,
@@ -246,23 +246,6 @@ create table drover.drover_migration (
   checksum text not null,
   applied_at timestamp with time zone default now() not null,
   constraint drover_migration_pkey primary key (number)
-);
-
-create table drover.fire (
-  schedule_id uuid not null,
-  series integer not null,
-  moment bigint not null,
-  at timestamp with time zone not null,
-  fired_at timestamp with time zone default now() not null,
-  cause smallint not null,
-  outcome smallint not null,
-  run_id uuid,
-  message text default ''::text not null,
-  missed_count integer,
-  missed_until timestamp with time zone,
-  node uuid,
-  epoch bigint,
-  constraint fire_pkey primary key (schedule_id, series, moment)
 );
 
 create table drover.hook (
@@ -400,6 +383,23 @@ create table drover.node (
 )
 with (fillfactor=50);
 
+create table drover.occurrence (
+  schedule_id uuid not null,
+  series integer not null,
+  nominal_time bigint not null,
+  at timestamp with time zone not null,
+  handled_at timestamp with time zone default now() not null,
+  cause smallint not null,
+  outcome smallint not null,
+  run_id uuid,
+  message text default ''::text not null,
+  missed_count integer,
+  missed_until timestamp with time zone,
+  node uuid,
+  epoch bigint,
+  constraint occurrence_pkey primary key (schedule_id, series, nominal_time)
+);
+
 create table drover.outbox (
   id bigint generated always as identity not null,
   partition smallint not null,
@@ -515,7 +515,7 @@ create table drover.schedule (
   series integer default 1 not null,
   revision integer default 1 not null,
   spec text not null,
-  next_moment bigint,
+  next_nominal_time bigint,
   next_at timestamp with time zone,
   wake_at timestamp with time zone,
   paused_at timestamp with time zone,
@@ -833,7 +833,6 @@ create index delivery_ended on drover.delivery using btree (ended_at);
 create index escalation_by_namespace on drover.escalation using btree (namespace_id, run_id, n);
 create index escalation_open on drover.escalation using btree (namespace_id, run_id, n) where (closed_at is null);
 create index escalation_wake on drover.escalation using btree (partition, wake_at);
-create index fire_by_time on drover.fire using btree (schedule_id, at);
 create index idempotency_expiry on drover.idempotency using btree (expires_at);
 create index inbox_waiting on drover.inbox using btree (id) where (refused_at is null);
 create index intervention_by_rule on drover.intervention using btree (namespace_id, rule, acted_at);
@@ -841,6 +840,7 @@ create index lane_class on drover.lane using btree (id) where (class <> 0);
 create index lease_lane on drover.lease using btree (lane);
 create index lease_session on drover.lease using btree (session, heartbeat_ms);
 create index message_wake on drover.message using btree (partition, wake_at);
+create index occurrence_by_time on drover.occurrence using btree (schedule_id, at);
 create index outbox_partition on drover.outbox using btree (partition, id);
 create index ready_lane on drover.ready using btree (lane, priority, ordered_by, ordinal);
 create index run_by_namespace on drover.run using btree (namespace_id, id);
@@ -1260,10 +1260,6 @@ comment on table drover.escalation is 'A question that only a person can answer,
 comment on column drover.escalation.code is 'The error code that led to the escalation. Workflow, step, reason and code are its cause.';
 comment on column drover.escalation.claimed_by is 'The person who has said that he looks after it. Any other person may still answer.';
 comment on column drover.escalation.wake_at is 'The next reminder, or the deadline; null once the escalation is closed.';
-comment on table drover.fire is 'An occurrence of a schedule, with its outcome: at most one run.';
-comment on column drover.fire.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
-comment on column drover.fire.moment is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
-comment on column drover.fire.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
 comment on table drover.hook is 'Where the events of a namespace are sent. The secret signs, so it is stored as it is.';
 comment on table drover.inbox is 'A run that is to be started. The row is deleted once the run exists; a refused row stays for 30 days.';
 comment on column drover.inbox.taken_until is 'Until then one server works on the row; later another one may take it.';
@@ -1281,6 +1277,10 @@ comment on column drover.message.step_key is 'Of the end of a child run: the ste
 comment on column drover.namespace.retention_ms is 'How long runs are retained after their end, in ms; null: for ever.';
 comment on column drover.namespace.open_runs_max is 'null, also of the other limits: no limit.';
 comment on column drover.node.regions is 'The regions whose partitions it watches; null: all.';
+comment on table drover.occurrence is 'An occurrence of a schedule, with its outcome: at most one run.';
+comment on column drover.occurrence.series is 'That of the schedule; its negative for a row about many occurrences that got no run; 0: a person started the run.';
+comment on column drover.occurrence.nominal_time is 'Nominal time in ms: for cron the local time as if it were UTC, for an interval UTC.';
+comment on column drover.occurrence.missed_count is 'Of a row about many: how many occurrences got no run, from this one on, before missed_until; counted up to 1,000.';
 comment on table drover.outbox is 'One row for each event that a hook wants, until a delivery takes it up.';
 comment on column drover.outbox.n is 'The number of the escalation; 0: about the run.';
 comment on function drover.page_hex(text text) is 'A session as pages store it, in hex.';
@@ -1319,7 +1319,7 @@ comment on table drover.schedule is 'A cron schedule. A deleted schedule stays u
 comment on column drover.schedule.series is 'Grows when the calendar changes, so that occurrences of different calendars differ.';
 comment on column drover.schedule.revision is 'Grows when a person changes the schedule.';
 comment on column drover.schedule.spec is 'What a person has configured, as JSON.';
-comment on column drover.schedule.next_moment is 'The nominal time of the next occurrence, as in fire.moment; next_at is its time. null: none comes any more.';
+comment on column drover.schedule.next_nominal_time is 'The nominal time of the next occurrence, as in occurrence.nominal_time; next_at is its time. null: none comes any more.';
 comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while the schedule is paused.';
 comment on table drover.signal is 'A signal that was sent to a run, perhaps before a step waits for it. A repeated signal has the same id.';
 comment on table drover.slot is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';

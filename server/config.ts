@@ -297,21 +297,21 @@ export const CIRCUIT_SETTINGS = Object.freeze({
     byDefault: CIRCUIT_DEFAULTS.share,
     why: "so many percent of them have to have failed: less opens for a service that is merely bad, more only for one that is down",
   },
-  restMs: {
-    ...{ flag: "circuit-rest", unit: "ms", least: 100, most: HOUR },
-    byDefault: CIRCUIT_DEFAULTS.restMs,
+  cooldownMs: {
+    ...{ flag: "circuit-cooldown", unit: "ms", least: 100, most: HOUR },
+    byDefault: CIRCUIT_DEFAULTS.cooldownMs,
     why: "until one task tries, doubled with each that fails: a shorter one notices earlier that the service is back, and asks it more often",
   },
-  restMsMax: {
-    ...{ flag: "circuit-rest-max", unit: "ms", least: 100, most: DAY },
-    byDefault: CIRCUIT_DEFAULTS.restMsMax,
-    why: "the longest rest after a long outage. At least --circuit-rest",
+  cooldownMsMax: {
+    ...{ flag: "circuit-cooldown-max", unit: "ms", least: 100, most: DAY },
+    byDefault: CIRCUIT_DEFAULTS.cooldownMsMax,
+    why: "the longest cool-down after a long outage. At least --circuit-cooldown",
   },
 } as const satisfies Readonly<Record<keyof CircuitSettings, Setting>>);
 
 export type CircuitConfig = CircuitSettings;
 export const CIRCUIT_SETTING_NAMES: readonly (keyof CircuitConfig)[] = Object.freeze([
-  ...(["ends", "windowMs", "share", "restMs", "restMsMax"] as const),
+  ...(["ends", "windowMs", "share", "cooldownMs", "cooldownMsMax"] as const),
 ]);
 
 /** Over the defaults. Throws an Error that names every setting that is wrong. */
@@ -320,9 +320,9 @@ export function circuitConfig(given: Partial<CircuitConfig>): CircuitConfig {
   const problems = CIRCUIT_SETTING_NAMES.flatMap((name) =>
     problemsOf(CIRCUIT_SETTINGS[name], config[name]),
   );
-  if (config.restMsMax < config.restMs)
+  if (config.cooldownMsMax < config.cooldownMs)
     problems.push(
-      `--circuit-rest-max is ${config.restMsMax} ms and --circuit-rest ${config.restMs} ms: the longest rest must not be shorter than the first`,
+      `--circuit-cooldown-max is ${config.cooldownMsMax} ms and --circuit-cooldown ${config.cooldownMs} ms: the longest rest must not be shorter than the first`,
     );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;

@@ -112,7 +112,7 @@ export interface ControlPlane {
   /** Polls that wait in this process. */
   parked(): number;
   readonly advance: Advance;
-  readonly fire: Occurrences["fire"];
+  readonly beginDue: Occurrences["beginDue"];
   readonly ownership: Ownership;
   readonly timers: TimerScan;
   readonly consistency: ConsistencyCheck;
@@ -162,7 +162,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const advance = createAdvance(shared);
   const schedule = createSchedule({ ...shared, plans, enter: rateLimit.admit });
   const occurrenceOptions = { ...shared, plans, announce: (at: EpochMs) => timers.announce(at) };
-  const { fire, idle: occurrencesIdle } = createOccurrences(occurrenceOptions);
+  const { beginDue, idle: occurrencesIdle } = createOccurrences(occurrenceOptions);
   const claims = createClaims({
     ...{ ...world, waiters, admission, watermarks, taskTrace: options.spans && traces?.task },
     onGranted(leases, ms) {
@@ -178,7 +178,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     ownership.announceLanes(filled);
   };
   const { ownership, timers, owner } = supervisionOf(options, looking, {
-    ...{ settings, advance, fire, claims, onFailed: failed("timers") },
+    ...{ settings, advance, beginDue, claims, onFailed: failed("timers") },
     quiet: () => consistency.quiet(),
     outside: () => ({ inbox, deliveries, triggers }),
   });
@@ -202,7 +202,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     scheduler: schedulerOf(shared, { ...control, refresh: circuits.runOnce }),
     dispatcher: measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
     parked: waiters.count,
-    ...{ advance, fire, ownership, timers, consistency, deliveries, triggers, pollTick },
+    ...{ advance, beginDue, ownership, timers, consistency, deliveries, triggers, pollTick },
     ...{ circuits, learning, payloadBytesMax: rateLimit.payloadBytesMax },
     ...lifeCycleOf({
       ...{ circuits, rateLimit, ownership, timers, loops, deliveries, inbox, idle, learning },
@@ -214,7 +214,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
 interface SupervisionParts {
   readonly settings: SupervisorConfig;
   readonly advance: Advance;
-  readonly fire: Occurrences["fire"];
+  readonly beginDue: Occurrences["beginDue"];
   readonly claims: Claims;
   readonly onFailed: () => void;
   /** Resolves when the consistency check has nothing in flight. */
@@ -227,14 +227,14 @@ interface SupervisionParts {
 function supervisionOf(
   { store, clock, log }: ControlPlaneOptions,
   looking: ControlPlaneOptions,
-  { settings, advance, fire, claims, onFailed, quiet, outside }: SupervisionParts,
+  { settings, advance, beginDue, claims, onFailed, quiet, outside }: SupervisionParts,
 ) {
   const ownership = createOwnership({
     ...{ ...looking, settings, supervision: looking.supervision ?? EMBEDDED },
     partitions: looking.partitions,
     onTaken: (partitions) => timers.taken(partitions),
     onLanes: (announced) => void claims.scan(announced),
-    onMoment: (at) => timers.announce(at),
+    onDueTime: (at) => timers.announce(at),
     quiet: async () => {
       await timers.quiet();
       await quiet();
@@ -242,7 +242,7 @@ function supervisionOf(
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
   const timers = createTimerScan({
-    ...{ store, advance, fire, clock, log, settings, owner, onFailed },
+    ...{ store, advance, beginDue, clock, log, settings, owner, onFailed },
     onFailing: recordFailing({ store, clock, log }),
     onFenced: (node) => ownership.fenced(node),
     onOutside(what) {

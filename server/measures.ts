@@ -160,7 +160,7 @@ export function observePlane(
   metrics.observe("drover_polls_parked", () => one(plane.parked()));
   metrics.observe("drover_agent_sessions", () => one(measures.sessions()));
   metrics.observe("drover_partitions_owned", () => one(plane.ownership.owned().length));
-  metrics.observe("drover_timers_resting", () => one(plane.timers.resting()));
+  metrics.observe("drover_failed_timers", () => one(plane.timers.failedRows()));
   metrics.observe("drover_consistency_round_age_seconds", () =>
     one(seconds(plane.consistency.roundAgeMs())),
   );

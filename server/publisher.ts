@@ -37,7 +37,7 @@ export function publisherOf(
     outcomeCounts.count(summary.ended);
     if (summary.silent.length > 0) store.markSilent(summary.silent).catch(onError);
     if (summary.wakeAt !== null) timers.announce(summary.wakeAt);
-    ownership.announceMoment(summary);
+    ownership.announceDueTime(summary);
     if (summary.outside) for (const one of outside) one?.announce();
     // If it fails, the owner of the run's partition finds the message in one of its next scans.
     for (const run of summary.messaged) advance.submit(run, { kind: "messages" }).catch(onError);

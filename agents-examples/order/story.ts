@@ -42,7 +42,7 @@ async function decide({ client, signal }: Stage, { run, word, euros }: Order): P
   for await (const { steps } of client.watchRun({ key: run }, { signal })) {
     if (steps.find(({ id }) => id === "approve")?.state !== "WAITING") continue;
     const comment = `${euros} euros`;
-    const decision = { verdict: word, approver, roles: ["sales"], comment, signal };
+    const decision = { decision: word, approver, roles: ["sales"], comment, signal };
     await client.decide({ key: run }, "approve", decision);
     return;
   }

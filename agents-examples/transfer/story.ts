@@ -50,7 +50,7 @@ async function decide({ client, signal, act }: Stage, { run, words }: Transfer):
   for await (const { steps } of client.watchRun({ key: run }, { signal }))
     if (steps.find(({ id }) => id === "approve")?.state === "WAITING") break;
   for (const { by: approver, verdict } of words) {
-    const decision = { verdict, approver, roles: ["treasury"], signal };
+    const decision = { decision: verdict, approver, roles: ["treasury"], signal };
     try {
       await client.decide({ key: run }, "approve", decision);
     } catch (error) {

@@ -155,7 +155,7 @@ function printAgent({ agent, tasks }: GetAgentResponse, output: Output): void {
     ["first seen", timeWords(agent.firstSeenTime)],
     ["last seen", timeWords(agent.lastSeenTime)],
     ["state", lifeWords(agent)],
-    ["last beat", timeWords(agent.lastBeatTime)],
+    ["last beat", timeWords(agent.lastHeartbeatTime)],
     ["last success", timeWords(agent.lastSuccessTime)],
     ["holds", counted(agent.held, "task")],
     ...agent.cordons.map((one): [string, string] => ["cordoned", cordonWords(one)]),

@@ -1,5 +1,8 @@
 /** `drover run decide`: an approver's decision about a step that waits for people. */
-import { DecideResponseSchema, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  DecideResponseSchema,
+  DecisionKind,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Command, Option } from "commander";
 import { addText, contextOf } from "../context.ts";
 import { type Ended, exitCodes, usageFailure } from "../failure.ts";
@@ -31,21 +34,21 @@ export function addRunDecide(run: Command, ended: Ended): void {
     .option("--form <json>", "what the step asks for: JSON, or @FILE, or @- for a pipe")
     .action(async (runName: string, stepId: string, options: DecideOptions, command: Command) => {
       const { output, connect } = contextOf(command);
-      const verdict = verdictOf(options);
+      const decision = decisionOf(options);
       const form = readPayload(options.form, "--form");
       const { scheduler, namespace } = connect();
       const answer = await scheduler.decide({
         namespace,
         run: runRefOf(runName, {}),
         stepId,
-        verdict,
+        decision,
         approver: options.as,
         roles: [...(options.role ?? [])],
         comment: options.comment ?? "",
         ...(form && { form }),
       });
       output.data(DecideResponseSchema, answer);
-      const said = verdict === Verdict.APPROVE ? "approved" : "rejected";
+      const said = decision === DecisionKind.APPROVE ? "approved" : "rejected";
       const did = answer.repeated ? `had ${said}` : said;
       if (output.format === "table") output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
       printRunState(answer.run, output);
@@ -53,8 +56,8 @@ export function addRunDecide(run: Command, ended: Ended): void {
     });
 }
 
-function verdictOf({ approve, reject }: DecideOptions): Verdict {
-  if (approve) return Verdict.APPROVE;
-  if (reject) return Verdict.REJECT;
+function decisionOf({ approve, reject }: DecideOptions): DecisionKind {
+  if (approve) return DecisionKind.APPROVE;
+  if (reject) return DecisionKind.REJECT;
   throw usageFailure("what is decided?", "--approve, or --reject");
 }

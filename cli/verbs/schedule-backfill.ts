@@ -2,8 +2,8 @@
 import { create } from "@bufbuild/protobuf";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import {
-  type BackfillMoment,
-  BackfillMomentSchema,
+  type BackfillOccurrence,
+  BackfillOccurrenceSchema,
   type BackfillScheduleResponse,
   BackfillScheduleResponseSchema,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
@@ -42,21 +42,30 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
     .action(async (name: string, options: BackfillOptions, command: Command) => {
       const { output, connect } = contextOf(command);
       const whole = await backfill(connect(), name, options);
-      const { moments } = whole;
-      writeList(output, [BackfillScheduleResponseSchema, whole], [BackfillMomentSchema, moments]);
-      const rows = moments
+      const { occurrences } = whole;
+      writeList(
+        output,
+        [BackfillScheduleResponseSchema, whole],
+        [BackfillOccurrenceSchema, occurrences],
+      );
+      const rows = occurrences
         .slice(0, shownMax)
         .map((one) => [
-          ...[timeWords(one.time), clean(one.moment), clean(one.runId), outcomeOf(one, options)],
+          ...[
+            timeWords(one.time),
+            clean(one.nominalTime),
+            clean(one.runId),
+            outcomeOf(one, options),
+          ],
           clean(one.message),
         ]);
       if (output.format === "table") {
         printTable(output, ["TIME", "MOMENT", "RUN", "WHAT", "WHY"], rows);
-        const more = moments.length - rows.length;
+        const more = occurrences.length - rows.length;
         if (more > 0) output.line(`and ${counted(more, "moment")} more`);
       }
       output.note(summary(whole, options));
-      const isRefused = moments.some(({ message }) => message !== "");
+      const isRefused = occurrences.some(({ message }) => message !== "");
       ended(isRefused ? exitCodes.failed : exitCodes.done);
     });
 }
@@ -67,21 +76,21 @@ async function backfill(
   name: string,
   { from, to, concurrency, dryRun = false }: BackfillOptions,
 ): Promise<BackfillScheduleResponse> {
-  const moments: BackfillMoment[] = [];
+  const occurrences: BackfillOccurrence[] = [];
   let count = 0;
   let startTime: Timestamp | undefined = from;
   while (startTime) {
     const asked = { namespace, name, startTime, endTime: to, concurrency, dryRun };
     const page: BackfillScheduleResponse = await scheduler.backfillSchedule(asked);
-    moments.push(...page.moments);
+    occurrences.push(...page.occurrences);
     count ||= page.count;
     startTime = dryRun ? undefined : page.nextStartTime;
   }
-  return create(BackfillScheduleResponseSchema, { moments, count });
+  return create(BackfillScheduleResponseSchema, { occurrences, count });
 }
 
 function outcomeOf(
-  { runId, created, message }: BackfillMoment,
+  { runId, created, message }: BackfillOccurrence,
   { dryRun }: BackfillOptions,
 ): string {
   if (message !== "") return "refused";
@@ -91,10 +100,11 @@ function outcomeOf(
 }
 
 function summary(
-  { moments, count }: BackfillScheduleResponse,
+  { occurrences, count }: BackfillScheduleResponse,
   { dryRun = false }: BackfillOptions,
 ): string {
-  const begun = moments.filter(({ created }) => created).length;
-  if (!dryRun) return `${counted(begun, "run")} started for ${counted(moments.length, "moment")}`;
+  const begun = occurrences.filter(({ created }) => created).length;
+  if (!dryRun)
+    return `${counted(begun, "run")} started for ${counted(occurrences.length, "moment")}`;
   return `${counted(count, "moment")}; nothing was started\n  next: the same without --dry-run`;
 }

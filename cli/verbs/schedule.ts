@@ -150,7 +150,7 @@ function addUpdate(schedule: Command, ended: Ended): void {
 
 function noteNext(schedule: Schedule | undefined, note: (text: string) => void): void {
   const [next] = schedule?.next ?? [];
-  if (next) note(`  next run: ${timeWords(next.time)}  ${clean(next.moment)}`);
+  if (next) note(`  next run: ${timeWords(next.time)}  ${clean(next.nominalTime)}`);
 }
 
 function addList(schedule: Command, ended: Ended): void {

@@ -70,7 +70,7 @@ func (b *beats) add(task *held) {
 	b.tasks[task] = &beaten{number: b.added, last: now}
 	// All tasks are looked at when one may be due, and not for each that comes or goes, of which
 	// there may be thousands.
-	isSooner := b.lookAt.IsZero() || now.Add(task.beatEvery).Before(b.lookAt)
+	isSooner := b.lookAt.IsZero() || now.Add(task.heartbeatInterval).Before(b.lookAt)
 	b.mu.Unlock()
 	if isSooner {
 		b.wake()
@@ -117,9 +117,9 @@ func (b *beats) due() (at time.Time, some bool) {
 	if b.inFlight >= beatsInFlightMax {
 		return at, false
 	}
-	sooner := func(moment time.Time) {
-		if !some || moment.Before(at) {
-			at, some = moment, true
+	sooner := func(due time.Time) {
+		if !some || due.Before(at) {
+			at, some = due, true
 		}
 	}
 	if !b.retryAt.IsZero() {
@@ -129,7 +129,7 @@ func (b *beats) due() (at time.Time, some bool) {
 		if !task.listed() {
 			continue
 		}
-		sooner(state.last.Add(task.beatEvery))
+		sooner(state.last.Add(task.heartbeatInterval))
 		if state.noting == nil && !task.notes().empty() {
 			sooner(b.lastSent.Add(noteSpacing))
 		}

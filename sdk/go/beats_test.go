@@ -15,9 +15,9 @@ import (
 // others, unless it is due before them.
 func TestATaskThatComesOrGoesWakesNoBeat(t *testing.T) {
 	beats := newBeats(slog.New(slog.DiscardHandler))
-	aTask := func(beatEvery time.Duration) *held {
+	aTask := func(heartbeatInterval time.Duration) *held {
 		long := durationpb.New(time.Hour)
-		task := &droverpb.Task{BeatEvery: durationpb.New(beatEvery), LeaseFor: long, AttemptFor: long}
+		task := &droverpb.Task{HeartbeatInterval: durationpb.New(heartbeatInterval), LeaseFor: long, AttemptFor: long}
 		return hold(context.Background(), task, time.Now(), time.Second)
 	}
 	woken := func() bool {

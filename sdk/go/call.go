@@ -66,7 +66,7 @@ func repeat[T any](ctx context.Context, patience, tryFor time.Duration,
 		if failingSince.IsZero() {
 			failingSince = time.Now()
 		}
-		if failed.verdict() == definite || time.Since(failingSince)+wait > patience {
+		if failed.outcome() == definite || time.Since(failingSince)+wait > patience {
 			return answer, failed
 		}
 		sleep(ctx, wait)

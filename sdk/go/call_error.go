@@ -69,18 +69,18 @@ func (e *CallError) Is(target error) bool {
 // GRPCStatus returns the status for [status.FromError].
 func (e *CallError) GRPCStatus() *status.Status { return e.status }
 
-type verdict int
+type callOutcome int
 
 const (
 	// unclear: nobody knows whether the call took effect; repeat it.
-	unclear verdict = iota
+	unclear callOutcome = iota
 	// later: nothing was changed, and it may work after RetryAfter.
 	later
 	// definite: nothing was changed, and it will not work unless something else does.
 	definite
 )
 
-func (e *CallError) verdict() verdict {
+func (e *CallError) outcome() callOutcome {
 	switch e.Code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Internal, codes.Unknown:
 		return unclear

@@ -130,16 +130,16 @@ func (c *Client) Decide(ctx context.Context, run RunName, stepID string, decisio
 	if err != nil {
 		return nil, err
 	}
-	verdict := droverpb.Verdict_VERDICT_APPROVE
+	kind := droverpb.DecisionKind_DECISION_KIND_APPROVE
 	if decision.Reject {
-		verdict = droverpb.Verdict_VERDICT_REJECT
+		kind = droverpb.DecisionKind_DECISION_KIND_REJECT
 	}
 	return c.scheduler.Decide(ctx, &droverpb.DecideRequest{
 		Run:      run.Ref(),
 		StepId:   stepID,
 		Approver: decision.Approver,
 		Roles:    decision.Roles,
-		Verdict:  verdict,
+		Decision: kind,
 		Comment:  decision.Comment,
 		Form:     form,
 	})

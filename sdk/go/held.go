@@ -29,9 +29,9 @@ func (n notes) empty() bool { return n.progress == nil && n.details == nil }
 // stands still while some machines sleep; a lease that ended meanwhile is then noticed late, and the
 // idempotency key and the fence are there for that.
 type held struct {
-	task      *droverpb.Task
-	ctx       context.Context
-	beatEvery time.Duration
+	task              *droverpb.Task
+	ctx               context.Context
+	heartbeatInterval time.Duration
 	// said: something was noted for the next heartbeat.
 	said func()
 	// deaf: it was told to stop and has not ended within the stop grace.
@@ -55,15 +55,15 @@ type held struct {
 func hold(ctx context.Context, task *droverpb.Task, granted time.Time, stopGrace time.Duration) *held {
 	within, cancel := context.WithCancelCause(ctx)
 	h := &held{
-		task:       task,
-		ctx:        within,
-		cancel:     cancel,
-		beatEvery:  max(task.GetBeatEvery().AsDuration(), time.Millisecond),
-		stopGrace:  stopGrace,
-		leaseEnd:   granted.Add(task.GetLeaseFor().AsDuration()),
-		attemptEnd: granted.Add(task.GetAttemptFor().AsDuration()),
-		said:       func() {},
-		deaf:       func() {},
+		task:              task,
+		ctx:               within,
+		cancel:            cancel,
+		heartbeatInterval: max(task.GetHeartbeatInterval().AsDuration(), time.Millisecond),
+		stopGrace:         stopGrace,
+		leaseEnd:          granted.Add(task.GetLeaseFor().AsDuration()),
+		attemptEnd:        granted.Add(task.GetAttemptFor().AsDuration()),
+		said:              func() {},
+		deaf:              func() {},
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

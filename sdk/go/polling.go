@@ -169,7 +169,7 @@ func (p *polling) park(ctx context.Context, most int) time.Duration {
 		return 0
 	}
 	level := slog.LevelWarn
-	if failed.verdict() == definite {
+	if failed.outcome() == definite {
 		level = slog.LevelError
 	}
 	p.log.Log(ctx, level, "poll failed, will poll again", "error", failed)

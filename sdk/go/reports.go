@@ -80,7 +80,7 @@ func (r *reports) call(batch []report, ride *ride) sent[report] {
 }
 
 func (r *reports) onFailedCall(batch []report, failed *CallError) sent[report] {
-	if failed.verdict() != definite {
+	if failed.outcome() != definite {
 		r.log.Warn("report not answered, will be repeated", "results", len(batch), "error", failed)
 		return sent[report]{again: batch, rest: true, failed: failed}
 	}
@@ -120,7 +120,7 @@ func (r *reports) hear(one report, answer *droverpb.CompleteAnswer, again *sent[
 	refusal := callErrorOfProto(answer.GetStatus())
 	fields := append(taskFields(one.held.task), "error", refusal)
 	switch {
-	case refusal.verdict() != definite:
+	case refusal.outcome() != definite:
 		again.again, again.rest, again.failed = append(again.again, one), true, refusal
 	case refusal.Code == codes.InvalidArgument && refusal.Reason != "MALFORMED_TOKEN":
 		r.log.Error("report refused", fields...)

@@ -130,7 +130,7 @@ func TestAnAgentThatStopsGivesItsReportsUpWhenTheirLeasesHaveEnded(t *testing.T)
 		agent := server.start(drover.WithSlots(1), drover.Handle("book-flight", nothing))
 		server.poll.next().answer(tasksOf(aTask("t1", func(task *droverpb.Task) {
 			task.LeaseFor = durationpb.New(time.Minute)
-			task.BeatEvery = durationpb.New(time.Minute)
+			task.HeartbeatInterval = durationpb.New(time.Minute)
 		})))
 		granted := time.Now()
 		first := server.complete.next()

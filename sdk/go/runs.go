@@ -156,7 +156,7 @@ func (c *Client) WatchRun(ctx context.Context, run RunName) iter.Seq2[
 			case ctx.Err() != nil:
 				yield(nil, context.Cause(ctx))
 				return
-			case failed != nil && (late || failed.verdict() == definite):
+			case failed != nil && (late || failed.outcome() == definite):
 				yield(nil, failed)
 				return
 			}

@@ -198,20 +198,20 @@ type (
 
 func aTask(token string, change ...func(*droverpb.Task)) *droverpb.Task {
 	task := &droverpb.Task{
-		TaskToken:      token,
-		CallbackToken:  "callback-" + token,
-		RunId:          "run-1",
-		StepId:         token,
-		Attempt:        1,
-		Workflow:       "trip",
-		Kind:           droverpb.TaskKind_TASK_KIND_PERFORM,
-		Task:           "book-flight",
-		Queue:          "default",
-		IdempotencyKey: "key-" + token,
-		Fence:          1,
-		LeaseFor:       durationpb.New(9 * time.Second),
-		AttemptFor:     durationpb.New(15 * time.Minute),
-		BeatEvery:      durationpb.New(3 * time.Second),
+		TaskToken:         token,
+		CallbackToken:     "callback-" + token,
+		RunId:             "run-1",
+		StepId:            token,
+		Attempt:           1,
+		Workflow:          "trip",
+		Kind:              droverpb.TaskKind_TASK_KIND_PERFORM,
+		Task:              "book-flight",
+		Queue:             "default",
+		IdempotencyKey:    "key-" + token,
+		Fence:             1,
+		LeaseFor:          durationpb.New(9 * time.Second),
+		AttemptFor:        durationpb.New(15 * time.Minute),
+		HeartbeatInterval: durationpb.New(3 * time.Second),
 	}
 	for _, one := range change {
 		one(task)

@@ -180,7 +180,7 @@ func (s *starts) call(batch []starting) sent[starting] {
 	// No caller's context ends the call of the others; the patience of the client does.
 	answer, err := s.scheduler.ScheduleBatch(context.WithoutCancel(batch[0].ctx), request)
 	if err != nil {
-		if callErrorOf(err).verdict() == definite {
+		if callErrorOf(err).outcome() == definite {
 			return sent[starting]{again: batch, alone: true}
 		}
 		for _, one := range batch {
@@ -190,7 +190,7 @@ func (s *starts) call(batch []starting) sent[starting] {
 	}
 	for at, one := range batch {
 		made := startedOf(one.request, answer, at)
-		if made.Err != nil && callErrorOf(made.Err).verdict() != definite {
+		if made.Err != nil && callErrorOf(made.Err).outcome() != definite {
 			// What may pass is repeated as any call is.
 			go s.alone(one)
 			continue

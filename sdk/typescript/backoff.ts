@@ -2,7 +2,7 @@
  * How long to wait before something is tried again: doubling, with jitter, and never less than what
  * the server asked for.
  */
-import { DroverCallError, verdictOf } from "./call-error.ts";
+import { callOutcomeOf, DroverCallError } from "./call-error.ts";
 import { type Clock, sleep } from "./clock.ts";
 
 export interface Backoff {
@@ -45,7 +45,7 @@ export async function repeat<T>(call: () => Promise<T>, options: RepeatOptions):
       return await call();
     } catch (error) {
       signal?.throwIfAborted();
-      if (!(error instanceof DroverCallError) || verdictOf(error) === "definite") throw error;
+      if (!(error instanceof DroverCallError) || callOutcomeOf(error) === "definite") throw error;
       const waitMs = backoff.nextMs(error);
       failingSinceMs ??= clock.monotonicMs();
       if (clock.monotonicMs() - failingSinceMs + waitMs > patienceMs) throw error;

@@ -70,7 +70,7 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
     let due = retryMs;
     for (const [held, lastMs] of beaten) {
       if (!held.listed()) continue;
-      due = Math.min(due, lastMs + held.beatEveryMs);
+      due = Math.min(due, lastMs + held.heartbeatIntervalMs);
       if (hasNotes(held) && !noting.has(held)) due = Math.min(due, lastSentMs + noteSpacingMs);
     }
     return due;
@@ -188,7 +188,7 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
     add(held: HeldTask): void {
       const nowMs = clock.monotonicMs();
       beaten.set(held, nowMs);
-      lookAt(nowMs + held.beatEveryMs);
+      lookAt(nowMs + held.heartbeatIntervalMs);
     },
     remove(held: HeldTask): void {
       beaten.delete(held);

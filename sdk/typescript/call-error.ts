@@ -75,7 +75,7 @@ export interface CallErrorDetails {
   readonly cause?: unknown;
 }
 
-export type Verdict = "unknown" | "later" | "definite";
+export type CallOutcome = "unknown" | "later" | "definite";
 
 const unknownCodes: ReadonlySet<CallCode> = new Set([
   "UNAVAILABLE",
@@ -85,7 +85,7 @@ const unknownCodes: ReadonlySet<CallCode> = new Set([
   "UNKNOWN",
 ]);
 
-export function verdictOf(error: DroverCallError): Verdict {
+export function callOutcomeOf(error: DroverCallError): CallOutcome {
   if (unknownCodes.has(error.code)) return "unknown";
   return error.code === "RESOURCE_EXHAUSTED" && error.retryAfterMs !== null ? "later" : "definite";
 }

@@ -41,7 +41,7 @@ export interface Circuit {
   /** From this time on one probe task is handed out. */
   readonly tryTime: Date | null;
   /** Number of cool-downs of this outage so far. */
-  readonly rests: number;
+  readonly cooldowns: number;
   /** What the supervisor found, for people. */
   readonly saw: string;
   /** The setting by a person; null: there is none, and the supervisor decides. */
@@ -143,11 +143,11 @@ function sent<Sent>(part: Sent | undefined): Sent {
 }
 
 export function readCircuit(circuit: wire.Circuit): Circuit {
-  const { queue, task, agentId, agentVersion, rests, saw, setting, setBy: by, why } = circuit;
+  const { queue, task, agentId, agentVersion, cooldowns, saw, setting, setBy: by, why } = circuit;
   const isSaid = setting !== CircuitSetting.UNSPECIFIED;
   const time = readTime(circuit.setTime);
   return Object.freeze({
-    ...{ queue, task, agentId, agentVersion, rests, saw },
+    ...{ queue, task, agentId, agentVersion, cooldowns, saw },
     state: states.get(circuit.state) ?? "UNSPECIFIED",
     sinceTime: readTime(circuit.sinceTime),
     tryTime: readTime(circuit.tryTime),

@@ -12,7 +12,7 @@ import { StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { RunOrder, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { createBackoff } from "./backoff.ts";
 import { type CallControl, createCall, present, tryMs } from "./call.ts";
-import { DroverCallError, verdictOf } from "./call-error.ts";
+import { callOutcomeOf, DroverCallError } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
 import { type Circuits, createCircuits } from "./circuits.ts";
 import { clearChannel } from "./clear-channel.ts";
@@ -209,7 +209,7 @@ export function createClient(options: ClientOptions): Client {
         }
       } catch (error) {
         signal?.throwIfAborted();
-        if (!(error instanceof DroverCallError) || verdictOf(error) === "definite") throw error;
+        if (!(error instanceof DroverCallError) || callOutcomeOf(error) === "definite") throw error;
         const nowMs = systemClock.monotonicMs();
         // A stream that was open for long without a change had reached the server.
         if (failingSinceMs === null || nowMs - openedMs > tryMs) failingSinceMs = nowMs;

@@ -9,10 +9,10 @@ import type * as wire from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import {
   BulkKind,
   type CancelRunResponse,
+  DecisionKind,
   RerunVersion,
   SchedulerService,
   Undo,
-  Verdict,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { type Call, type CallControl, present } from "./call.ts";
 import { callErrorOfStatus, type DroverCallError } from "./call-error.ts";
@@ -102,7 +102,7 @@ export interface Signalled {
 }
 
 export interface DecideSpec extends CallControl {
-  readonly verdict: "approve" | "reject";
+  readonly decision: "approve" | "reject";
   /** Who decides, as the caller states it; the server does not verify it. */
   readonly approver: string;
   /** Roles of the approver, as the caller states them. */
@@ -161,7 +161,7 @@ const bulkKinds = {
   rerun: BulkKind.RERUN,
 };
 const undos = { compensate: Undo.COMPENSATE, leave: Undo.LEAVE };
-const verdicts = { approve: Verdict.APPROVE, reject: Verdict.REJECT };
+const decisionKinds = { approve: DecisionKind.APPROVE, reject: DecisionKind.REJECT };
 
 export function createCommands(call: Call, namespace: string, codec: Codec): Commands {
   const readAnswer = ({ run }: Pick<CancelRunResponse, "run">) => readRun(present(run));
@@ -232,7 +232,7 @@ export function createCommands(call: Call, namespace: string, codec: Codec): Com
         stepId,
         approver: decision.approver,
         roles: [...(decision.roles ?? [])],
-        verdict: verdicts[decision.verdict],
+        decision: decisionKinds[decision.decision],
         comment: decision.comment ?? "",
         ...(form && { form }),
       };

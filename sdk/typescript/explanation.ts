@@ -83,7 +83,7 @@ export interface LaneWait {
 
 export interface AgentWait {
   readonly agentId: string;
-  readonly lastBeatTime: Date | null;
+  readonly lastHeartbeatTime: Date | null;
   readonly progress: Progress["kind"]["value"] | null;
   readonly progressTime: Date | null;
   readonly attemptEndTime: Date | null;
@@ -192,7 +192,7 @@ function readLane(lane: Extract<Detail, { case: "lane" }>["value"]): LaneWait {
 function readAgent(agent: Extract<Detail, { case: "agent" }>["value"]): AgentWait {
   return {
     agentId: agent.agentId,
-    lastBeatTime: readTime(agent.lastBeatTime),
+    lastHeartbeatTime: readTime(agent.lastHeartbeatTime),
     progress: agent.progress?.kind.value ?? null,
     progressTime: readTime(agent.progressTime),
     attemptEndTime: readTime(agent.attemptEndTime),

@@ -20,7 +20,7 @@ export interface Notes {
 
 export interface HeldTask {
   readonly task: Task;
-  readonly beatEveryMs: number;
+  readonly heartbeatIntervalMs: number;
   readonly signal: AbortSignal;
   /** Why it was told to stop; null if it was not. */
   stopped(): TaskStopped | null;
@@ -63,7 +63,7 @@ export function holdTask(clock: Clock, task: Task, sentMs: number, waitedMs: num
 
   return Object.freeze({
     task,
-    beatEveryMs: Math.max(fromDuration(task.beatEvery), 1),
+    heartbeatIntervalMs: Math.max(fromDuration(task.heartbeatInterval), 1),
     signal: controller.signal,
     stopped: () =>
       controller.signal.reason instanceof TaskStopped ? controller.signal.reason : null,

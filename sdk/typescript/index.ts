@@ -134,16 +134,16 @@ export type { RunName } from "./run-name.ts";
 export type { Concurrency, Failure, Run, Step } from "./runs.ts";
 export type { ConcurrencySpec, ScheduleSpec } from "./schedule-spec.ts";
 export type {
-  BackfillMoment,
+  BackfillOccurrence,
   BackfillSpec,
   CalendarSpec,
-  Fire,
+  Occurrence,
   Overlap,
   RecurringSpec,
   Schedule,
-  ScheduleMoment,
   SchedulePage,
   Schedules,
+  ScheduleTime,
 } from "./schedules.ts";
 export type { BatchResult, Scheduled, Starts } from "./starts.ts";
 export {

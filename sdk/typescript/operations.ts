@@ -38,7 +38,7 @@ export interface AgentInfo {
   readonly server: string;
   readonly firstSeenTime: Date | null;
   readonly lastSeenTime: Date | null;
-  readonly lastBeatTime: Date | null;
+  readonly lastHeartbeatTime: Date | null;
   readonly lastSuccessTime: Date | null;
   /**
    * Since when it is silent: it lost a lease or its connection, and has not called since; null: it
@@ -307,7 +307,7 @@ function readAgent(agent: agents.AgentInfo): AgentInfo {
     session: Buffer.from(agent.session).toString("hex"),
     firstSeenTime: readTime(agent.firstSeenTime),
     lastSeenTime: readTime(agent.lastSeenTime),
-    lastBeatTime: readTime(agent.lastBeatTime),
+    lastHeartbeatTime: readTime(agent.lastHeartbeatTime),
     lastSuccessTime: readTime(agent.lastSuccessTime),
     silentSinceTime: readTime(agent.silentSinceTime),
     cordons: agent.cordons.map(readCordon),

@@ -17,7 +17,7 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { createBackoff } from "./backoff.ts";
-import { DroverCallError, verdictOf } from "./call-error.ts";
+import { callOutcomeOf, DroverCallError } from "./call-error.ts";
 import type { Clock, Timer } from "./clock.ts";
 import { fromDuration } from "./duration.ts";
 import type { Logger } from "./logger.ts";
@@ -122,7 +122,7 @@ export function createPolling(options: PollingOptions): Polling {
   function sayFailed(error: DroverCallError): void {
     const fields = { code: error.code, reason: error.reason };
     const message = `poll failed, will poll again: ${error.message}`;
-    if (verdictOf(error) === "definite") log.error(fields, message);
+    if (callOutcomeOf(error) === "definite") log.error(fields, message);
     else log.warn(fields, message);
   }
 

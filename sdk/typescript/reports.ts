@@ -14,7 +14,7 @@ import type {
   TaskResultSchema,
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
-import { callErrorOfStatus, DroverCallError, isAboutResults, verdictOf } from "./call-error.ts";
+import { callErrorOfStatus, callOutcomeOf, DroverCallError, isAboutResults } from "./call-error.ts";
 import { type Clock, within } from "./clock.ts";
 import { createGathering, type Sent } from "./gathering.ts";
 import type { HeldTask } from "./held-task.ts";
@@ -77,7 +77,7 @@ export function createReports({ clock, log, send, onAnswered }: ReportsOptions):
 
   function onFailedCall(batch: readonly Report[], error: DroverCallError): Sent<Report> {
     const fields = { code: error.code, reason: error.reason, results: batch.length };
-    if (verdictOf(error) !== "definite") {
+    if (callOutcomeOf(error) !== "definite") {
       log.warn(fields, `report not answered, will be repeated: ${error.message}`);
       return { kind: "failed", error };
     }
@@ -161,7 +161,7 @@ export async function withinLeases(
 }
 
 function answerKind(error: DroverCallError): AnswerKind {
-  if (verdictOf(error) !== "definite") return "repeat";
+  if (callOutcomeOf(error) !== "definite") return "repeat";
   switch (error.code) {
     case "INVALID_ARGUMENT":
       return error.reason === "MALFORMED_TOKEN" ? "answered" : "substitute";

@@ -4,8 +4,8 @@ import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import type * as wire from "@drover/proto/drover/v1/schedule_pb.ts";
 import {
-  FireCause,
-  FireOutcome,
+  OccurrenceCause,
+  OccurrenceOutcome,
   OverlapPolicy,
   type ScheduleSpecSchema,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
@@ -55,17 +55,17 @@ export interface RecurringSpec extends CallControl {
   readonly jitter?: Duration;
 }
 
-export interface ScheduleMoment {
+export interface ScheduleTime {
   readonly time: Date | null;
-  /** The time as text, as in the label `drover.moment` of its run. */
-  readonly moment: string;
+  /** The time as text, as in the label `drover.nominal_time` of its run. */
+  readonly nominalTime: string;
 }
 
 /** An occurrence: a time of a schedule that was handled, and its result. */
-export interface Fire extends ScheduleMoment {
-  readonly firedTime: Date | null;
-  readonly cause: keyof typeof FireCause;
-  readonly outcome: keyof typeof FireOutcome;
+export interface Occurrence extends ScheduleTime {
+  readonly handledTime: Date | null;
+  readonly cause: keyof typeof OccurrenceCause;
+  readonly outcome: keyof typeof OccurrenceOutcome;
   /** null: it has no run. */
   readonly runId: string | null;
   /** null: it has no run. */
@@ -88,9 +88,9 @@ export interface Schedule {
   /** null: the schedule is not paused. */
   readonly paused: { readonly since: Date | null; readonly reason: string } | null;
   /** The next times. */
-  readonly next: readonly ScheduleMoment[];
+  readonly next: readonly ScheduleTime[];
   /** The last occurrences, the newest first. */
-  readonly last: readonly Fire[];
+  readonly last: readonly Occurrence[];
 }
 
 export interface SchedulePage {
@@ -111,7 +111,7 @@ export interface BackfillSpec extends CallControl {
   readonly dryRun?: boolean;
 }
 
-export interface BackfillMoment extends ScheduleMoment {
+export interface BackfillOccurrence extends ScheduleTime {
   /** null: it has no run. */
   readonly runId: string | null;
   /** Whether this call started the run. */
@@ -141,7 +141,7 @@ export interface Schedules {
    * Starts the runs of past times that have no run; each time gets one, however often this is
    * called.
    */
-  backfill(name: string, spec: BackfillSpec): AsyncGenerator<BackfillMoment, void, undefined>;
+  backfill(name: string, spec: BackfillSpec): AsyncGenerator<BackfillOccurrence, void, undefined>;
   /** Starts a run now, as if a time of the schedule had come. */
   trigger(
     name: string,
@@ -201,7 +201,7 @@ export function createSchedules(call: Call, namespace: string, codec: Codec): Sc
           { ...asked, startTime },
           { signal },
         );
-        yield* page.moments.map(readBackfill);
+        yield* page.occurrences.map(readBackfill);
         startTime = page.nextStartTime;
       }
     },
@@ -256,8 +256,8 @@ function readSchedule({ name, spec, pause, next, last }: wire.Schedule): Schedul
     catchUpMs: fromDuration(said.catchUp),
     jitterMs: fromDuration(said.jitter),
     paused: pause ? { since: readTime(pause.sinceTime), reason: pause.reason } : null,
-    next: next.map(({ time, moment }) => ({ time: readTime(time), moment })),
-    last: last.map(readFire),
+    next: next.map(({ time, nominalTime }) => ({ time: readTime(time), nominalTime })),
+    last: last.map(readOccurrence),
   });
 }
 
@@ -266,14 +266,20 @@ function readCalendar({ case: kind, value }: wire.ScheduleSpec["calendar"]): Sch
   return { everyMs: fromDuration(value?.every), offsetMs: fromDuration(value?.offset) };
 }
 
-function readFire(fire: wire.Fire): Fire {
-  const { moment, runId, message, missed } = fire;
+function readOccurrence(occurrence: wire.Occurrence): Occurrence {
+  const { nominalTime, runId, message, missed } = occurrence;
   return {
-    ...{ time: readTime(fire.time), moment, firedTime: readTime(fire.firedTime), message, missed },
-    cause: nameIn(FireCause, fire.cause),
-    outcome: nameIn(FireOutcome, fire.outcome),
+    ...{
+      time: readTime(occurrence.time),
+      nominalTime,
+      handledTime: readTime(occurrence.handledTime),
+      message,
+      missed,
+    },
+    cause: nameIn(OccurrenceCause, occurrence.cause),
+    outcome: nameIn(OccurrenceOutcome, occurrence.outcome),
     runId: runId === "" ? null : runId,
-    runState: runId === "" ? null : nameIn(RunState, fire.runState),
+    runState: runId === "" ? null : nameIn(RunState, occurrence.runState),
   };
 }
 
@@ -286,7 +292,18 @@ function nameIn<Values extends { readonly UNSPECIFIED: 0 }>(
   return names.find((name) => values[name] === value) ?? "UNSPECIFIED";
 }
 
-function readBackfill({ time, moment, runId, ...said }: wire.BackfillMoment): BackfillMoment {
+function readBackfill({
+  time,
+  nominalTime,
+  runId,
+  ...said
+}: wire.BackfillOccurrence): BackfillOccurrence {
   const { created, message } = said;
-  return { time: readTime(time), moment, runId: runId === "" ? null : runId, created, message };
+  return {
+    time: readTime(time),
+    nominalTime,
+    runId: runId === "" ? null : runId,
+    created,
+    message,
+  };
 }

@@ -11,7 +11,7 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import type { Call, CallControl } from "./call.ts";
-import { callErrorOfStatus, DroverCallError, verdictOf } from "./call-error.ts";
+import { callErrorOfStatus, callOutcomeOf, DroverCallError } from "./call-error.ts";
 import type { Clock } from "./clock.ts";
 import type { Codec } from "./codec.ts";
 import { createGathering, type Sent } from "./gathering.ts";
@@ -82,13 +82,13 @@ export function createStarts(call: Call, namespace: string, codec: Codec, clock:
       for (const [place, start] of batch.entries()) {
         const result = resultAt(place, start.request.key, answer);
         if (!("error" in result)) start.made(result);
-        else if (verdictOf(result.error) === "definite")
+        else if (callOutcomeOf(result.error) === "definite")
           start.failed(ownWords(result.error, place));
         // An error that may pass is repeated as for any call.
         else void alone(start);
       }
     } catch (error) {
-      const spoiled = error instanceof DroverCallError && verdictOf(error) === "definite";
+      const spoiled = error instanceof DroverCallError && callOutcomeOf(error) === "definite";
       // One of the runs caused the error; each is sent alone to find out which.
       if (spoiled) await Promise.all(batch.map(alone));
       else for (const { failed } of batch) failed(error);

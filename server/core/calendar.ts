@@ -37,14 +37,14 @@ export type Overlap =
 
 export interface NominalTime {
   /** Nominal time, in ms as if it were UTC. */
-  readonly moment: number;
+  readonly nominalTime: number;
   readonly at: EpochMs;
 }
 
 /** The occurrences of a calendar. null: there are no more. */
 export interface CalendarTimes {
   /** The next occurrence after a nominal time. */
-  after(moment: number): NominalTime | null;
+  after(nominalTime: number): NominalTime | null;
   /** The first occurrence later than an instant. */
   firstAfter(at: EpochMs): NominalTime | null;
 }
@@ -65,7 +65,7 @@ export interface MissedTimes {
 export interface DueTimes {
   readonly missed: MissedTimes | null;
   /** Occurrences that get a run now, in order. */
-  readonly fires: readonly NominalTime[];
+  readonly occurrences: readonly NominalTime[];
   /** The next occurrence, which may be due already; null: there are no more. */
   readonly next: PlacedTime | null;
 }
@@ -77,7 +77,7 @@ export const MISSED_COUNTED_MAX = 1_000;
 export const OCCURRENCES_MAX = 100;
 
 export interface DueQuestion {
-  readonly moments: CalendarTimes;
+  readonly times: CalendarTimes;
   readonly next: NominalTime;
   readonly now: EpochMs;
   readonly catchUpMs: number;
@@ -88,54 +88,50 @@ export interface DueQuestion {
 
 /** Splits the occurrences of a schedule from `next` on into missed, due and next ones. */
 export function dueTimes(question: DueQuestion): DueTimes {
-  const { moments, now, catchUpMs, jitterMs } = question;
+  const { times, now, catchUpMs, jitterMs } = question;
   // An occurrence is missed only if the latest time that its jitter allows is too long ago.
   const until = now - catchUpMs - jitterMs;
-  const { missed, next: first } = passOver(moments, question.next, until);
+  const { missed, next: first } = passOver(times, question.next, until);
   let next = first;
-  const fires: NominalTime[] = [];
-  while (next && fires.length < OCCURRENCES_MAX && placed(question, next).wakeAt <= now) {
-    fires.push({ moment: next.moment, at: next.at });
-    next = moments.after(next.moment);
+  const occurrences: NominalTime[] = [];
+  while (next && occurrences.length < OCCURRENCES_MAX && placed(question, next).wakeAt <= now) {
+    occurrences.push({ nominalTime: next.nominalTime, at: next.at });
+    next = times.after(next.nominalTime);
   }
-  return { missed, fires, next: next && placed(question, next) };
+  return { missed, occurrences, next: next && placed(question, next) };
 }
 
 /** Skips the occurrences before an instant. Returns them, and the first one that is left. */
 export function passOver(
-  moments: CalendarTimes,
+  times: CalendarTimes,
   next: NominalTime,
   until: EpochMs,
 ): { readonly missed: MissedTimes | null; readonly next: NominalTime | null } {
-  const missed = missedTimes(moments, next, until);
-  return { missed, next: missed ? moments.firstAfter(until - 1) : next };
+  const missed = missedTimes(times, next, until);
+  return { missed, next: missed ? times.firstAfter(until - 1) : next };
 }
 
 /** The occurrences from `first` on that lie before `until`; null: there are none. */
-function missedTimes(
-  moments: CalendarTimes,
-  first: NominalTime,
-  until: EpochMs,
-): MissedTimes | null {
+function missedTimes(times: CalendarTimes, first: NominalTime, until: EpochMs): MissedTimes | null {
   if (first.at >= until) return null;
   let count = 0;
   let one: NominalTime | null = first;
   while (one && one.at < until && count < MISSED_COUNTED_MAX) {
     count++;
-    one = moments.after(one.moment);
+    one = times.after(one.nominalTime);
   }
   return { first, until, count };
 }
 
 /** The jitter of an occurrence is deterministic and never reaches the next occurrence. */
 export function placed(
-  { moments, jitterMs, seed }: Pick<DueQuestion, "moments" | "jitterMs" | "seed">,
-  { moment, at }: NominalTime,
+  { times, jitterMs, seed }: Pick<DueQuestion, "times" | "jitterMs" | "seed">,
+  { nominalTime, at }: NominalTime,
 ): PlacedTime {
-  if (jitterMs === 0) return { moment, at, wakeAt: at };
-  const following = moments.after(moment);
+  if (jitterMs === 0) return { nominalTime, at, wakeAt: at };
+  const following = times.after(nominalTime);
   const room = following ? Math.min(jitterMs, following.at - at) : jitterMs;
-  return { moment, at, wakeAt: at + Math.floor(fractionOf(`${seed}/${moment}`) * room) };
+  return { nominalTime, at, wakeAt: at + Math.floor(fractionOf(`${seed}/${nominalTime}`) * room) };
 }
 
 /** FNV-1a with a final mix, as a number from 0 up to 1. It only has to spread occurrences. */

@@ -20,16 +20,16 @@ export interface CircuitSettings {
   /**
    * The first cool-down. Each further one of the same outage is twice as long, up to `restMsMax`.
    */
-  readonly restMs: number;
-  readonly restMsMax: number;
+  readonly cooldownMs: number;
+  readonly cooldownMsMax: number;
 }
 
 export const CIRCUIT_DEFAULTS: CircuitSettings = Object.freeze({
   ends: 20,
   share: 0.8,
   windowMs: 60_000,
-  restMs: 30_000,
-  restMsMax: 300_000,
+  cooldownMs: 30_000,
+  cooldownMsMax: 300_000,
 });
 
 /** An outage lasts from the first opening of the circuit until it closes. */
@@ -41,10 +41,10 @@ export type CircuitState =
       /** From then on one task may be the probe. */
       readonly until: EpochMs;
       /** Cool-downs of this outage so far, this one included. */
-      readonly rests: number;
+      readonly cooldowns: number;
     }
   /** The probe is claimed, and all other tasks wait for its outcome. */
-  | { readonly kind: "trying"; readonly since: EpochMs; readonly rests: number };
+  | { readonly kind: "trying"; readonly since: EpochMs; readonly cooldowns: number };
 
 export type CircuitEvent =
   | { readonly kind: "tripped" }
@@ -92,25 +92,25 @@ export function circuitAfter(
       return state.kind === "closed" ? rest(now, 0, now, settings) : null;
     case "tried":
       if (state.kind !== "open" || now < state.until) return null;
-      return { kind: "trying", since: state.since, rests: state.rests };
+      return { kind: "trying", since: state.since, cooldowns: state.cooldowns };
     case "probe-ended": {
       if (state.kind !== "trying") return null;
-      const { since, rests } = state;
+      const { since, cooldowns } = state;
       if (event.end === "good") return CLOSED;
-      if (event.end === "bad") return rest(since, rests, now, settings);
-      return { kind: "open", since, until: now, rests };
+      if (event.end === "bad") return rest(since, cooldowns, now, settings);
+      return { kind: "open", since, until: now, cooldowns };
     }
   }
 }
 
 function rest(
   since: EpochMs,
-  restsBefore: number,
+  cooldownsBefore: number,
   now: EpochMs,
-  { restMs, restMsMax }: CircuitSettings,
+  { cooldownMs, cooldownMsMax }: CircuitSettings,
 ): CircuitState {
-  const ms = Math.min(restMs * 2 ** restsBefore, restMsMax);
-  return { kind: "open", since, until: now + ms, rests: restsBefore + 1 };
+  const ms = Math.min(cooldownMs * 2 ** cooldownsBefore, cooldownMsMax);
+  return { kind: "open", since, until: now + ms, cooldowns: cooldownsBefore + 1 };
 }
 
 /** The state set by an operator; null: none, the rules decide. */

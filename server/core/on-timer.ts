@@ -46,11 +46,11 @@ export function onLeaseTimer(
   if (lease?.kind !== "LEASED" || lease.fence !== event.fence) return DONE;
   const { now } = pass.occasion;
   const { cancel } = lease;
-  const moments = dueTimesOf(lease, event, now);
+  const dueTimes = dueTimesOf(lease, event, now);
   if (cancel.kind === "heard") {
     if (now >= cancel.by) graceOver(pass, step, lease, cancel.by);
-  } else if (now >= moments.silentAt) {
-    silent(pass, step, lease, moments);
+  } else if (now >= dueTimes.silentAt) {
+    silent(pass, step, lease, dueTimes);
   } else if (cancel.kind === "none" && now >= lease.attemptBy) {
     requestStop(pass, step, lease, {
       rule: "attempt",
@@ -58,17 +58,17 @@ export function onLeaseTimer(
       dueAt: lease.attemptBy,
       saw: `ran past ${inWords(lease.attemptBy - lease.grantedAt)}`,
     });
-  } else if (cancel.kind === "none" && now >= moments.stalledAt) {
+  } else if (cancel.kind === "none" && now >= dueTimes.stalledAt) {
     requestStop(pass, step, lease, {
       rule: "stall",
       cause: "stalled",
-      dueAt: moments.stalledAt,
+      dueAt: dueTimes.stalledAt,
       saw: `sends heartbeats, and its progress stands still since ${inWords(now - lease.progressAt)}`,
     });
-  } else if (cancel.kind === "none" && now >= moments.slowAt) {
-    slow(pass, step, lease, event.typical ?? null, moments);
+  } else if (cancel.kind === "none" && now >= dueTimes.slowAt) {
+    slow(pass, step, lease, event.typical ?? null, dueTimes);
   } else {
-    const wakeAt = leaseWakeAt(lease, moments);
+    const wakeAt = leaseWakeAt(lease, dueTimes);
     if (wakeAt !== lease.wakeAt) emit(pass, { kind: "wake-moved", step: step.no, wakeAt });
   }
   return DONE;
@@ -80,7 +80,7 @@ function slow(
   step: Step,
   lease: Lease,
   typical: TypicalDuration | null,
-  moments: LeaseDueTimes,
+  dueTimes: LeaseDueTimes,
 ): void {
   if (!typical) return;
   const { now } = pass.occasion;
@@ -90,11 +90,11 @@ function slow(
     step,
     fence: lease.fence,
     // If the typical duration was learned after the timer was set, no check was due before it.
-    dueAt: Math.max(moments.slowAt, Math.min(lease.wakeAt, now)),
+    dueAt: Math.max(dueTimes.slowAt, Math.min(lease.wakeAt, now)),
     saw: `attempt ${lease.attempt} by ${lease.agentId} runs for ${inWords(now - lease.grantedAt)}: ${evidence}`,
     did: "marked it as suspect; it goes on",
   });
-  const wakeAt = leaseWakeAt(lease, { ...moments, slowAt: Number.POSITIVE_INFINITY });
+  const wakeAt = leaseWakeAt(lease, { ...dueTimes, slowAt: Number.POSITIVE_INFINITY });
   emit(pass, { kind: "suspected", step: step.no, at: now, wakeAt });
 }
 
@@ -182,11 +182,11 @@ function numberOf(lease: Lease, n: number): number {
   return lease.task === "verify" ? 2 * lease.attempt + n : n;
 }
 
-function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseDueTimes): void {
+function silent(pass: Pass, step: Step, lease: Lease, dueTimes: LeaseDueTimes): void {
   const { now } = pass.occasion;
-  const quiet = inWords(now - moments.heardAt);
+  const quiet = inWords(now - dueTimes.heardAt);
   const allowed = inWords(lease.heartbeatMs);
-  const heartbeats = now < moments.quietAt;
+  const heartbeats = now < dueTimes.quietAt;
   endAsUnknown(pass, step, lease, {
     code: stopCode(lease) ?? "drover.lost",
     message: heartbeats
@@ -195,7 +195,7 @@ function silent(pass: Pass, step: Step, lease: Lease, moments: LeaseDueTimes): v
     saw: heartbeats
       ? `${lease.agentId} sends heartbeats, and does not name this task any more`
       : `no heartbeat of ${lease.agentId} for ${quiet}`,
-    dueAt: moments.silentAt,
+    dueAt: dueTimes.silentAt,
     rule: "lease",
   });
 }

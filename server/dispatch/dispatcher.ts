@@ -53,7 +53,7 @@ export interface HandedTask {
   readonly fence: number;
   readonly leaseMs: number;
   readonly attemptMs: number;
-  readonly beatEveryMs: number;
+  readonly heartbeatIntervalMs: number;
   readonly labels: Readonly<Record<string, string>>;
   /** The parent of the agent's spans; null: none. */
   readonly trace: TraceContext | null;

@@ -207,7 +207,7 @@ function handedTask(one: Found, seen: ReadonlyMap<RunId, Facts>, taskTrace: Task
     fence: ready.fence,
     leaseMs: ready.heartbeatMs,
     attemptMs: Math.max(0, lease.attemptBy - lease.grantedAt),
-    beatEveryMs: Math.floor(ready.heartbeatMs / HEARTBEATS_PER_LEASE),
+    heartbeatIntervalMs: Math.floor(ready.heartbeatMs / HEARTBEATS_PER_LEASE),
     labels: facts.labels,
     trace: facts.trace && taskTrace(facts.trace, tryOf(ready)),
   };

@@ -270,7 +270,7 @@ function heartbeat(
 ): { stop(): void } {
   let going = true;
   let forMs = 0;
-  const everyMs = task.beatEvery ? durationMs(task.beatEvery) : 1_000;
+  const everyMs = task.heartbeatInterval ? durationMs(task.heartbeatInterval) : 1_000;
   const leaseMs = task.leaseFor ? durationMs(task.leaseFor) : everyMs;
   const next = async (): Promise<void> => {
     if (!going) return;

@@ -2,7 +2,11 @@
 // was reached. A refused action is reported, and fails the scenario.
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { Escalation } from "@drover/proto/drover/v1/run_pb.ts";
-import { SchedulerService, Undo, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  DecisionKind,
+  SchedulerService,
+  Undo,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { DroverError } from "../errors.ts";
 import { payloadField } from "../rpc/payload.ts";
 import type { Agents } from "./agents.ts";
@@ -158,7 +162,7 @@ async function decide(
   return await server.call(SchedulerService.method.decide, {
     run: { ref: { case: "runId", value: runId } },
     ...{ stepId, approver, roles: [...(roles ?? approvers.get(stepId) ?? [])], comment },
-    verdict: approve ? Verdict.APPROVE : Verdict.REJECT,
+    decision: approve ? DecisionKind.APPROVE : DecisionKind.REJECT,
     ...payloadField("form", form),
   });
 }

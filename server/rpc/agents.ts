@@ -139,7 +139,7 @@ function agentMessage(
     server: record.server,
     firstSeenTime: timestampFromMs(record.firstSeenAt),
     lastSeenTime: timestampFromMs(record.seenAt),
-    ...timeField("lastBeatTime", record.lastHeartbeatAt),
+    ...timeField("lastHeartbeatTime", record.lastHeartbeatAt),
     ...timeField("lastSuccessTime", record.succeededAt),
     ...timeField("silentSinceTime", record.silentSince),
     held: record.held,

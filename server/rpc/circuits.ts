@@ -125,7 +125,7 @@ export function circuitMessage({
   return {
     ...{ queue, task, agentId, saw, state: STATES[state.kind] },
     agentVersion: agentVersion ?? "",
-    rests: state.kind === "closed" ? 0 : state.rests,
+    cooldowns: state.kind === "closed" ? 0 : state.cooldowns,
     ...timeField("sinceTime", state.kind === "closed" ? null : state.since),
     ...timeField("tryTime", state.kind === "open" ? state.until : null),
     ...(override && {

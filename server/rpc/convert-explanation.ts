@@ -59,13 +59,13 @@ const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   steps: WaitKind.STEPS,
   "end-of-run": WaitKind.END_OF_RUN,
   start: WaitKind.START,
-  slot: WaitKind.SLOT,
+  slot: WaitKind.PERMIT,
   ended: WaitKind.ENDED,
   items: WaitKind.ITEMS,
 });
 
 const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
-  "look-again": NextKind.LOOK_AGAIN,
+  "look-again": NextKind.CHECK_AGAIN,
   "try-one": NextKind.TRY_ONE,
   alarm: NextKind.ALARM,
   escalate: NextKind.ESCALATE,
@@ -214,7 +214,7 @@ function agentInit(
 ): MessageInitShape<typeof AgentWaitSchema> {
   if (waitsFor.kind === "callback") return { agentId: waitsFor.agentId ?? "" };
   const { agentId, lastHeartbeatAt } = waitsFor;
-  const sent = { agentId, ...timeField("lastBeatTime", lastHeartbeatAt) };
+  const sent = { agentId, ...timeField("lastHeartbeatTime", lastHeartbeatAt) };
   if (waitsFor.kind === "agent-to-stop")
     return { ...sent, stopCause: STOP_CAUSES[waitsFor.cause], stopHeard: waitsFor.heard };
   const { attemptBy, progress, suspectAt } = waitsFor;

@@ -197,7 +197,7 @@ function stepMessage(planned: PlanStep, seen: StepContext): Step {
     ...taskOf(planned, step, queues?.get(planned.no)),
     signalName: planned.work.kind === "signal" ? planned.work.name : "",
     approvals: approvalsOf(detail, planned.no),
-    keptOf: detail.kept.get(planned.no) ?? "",
+    reusedFrom: detail.kept.get(planned.no) ?? "",
     childRunId: childOf(detail, planned, step),
     ...(step ? progressOf(step) : {}),
     ...(step ? resultOf(step, attempts.get(planned.no) ?? [], shown) : {}),

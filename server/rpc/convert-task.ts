@@ -32,7 +32,7 @@ export function taskMessage(task: HandedTask): Task {
     fence: task.fence,
     leaseFor: wholeMs(task.leaseMs),
     attemptFor: wholeMs(task.attemptMs),
-    beatEvery: wholeMs(task.beatEveryMs),
+    heartbeatInterval: wholeMs(task.heartbeatIntervalMs),
     labels: { ...task.labels },
     ...task.trace,
   });

@@ -7,10 +7,10 @@ import {
   type CompleteDeferredRequest,
   type DecideRequest,
   type DecideResponseSchema,
+  DecisionKind,
   type RunRef,
   type SignalRequest,
   Undo,
-  Verdict,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Answer } from "../core/event.ts";
@@ -87,7 +87,7 @@ export function createRunCommands({ scheduler, namespaces, runs }: RunCommandDep
         step,
         approver: request.approver,
         roles: [...request.roles],
-        approved: request.verdict === Verdict.APPROVE,
+        approved: request.decision === DecisionKind.APPROVE,
         comment: request.comment,
         form: payloadFrom(request.form),
         requester: found.record.labels[REQUESTER_LABEL] ?? null,

@@ -3,10 +3,10 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
 import {
   type BackfillScheduleRequest,
-  FireCause,
-  FireOutcome,
-  type FireSchema,
   type ListSchedulesRequest,
+  OccurrenceCause,
+  OccurrenceOutcome,
+  type OccurrenceSchema,
   OverlapPolicy,
   type ScheduleSchema,
   ScheduleSpecSchema,
@@ -144,10 +144,10 @@ async function backfill(
     throw refusal("INVALID_REQUEST", [{ path: "end_time", message }]);
   }
   const asked = { ...of, from, until, concurrency: concurrency === 0 ? 1 : concurrency, dryRun };
-  const { moments, next, count } = await scheduler.backfillSchedule(asked);
+  const { occurrences, next, count } = await scheduler.backfillSchedule(asked);
   return {
-    moments: moments.map(({ at, text, runId, created, message }) => ({
-      ...{ time: timestampFromMs(at), moment: text, runId: runId ?? "", created, message },
+    occurrences: occurrences.map(({ at, text, runId, created, message }) => ({
+      ...{ time: timestampFromMs(at), nominalTime: text, runId: runId ?? "", created, message },
     })),
     ...timeField("nextStartTime", next),
     count,
@@ -243,11 +243,12 @@ async function messagesOf(
 ): Promise<MessageInitShape<typeof ScheduleSchema>[]> {
   if (records.length === 0) return [];
   const ids = records.map(({ id }) => id);
-  const fires = Map.groupBy(
-    await store.schedules.lastFires(ids, most.last),
+  const occurrences = Map.groupBy(
+    await store.schedules.lastOccurrences(ids, most.last),
     ({ scheduleId }) => scheduleId,
   );
-  const nameOf = (spec: ScheduleSpec, moment: number) => scheduler.momentText(spec, moment);
+  const nameOf = (spec: ScheduleSpec, nominalTime: number) =>
+    scheduler.nominalTimeText(spec, nominalTime);
   return records.map((record) => {
     const { id, name, spec, pause } = record;
     const next = pause ? [] : scheduler.timesToCome(record, most.next);
@@ -258,34 +259,39 @@ async function messagesOf(
       }),
       createdTime: timestampFromMs(record.createdAt),
       changedTime: timestampFromMs(record.changedAt),
-      next: next.map(({ at, moment }) => {
-        return { time: timestampFromMs(at), moment: nameOf(spec, moment) };
+      next: next.map(({ at, nominalTime }) => {
+        return { time: timestampFromMs(at), nominalTime: nameOf(spec, nominalTime) };
       }),
-      last: (fires.get(id) ?? []).map((fire) => fireMessage(fire, nameOf(spec, fire.nominalTime))),
+      last: (occurrences.get(id) ?? []).map((occurrence) =>
+        occurrenceMessage(occurrence, nameOf(spec, occurrence.nominalTime)),
+      ),
     };
   });
 }
 
-const CAUSES: Readonly<Record<StoreCause, FireCause>> = Object.freeze({
-  calendar: FireCause.CALENDAR,
-  backfill: FireCause.BACKFILL,
-  trigger: FireCause.TRIGGER,
+const CAUSES: Readonly<Record<StoreCause, OccurrenceCause>> = Object.freeze({
+  calendar: OccurrenceCause.CALENDAR,
+  backfill: OccurrenceCause.BACKFILL,
+  trigger: OccurrenceCause.TRIGGER,
 });
-const OUTCOMES: Readonly<Record<StoreOutcome, FireOutcome>> = Object.freeze({
-  started: FireOutcome.STARTED,
-  overlapped: FireOutcome.OVERLAPPED,
-  missed: FireOutcome.MISSED,
-  paused: FireOutcome.PAUSED,
-  refused: FireOutcome.REFUSED,
+const OUTCOMES: Readonly<Record<StoreOutcome, OccurrenceOutcome>> = Object.freeze({
+  started: OccurrenceOutcome.STARTED,
+  overlapped: OccurrenceOutcome.OVERLAPPED,
+  missed: OccurrenceOutcome.MISSED,
+  paused: OccurrenceOutcome.PAUSED,
+  refused: OccurrenceOutcome.REFUSED,
 });
 
-function fireMessage(fire: OccurrenceRecord, text: string): MessageInitShape<typeof FireSchema> {
-  const { at, firedAt, cause, outcome, runId, runState, message, missed } = fire;
+function occurrenceMessage(
+  occurrence: OccurrenceRecord,
+  text: string,
+): MessageInitShape<typeof OccurrenceSchema> {
+  const { at, handledAt, cause, outcome, runId, runState, message, missed } = occurrence;
   const isOfCalendar = cause !== "trigger";
   return {
     time: timestampFromMs(at),
-    moment: isOfCalendar ? text : new Date(at).toISOString(),
-    firedTime: timestampFromMs(firedAt),
+    nominalTime: isOfCalendar ? text : new Date(at).toISOString(),
+    handledTime: timestampFromMs(handledAt),
     ...{ cause: CAUSES[cause], outcome: OUTCOMES[outcome], runId: runId ?? "", message },
     ...(runState && { runState: RUN_STATES[runState] }),
     missed: missed?.count ?? 0,

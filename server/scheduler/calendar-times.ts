@@ -74,8 +74,8 @@ function ofInterval({
   offsetMs,
 }: Extract<Calendar, { readonly kind: "interval" }>): CalendarTimes {
   const firstAfter = (at: EpochMs): NominalTime => {
-    const moment = (Math.floor((at - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
-    return { moment, at: moment };
+    const nominalTime = (Math.floor((at - offsetMs) / everyMs) + 1) * everyMs + offsetMs;
+    return { nominalTime, at: nominalTime };
   };
   return { after: firstAfter, firstAfter };
 }
@@ -83,11 +83,11 @@ function ofInterval({
 function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>): CalendarTimes {
   const named = parsed(cron);
   const wallOf = zoneOf(timeZone);
-  const nextNamed = (moment: number): number | null =>
-    named.nextRun(new Date(moment))?.getTime() ?? null;
+  const nextNamed = (nominalTime: number): number | null =>
+    named.nextRun(new Date(nominalTime))?.getTime() ?? null;
 
-  function after(moment: number): NominalTime | null {
-    let next = nextNamed(moment);
+  function after(nominalTime: number): NominalTime | null {
+    let next = nextNamed(nominalTime);
     if (next === null) return null;
     const at = instantOf(wallOf, next);
     // In a gap, several local times fall on one instant: the last of them stands for all.
@@ -96,7 +96,7 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
       if (other === null || instantOf(wallOf, other) !== at) break;
       next = other;
     }
-    return { moment: next, at };
+    return { nominalTime: next, at };
   }
 
   return {
@@ -104,7 +104,7 @@ function ofCron({ cron, timeZone }: Extract<Calendar, { readonly kind: "cron" }>
     firstAfter(instant) {
       // In the second pass of a repeated hour, its local times have already occurred.
       let found = after(wallOf(instant));
-      while (found && found.at <= instant) found = after(found.moment);
+      while (found && found.at <= instant) found = after(found.nominalTime);
       return found;
     },
   };
@@ -136,25 +136,25 @@ function zoneOf(name: string): WallOf {
 }
 
 /** The instant of a local time: the first if it occurs twice, after the gap if it is skipped. */
-function instantOf(wallOf: WallOf, moment: number): EpochMs {
+function instantOf(wallOf: WallOf, nominalTime: number): EpochMs {
   // The offsets on both sides of any change near it: no two changes are within two days.
-  const before = moment - (wallOf(moment - DAY_MS) - (moment - DAY_MS));
-  const later = moment - (wallOf(moment + DAY_MS) - (moment + DAY_MS));
+  const before = nominalTime - (wallOf(nominalTime - DAY_MS) - (nominalTime - DAY_MS));
+  const later = nominalTime - (wallOf(nominalTime + DAY_MS) - (nominalTime + DAY_MS));
   const [first, second] = before < later ? [before, later] : [later, before];
-  if (wallOf(first) === moment) return first;
-  if (wallOf(second) === moment) return second;
+  if (wallOf(first) === nominalTime) return first;
+  if (wallOf(second) === nominalTime) return second;
   // Skipped: the local time at `first` is before the gap, at `second` after it.
   let [low, high] = [first, second];
   while (high - low > SECOND_MS) {
     const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
-    if (wallOf(middle) < moment) low = middle;
+    if (wallOf(middle) < nominalTime) low = middle;
     else high = middle;
   }
   return high;
 }
 
 /** A nominal time for people and labels: its local time and the zone, or UTC. */
-export function nominalTimeText(calendar: Calendar, moment: number): string {
-  const text = new Date(moment).toISOString().replace(/\.000Z$/, "Z");
+export function nominalTimeText(calendar: Calendar, nominalTime: number): string {
+  const text = new Date(nominalTime).toISOString().replace(/\.000Z$/, "Z");
   return calendar.kind === "cron" ? `${text.slice(0, -1)}[${calendar.timeZone}]` : text;
 }

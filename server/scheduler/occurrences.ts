@@ -16,10 +16,10 @@ import { type DueTimes, dueTimes } from "../core/calendar.ts";
 import type { Concurrency } from "../core/permits.ts";
 import { DroverError } from "../errors.ts";
 import {
-  type Occurrence as FireRow,
   markSeries,
   type OccurrenceCause,
   type OccurrenceKey,
+  type Occurrence as OccurrenceRow,
   type ScheduleRecord,
   type ScheduleRef,
   type ScheduleSpec,
@@ -41,7 +41,7 @@ const LOCK_WAIT_MS = 1_000;
 const WRITER_NUMBER = 2;
 
 export const SCHEDULE_LABEL = "drover.schedule";
-export const NOMINAL_TIME_LABEL = "drover.moment";
+export const NOMINAL_TIME_LABEL = "drover.nominal_time";
 
 export type OccurrenceAnswer =
   /** `fired`: how many occurrences were handled, without missed ones. */
@@ -54,18 +54,18 @@ interface Item {
 
 export interface Occurrences {
   /** Begins the runs of its due times, on behalf of the owner of its partition. */
-  fire(schedule: ScheduleRef, actor: SupervisorActor): Promise<OccurrenceAnswer>;
+  beginDue(schedule: ScheduleRef, actor: SupervisorActor): Promise<OccurrenceAnswer>;
   idle(): Promise<void>;
 }
 
 export interface OccurrenceOptions extends ScheduleOptions {
   /** A next time was set: a timer scan may have to run sooner. */
-  readonly announce: (moment: EpochMs) => void;
+  readonly announce: (nominalTime: EpochMs) => void;
 }
 
 export function createOccurrences(options: OccurrenceOptions): Occurrences {
   const batcher = createBatcher<Item, OccurrenceAnswer>({
-    name: "fire",
+    name: "occurrences",
     clock: options.clock,
     bucket: FLUSH_BUCKET,
     fullAt: FULL_AT,
@@ -76,7 +76,7 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
     async flush(items, wait) {
       const ids = items.map(({ schedule }) => schedule.id);
       const templates = await templatesOf(options, await options.store.schedules.byId(ids));
-      const use = { name: "fire", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
+      const use = { name: "occurrences", ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}) };
       const committed = await commitAndPublish(options, use, (tx) =>
         occurDue({ options, templates, wait }, tx, items),
       );
@@ -85,7 +85,8 @@ export function createOccurrences(options: OccurrenceOptions): Occurrences {
     },
   });
   return Object.freeze({
-    fire: (schedule: ScheduleRef, actor: SupervisorActor) => batcher.submitOwn({ schedule, actor }),
+    beginDue: (schedule: ScheduleRef, actor: SupervisorActor) =>
+      batcher.submitOwn({ schedule, actor }),
     idle: () => batcher.idle(),
   });
 }
@@ -155,7 +156,7 @@ async function occurDue(
     return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
   });
   const worked = await fireAll(options, tx, ready);
-  const fired = new Map(ready.map(({ record, due }) => [record.id, due?.fires.length ?? 0]));
+  const fired = new Map(ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]));
   const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
   return {
     ...worked,
@@ -182,13 +183,13 @@ interface Ready {
 function dueOf({ id, spec, pause, next }: ScheduleRecord, now: EpochMs): DueTimes | null {
   if (pause || !next || next.wakeAt > now) return null;
   const { calendar, catchUpMs, jitterMs } = spec;
-  return dueTimes({ moments: calendarTimesOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
+  return dueTimes({ times: calendarTimesOf(calendar), next, now, catchUpMs, jitterMs, seed: id });
 }
 
 async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]): Promise<Worked> {
   const wanted = all.flatMap(({ record, template, actor, due }) =>
-    (due?.fires ?? []).map(
-      ({ moment: nominalTime, at }): Wanted => ({
+    (due?.occurrences ?? []).map(
+      ({ nominalTime, at }): Wanted => ({
         ...{ record, template, at, actor, cause: "calendar", reserved: null },
         key: { scheduleId: record.id, series: record.series, nominalTime },
         text: nominalTimeText(record.spec.calendar, nominalTime),
@@ -196,15 +197,19 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
       }),
     ),
   );
-  const missed = all.flatMap(({ record, actor, due }): FireRow[] => {
+  const missed = all.flatMap(({ record, actor, due }): OccurrenceRow[] => {
     if (!due?.missed) return [];
     const { first, count, until } = due.missed;
-    const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.moment };
+    const key = {
+      scheduleId: record.id,
+      series: markSeries(record),
+      nominalTime: first.nominalTime,
+    };
     const said = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
     return [{ ...key, at: first.at, ...said, missed: { count, until }, actor }];
   });
-  const { fires, ...worked } = await beginOccurrences(options, tx, wanted);
-  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
+  const { rows, ...worked } = await beginOccurrences(options, tx, wanted);
+  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
   return worked;
@@ -226,7 +231,7 @@ export interface Wanted {
 
 export interface BegunOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
-  readonly fires: readonly FireRow[];
+  readonly rows: readonly OccurrenceRow[];
   /** By the index in `wanted`: the run, if this or an earlier call began one. */
   readonly runs: readonly ({ readonly runId: string; readonly created: boolean } | null)[];
   /** By the index in `wanted`: why there is no run. */
@@ -239,8 +244,8 @@ export async function beginOccurrences(
   tx: Tx,
   wanted: readonly Wanted[],
 ): Promise<BegunOccurrences> {
-  const known = await tx.loadFires(wanted.map(({ key }) => key));
-  const runOf = new Map(known.map((fire) => [nameOf(fire), fire.runId]));
+  const known = await tx.loadOccurrences(wanted.map(({ key }) => key));
+  const runOf = new Map(known.map((occurrence) => [nameOf(occurrence), occurrence.runId]));
   const open = wanted.filter(({ key }) => !runOf.get(nameOf(key)));
   const items = open.flatMap((one) => itemOf(one) ?? []);
   const { results, ...accepted } = await acceptAny(options, tx, items);
@@ -254,9 +259,9 @@ export async function beginOccurrences(
     if (result?.kind === "done") return { run: result.result, error: null };
     if (result?.kind === "failed" && result.error instanceof DroverError)
       return { run: null, error: result.error };
-    throw new Error(`the moment ${one.text} of ${one.record.name} came back without an answer`);
+    throw new Error(`the occurrence ${one.text} of ${one.record.name} came back without an answer`);
   });
-  const fires = wanted.flatMap((one, place): FireRow[] => {
+  const rows = wanted.flatMap((one, place): OccurrenceRow[] => {
     const result = begun[place];
     if (!result || runOf.get(nameOf(one.key))) return [];
     // The run of a repeated request has its occurrence already.
@@ -264,7 +269,8 @@ export async function beginOccurrences(
     return [occurrenceOf(one, result)];
   });
   return {
-    ...{ ...accepted, fires },
+    ...accepted,
+    rows,
     runs: begun.map(({ run }) => run),
     errors: begun.map(({ error }) => error),
   };
@@ -302,7 +308,10 @@ async function acceptAny(options: ScheduleOptions, tx: Tx, items: readonly Sched
   return accept(options, tx, items, ANY_SIZE);
 }
 
-function occurrenceOf({ key, at, cause, record, actor }: Wanted, { run, error }: Begun): FireRow {
+function occurrenceOf(
+  { key, at, cause, record, actor }: Wanted,
+  { run, error }: Begun,
+): OccurrenceRow {
   const of = { ...key, at, cause, missed: null, actor: actor && { ...actor } };
   if (run) return { ...of, outcome: "started", runId: run.runId, message: "" };
   const message = error?.message ?? "";

@@ -68,7 +68,7 @@ export interface BackfillTime {
 
 export interface Backfilled {
   /** Of this page. */
-  readonly moments: readonly BackfillTime[];
+  readonly occurrences: readonly BackfillTime[];
   /** Where the next page begins; null: this was the last. */
   readonly next: EpochMs | null;
   /** Occurrences from `from` on, counted up to 10,001. */
@@ -99,7 +99,7 @@ export interface ScheduleControl {
   /** The occurrences to come, the next one first. */
   timesToCome(record: ScheduleRecord, most: number): readonly NominalTime[];
   /** The name of an occurrence for people and in labels of runs. */
-  momentText(spec: ScheduleSpec, moment: number): string;
+  nominalTimeText(spec: ScheduleSpec, nominalTime: number): string;
 }
 
 export function createScheduleControl(options: OccurrenceOptions): ScheduleControl {
@@ -164,8 +164,8 @@ export function createScheduleControl(options: OccurrenceOptions): ScheduleContr
       change(of, async (tx, record) => {
         const { id, spec } = record;
         if (!record.pause) return null;
-        const moments = calendarTimesOf(spec.calendar);
-        const left = record.next && passOver(moments, record.next, tx.now);
+        const times = calendarTimesOf(spec.calendar);
+        const left = record.next && passOver(times, record.next, tx.now);
         const next = left?.next ? placedBy(id, spec, left.next) : null;
         if (left?.missed) await markPaused(tx, record, left.missed);
         await tx.changeSchedule({ ...record, next, pause: null });
@@ -179,15 +179,16 @@ export function createScheduleControl(options: OccurrenceOptions): ScheduleContr
     backfillSchedule: (request: BackfillRequest) => backfill(options, request),
 
     timesToCome({ spec, next }: ScheduleRecord, most: number) {
-      const moments = calendarTimesOf(spec.calendar);
+      const times = calendarTimesOf(spec.calendar);
       const found: NominalTime[] = [];
       for (let one: NominalTime | null = next; one && found.length < most; ) {
         found.push(one);
-        one = moments.after(one.moment);
+        one = times.after(one.nominalTime);
       }
       return found;
     },
-    momentText: ({ calendar }: ScheduleSpec, moment: number) => nominalTimeText(calendar, moment),
+    nominalTimeText: ({ calendar }: ScheduleSpec, nominalTime: number) =>
+      nominalTimeText(calendar, nominalTime),
   } satisfies ScheduleControl);
 }
 
@@ -226,7 +227,7 @@ async function lockAsRead(tx: Tx, of: ScheduleName, read: ScheduleRecord): Promi
   if (revision !== read.revision)
     throw new DroverError(
       "STORE_UNAVAILABLE",
-      `somebody has changed the schedule "${of.name}" in this moment: nothing was done, repeat it`,
+      `somebody has changed the schedule "${of.name}" at the same time: nothing was done, repeat it`,
     );
 }
 
@@ -270,9 +271,9 @@ function firstOf(id: string, spec: ScheduleSpec, now: EpochMs): PlacedTime | nul
 function placedBy(
   seed: string,
   { calendar, jitterMs }: ScheduleSpec,
-  moment: NominalTime,
+  nominalTime: NominalTime,
 ): PlacedTime {
-  return placed({ moments: calendarTimesOf(calendar), jitterMs, seed }, moment);
+  return placed({ times: calendarTimesOf(calendar), jitterMs, seed }, nominalTime);
 }
 
 async function markPaused(
@@ -280,10 +281,10 @@ async function markPaused(
   record: ScheduleRecord,
   { first, count, until }: MissedTimes,
 ): Promise<void> {
-  const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.moment };
+  const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.nominalTime };
   const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
   const mark: Occurrence = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
-  await tx.writeFires([mark]);
+  await tx.writeOccurrences([mark]);
 }
 
 async function trigger(
@@ -299,7 +300,7 @@ async function trigger(
     { name: "trigger-schedule", ...WAITS },
     async (tx) => {
       await lockAsRead(tx, of, record);
-      const nominalTime = await freeMoment(tx, id);
+      const nominalTime = await freeTime(tx, id);
       const wanted: Wanted = {
         ...{ record, template, at: tx.now, cause: "trigger", actor: null },
         key: { scheduleId: id, series: TRIGGER_SERIES, nominalTime },
@@ -311,7 +312,7 @@ async function trigger(
       const begun = await beginOccurrences(options, tx, [wanted]);
       const [run, error] = [begun.runs[0], begun.errors[0]];
       if (error) throw error;
-      if (begun.fires.length > 0) await tx.writeFires(begun.fires);
+      if (begun.rows.length > 0) await tx.writeOccurrences(begun.rows);
       return { ...begun, run };
     },
   );
@@ -320,9 +321,9 @@ async function trigger(
 }
 
 /** Two requests in the same millisecond are two occurrences. */
-async function freeMoment(tx: Tx, scheduleId: string): Promise<number> {
+async function freeTime(tx: Tx, scheduleId: string): Promise<number> {
   for (let nominalTime = tx.now; ; nominalTime++) {
-    const taken = await tx.loadFires([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
+    const taken = await tx.loadOccurrences([{ scheduleId, series: TRIGGER_SERIES, nominalTime }]);
     if (taken.length === 0) return nominalTime;
   }
 }
@@ -333,9 +334,9 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
   const { id: scheduleId, name, series, spec } = record;
   const template = await templateOf(createFinder(options), record);
   // This may take a while, so it is done before the lock.
-  const { page, next, count } = momentsBetween(calendarTimesOf(spec.calendar), from, until);
+  const { page, next, count } = timesBetween(calendarTimesOf(spec.calendar), from, until);
   const wanted = page.map(
-    ({ moment: nominalTime, at }): Wanted => ({
+    ({ nominalTime, at }): Wanted => ({
       ...{ record, template, at, cause: "backfill", actor: null, reserved: null },
       key: { scheduleId, series, nominalTime },
       text: nominalTimeText(spec.calendar, nominalTime),
@@ -346,23 +347,23 @@ async function backfill(options: ScheduleOptions, request: BackfillRequest): Pro
     await lockAsRead(tx, request, record);
     refuseFuture(until, tx.now);
     if (dryRun)
-      return { ...NOTHING_WRITTEN, records: [], begun: [], moments: await seen(tx, wanted) };
-    const { fires, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
-    if (fires.length > 0) await tx.writeFires(fires);
-    const moments = wanted.map(({ at, text }, place): BackfillTime => {
+      return { ...NOTHING_WRITTEN, records: [], begun: [], occurrences: await seen(tx, wanted) };
+    const { rows, runs, errors, ...worked } = await beginOccurrences(options, tx, wanted);
+    if (rows.length > 0) await tx.writeOccurrences(rows);
+    const occurrences = wanted.map(({ at, text }, place): BackfillTime => {
       const run = runs[place];
       const message = errors[place]?.message ?? "";
       return { at, text, runId: run?.runId ?? null, created: run?.created ?? false, message };
     });
-    return { ...worked, moments };
+    return { ...worked, occurrences };
   });
-  return { moments: committed.moments, next, count };
+  return { occurrences: committed.occurrences, next, count };
 }
 
 /** What a backfill would find. */
 async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly BackfillTime[]> {
-  const fires = await tx.loadFires(wanted.map(({ key }) => key));
-  const runOf = new Map(fires.map(({ nominalTime, runId }) => [nominalTime, runId]));
+  const occurrences = await tx.loadOccurrences(wanted.map(({ key }) => key));
+  const runOf = new Map(occurrences.map(({ nominalTime, runId }) => [nominalTime, runId]));
   return wanted.map(({ key, at, text }) => {
     return { at, text, runId: runOf.get(key.nominalTime) ?? null, created: false, message: "" };
   });
@@ -370,21 +371,21 @@ async function seen(tx: Tx, wanted: readonly Wanted[]): Promise<readonly Backfil
 
 function refuseFuture(until: EpochMs, now: EpochMs): void {
   if (until <= now) return;
-  const message = "lies in the future: those moments fire by themselves";
+  const message = "lies in the future: those runs start by themselves";
   throw new DroverError("INVALID_REQUEST", `end_time ${message}`, {
     fields: [{ path: "end_time", message }],
   });
 }
 
-function momentsBetween(moments: CalendarTimes, from: EpochMs, until: EpochMs) {
+function timesBetween(times: CalendarTimes, from: EpochMs, until: EpochMs) {
   const page: NominalTime[] = [];
   let [next, count]: [EpochMs | null, number] = [null, 0];
-  let one = moments.firstAfter(from - 1);
+  let one = times.firstAfter(from - 1);
   while (one && one.at < until && count <= BACKFILL_COUNTED_MAX) {
     if (page.length < BACKFILL_PAGE) page.push(one);
     else next ??= one.at;
     count++;
-    one = moments.after(one.moment);
+    one = times.after(one.nominalTime);
   }
   return { page, next, count };
 }

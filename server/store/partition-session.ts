@@ -72,8 +72,8 @@ export interface PartitionSession {
   onLanes(listener: (lanes: readonly number[]) => void): void;
   announceLanes(lanes: readonly number[]): Promise<void>;
   /** Receives due times that others have set and that come before the owner's next scan. */
-  onMoments(listener: (moment: EpochMs) => void): void;
-  announceMoment(moment: EpochMs): Promise<void>;
+  onDueTimes(listener: (moment: EpochMs) => void): void;
+  announceDueTime(moment: EpochMs): Promise<void>;
   /** Calls back once, when the session is lost. */
   onLost(listener: (cause: Error) => void): void;
   leave(): Promise<void>;

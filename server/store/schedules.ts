@@ -118,7 +118,7 @@ export interface Occurrence extends OccurrenceKey {
 }
 
 export interface OccurrenceRecord extends Occurrence {
-  readonly firedAt: EpochMs;
+  readonly handledAt: EpochMs;
   readonly runState: RunState["kind"] | null;
 }
 
@@ -134,7 +134,7 @@ export interface Schedules {
   /** Those of these schedules that exist. */
   byId(ids: readonly ScheduleId[]): Promise<readonly ScheduleRecord[]>;
   /** The last occurrences of each of these, up to `limit`, the newest first. */
-  lastFires(ids: readonly ScheduleId[], limit: number): Promise<readonly OccurrenceRecord[]>;
+  lastOccurrences(ids: readonly ScheduleId[], limit: number): Promise<readonly OccurrenceRecord[]>;
   /** false: there is none. Its runs go on; its occurrences are deleted. */
   delete(namespaceId: number, name: string): Promise<boolean>;
 }
@@ -163,9 +163,9 @@ export interface ScheduleTx {
   /** false: the namespace has a schedule of this name already. */
   insertSchedule(schedule: NewSchedule): Promise<boolean>;
   /** The schedules must be locked. Returns the occurrences of these keys that exist. */
-  loadFires(keys: readonly OccurrenceKey[]): Promise<readonly Occurrence[]>;
+  loadOccurrences(keys: readonly OccurrenceKey[]): Promise<readonly Occurrence[]>;
   /** The schedules must be locked. Replaces an occurrence that has no run. */
-  writeFires(fires: readonly Occurrence[]): Promise<void>;
+  writeOccurrences(occurrences: readonly Occurrence[]): Promise<void>;
   /** The schedules must be locked. Stores their next occurrences. */
   moveSchedules(moves: readonly ScheduleMove[]): Promise<void>;
   /** The schedule must be locked. */

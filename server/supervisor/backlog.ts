@@ -35,7 +35,7 @@ export interface Backlog {
   /** A row has failed. */
   failed(): void;
   /** The page to be read now, in these partitions; null: none. `resting`: how many rows rest. */
-  next(nowMs: number, partitions: readonly number[], resting: number): Page | null;
+  next(nowMs: number, partitions: readonly number[], failedRows: number): Page | null;
   read(page: Page, found: PageFound, nowMs: number): void;
   /** Where the timer scan continues while this is on. */
   scanFrom(found: PageFound, isMore: boolean): EpochMs;
@@ -64,8 +64,8 @@ export function createBacklog(rowsMax: number): Backlog {
     round = { isFirst, beganAtMs, ...place, failures: 0, nextAtMs: beganAtMs };
   }
 
-  function end({ beganAtMs, failures }: Round, nowMs: number, resting: number): void {
-    if (Math.max(failures, resting) < rowsMax / 2) round = null;
+  function end({ beganAtMs, failures }: Round, nowMs: number, failedRows: number): void {
+    if (Math.max(failures, failedRows) < rowsMax / 2) round = null;
     else begin(Math.max(nowMs, beganAtMs + ROUND_APART_MS), false);
   }
 
@@ -75,12 +75,12 @@ export function createBacklog(rowsMax: number): Backlog {
     failed() {
       if (round) round.failures++;
     },
-    next(nowMs: number, partitions: readonly number[], resting: number) {
+    next(nowMs: number, partitions: readonly number[], failedRows: number) {
       if (!round || nowMs < round.nextAtMs) return null;
       const { partition: place, since } = round;
       const left = partitions.filter((one) => one >= place);
       if (left.length === 0) {
-        end(round, nowMs, resting);
+        end(round, nowMs, failedRows);
         return null;
       }
       const partition = left.reduce((a, b) => Math.min(a, b));

@@ -5,7 +5,7 @@ import type { Clock } from "../clock.ts";
 import type { EpochMs } from "../core/attempt.ts";
 import type { SupervisorActor } from "../scheduler/advance.ts";
 import type { EngineStore, RunRef } from "../store/store.ts";
-import type { Rest } from "./resting.ts";
+import type { Backoff } from "./failed-rows.ts";
 
 /** A due row of a run, whose event has failed. */
 export interface Failed {
@@ -25,15 +25,15 @@ export interface FailingOptions {
  * A single failure may be chance: from the second on, each doubling is recorded. While the backlog
  * is on, failures are not counted: the first one is recorded, once for each run.
  */
-export function recordFailing(options: FailingOptions): (failed: Failed, rest: Rest) => void {
+export function recordFailing(options: FailingOptions): (failed: Failed, backoff: Backoff) => void {
   const { store, clock, log } = options;
-  return ({ run, wakeAt, actor, error }, { failures, restMs, isCrowded }) => {
+  return ({ run, wakeAt, actor, error }, { failures, backoffMs, isCrowded }) => {
     if (!isCrowded && (failures < 2 || !Number.isInteger(Math.log2(failures)))) return;
     const message = error instanceof Error ? error.message : String(error);
     const many = isCrowded ? "" : ` ${failures} times in a row`;
     const long = isCrowded ? ", or longer, since so many fail" : "";
     const saw = `its handling has failed${many}: ${message}`;
-    const did = `lets it rest for ${restMs / 1_000} s${long}, and nothing else waits for it`;
+    const did = `lets it rest for ${backoffMs / 1_000} s${long}, and nothing else waits for it`;
     const now = clock.wallMs();
     const n = isCrowded ? 0 : Math.floor(now / 1_000);
     const about = { step: null, fence: 0, rule: "failing", n } as const;

@@ -53,7 +53,7 @@ export interface Ownership {
   unwatched(): readonly number[];
   announceLanes(lanes: readonly number[]): void;
   /** Announces the earliest due time that was set to the possible owners, if it is near. */
-  announceMoment(set: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }): void;
+  announceDueTime(set: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }): void;
 }
 
 export interface OwnershipOptions {
@@ -71,7 +71,7 @@ export interface OwnershipOptions {
   readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
   readonly onLanes: (lanes: readonly number[]) => void;
-  readonly onMoment: (moment: EpochMs) => void;
+  readonly onDueTime: (moment: EpochMs) => void;
   /** Resolves when no event of this process about a partition is in flight. */
   readonly quiet: () => Promise<void>;
 }
@@ -133,7 +133,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     member = joined;
     session.onLost((cause) => lose(joined, cause.message));
     session.onLanes(options.onLanes);
-    session.onMoments(options.onMoment);
+    session.onDueTimes(options.onDueTime);
     log.info({ event: "partitions.joined", node });
   }
 
@@ -208,10 +208,10 @@ export function createOwnership(options: OwnershipOptions): Ownership {
   }
 
   /** One announcement at a time. For all times that are set meanwhile, the earliest one follows. */
-  async function sendMoment(of: Membership, first: EpochMs): Promise<void> {
+  async function sendDueTime(of: Membership, first: EpochMs): Promise<void> {
     of.moment.under = true;
     for (let moment: EpochMs | null = first; moment !== null && member === of; ) {
-      await of.session.announceMoment(moment).catch((error: unknown) => {
+      await of.session.announceDueTime(moment).catch((error: unknown) => {
         log.warn({ event: "moment.not-announced", err: String(error) });
       });
       moment = of.moment.next;
@@ -291,11 +291,11 @@ export function createOwnership(options: OwnershipOptions): Ownership {
         log.warn({ event: "lanes.not-announced", err: String(error) });
       });
     },
-    announceMoment({ wakeAt, now }: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }) {
+    announceDueTime({ wakeAt, now }: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }) {
       // A time that is further away is seen by the next scan of its owner.
       if (!member?.peers || wakeAt === null || wakeAt - now >= lookEveryMs) return;
       const { moment: waiting } = member;
-      if (!waiting.under) void sendMoment(member, wakeAt);
+      if (!waiting.under) void sendDueTime(member, wakeAt);
       else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
     },
   });

@@ -17,15 +17,15 @@ import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
 import type { EpochMs } from "../core/attempt.ts";
-import type { RunEvent } from "../core/event.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";
 import type { DueRow, DueScan, DueSchedule, EngineStore, RunRef } from "../store/store.ts";
 import { createBacklog } from "./backlog.ts";
+import { eventOf } from "./due-events.ts";
+import { type Backoff, createFailedRows } from "./failed-rows.ts";
 import type { Failed } from "./failing.ts";
 import type { Owned } from "./ownership.ts";
-import { createResting, type Rest } from "./resting.ts";
 
 /** Rows of one scan; what is left is found by another scan at once. */
 const DUE_MAX = 500;
@@ -44,20 +44,20 @@ export interface TimerScan {
   /** One scan with all that follows from it; returns how many rows were due. */
   scanOnce(): Promise<number>;
   /** A due time was set: the next scan is no later. */
-  announce(moment: EpochMs): void;
+  announce(dueAt: EpochMs): void;
   /** These partitions begin to be watched anew. */
   taken(partitions: readonly number[]): void;
   /** Resolves when no event of this scan is in flight. */
   quiet(): Promise<void>;
   /** How many due rows rest after a failure. */
-  resting(): number;
+  failedRows(): number;
 }
 
 export interface TimerScanOptions {
   readonly store: Pick<EngineStore, "dueRows">;
   readonly advance: Pick<Advance, "submit">;
   /** Begins the runs of a schedule that is due. */
-  readonly fire: (
+  readonly beginDue: (
     schedule: DueSchedule,
     actor: SupervisorActor,
   ) => Promise<{ readonly kind: string }>;
@@ -67,11 +67,11 @@ export interface TimerScanOptions {
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   readonly onFenced: (node: string) => void;
   /** Due rows that rest in memory after a failure; left out: 10,000. */
-  readonly restingMax?: number | undefined;
+  readonly failedRowsMax?: number | undefined;
   /** Called when an event or a scan has failed. */
   readonly onFailed?: (() => void) | undefined;
   /** Called when a row of a run has failed, and rests. */
-  readonly onFailing?: ((failed: Failed, rest: Rest) => void) | undefined;
+  readonly onFailing?: ((failed: Failed, backoff: Backoff) => void) | undefined;
   /** Called when other work is due for our partitions. */
   readonly onOutside: (what: readonly Outside[]) => void;
 }
@@ -79,7 +79,7 @@ export interface TimerScanOptions {
 export function createTimerScan(options: TimerScanOptions): TimerScan {
   const { clock, log } = options;
   const { lookEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
-  const { restingMax = RESTING_MAX } = options;
+  const { failedRowsMax = RESTING_MAX } = options;
   const watchingSince = new Map<number, EpochMs>();
   const fresh = new Set<number>();
   let last: { readonly scannedAtMs: number; readonly now: EpochMs } | null = null;
@@ -96,8 +96,8 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   let under: Promise<number> | null = null;
   let again = false;
   const pending = new Map<string, Promise<void>>();
-  const resting = createResting(restingMax);
-  const backlog = createBacklog(restingMax);
+  const failedRows = createFailedRows(failedRowsMax);
+  const backlog = createBacklog(failedRowsMax);
 
   async function scan(): Promise<number> {
     const { node, owned } = options.owner();
@@ -112,7 +112,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const takenBefore = new Set(fresh);
     if (since !== null) since = Math.min(since, announced);
     announced = Number.POSITIVE_INFINITY;
-    const backSince = resting.backSince(scannedAtMs);
+    const backSince = failedRows.backSince(scannedAtMs);
     const isCrowded = backlog.isOn();
     if (isCrowded && takenBefore.size > 0) backlog.begin(scannedAtMs);
     if (!isCrowded && since !== null && backSince !== null) since = Math.min(since, backSince);
@@ -149,7 +149,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       const ref: DueRef = { kind: "schedule", id: schedule.id, place: -1 };
       const key = `schedule/${schedule.id}`;
       const row = { key, ref, run: null, wakeAt: schedule.wakeAt, about };
-      send(row, actor, () => options.fire(schedule, actor));
+      send(row, actor, () => options.beginDue(schedule, actor));
     }
   }
 
@@ -159,10 +159,10 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     epochs: ReadonlyMap<number, number>,
     nowMs: number,
   ): Promise<void> {
-    const page = backlog.next(nowMs, [...epochs.keys()], resting.count(nowMs));
+    const page = backlog.next(nowMs, [...epochs.keys()], failedRows.count(nowMs));
     if (!page) return;
     const { partition, since: from, limit } = page;
-    const range = { since: from, aheadMs: lookEveryMs, without: resting.refs(nowMs, from) };
+    const range = { since: from, aheadMs: lookEveryMs, without: failedRows.refs(nowMs, from) };
     const found = await options.store.dueRows([partition], limit, range);
     submitAll(found, node, epochs);
     backlog.read(page, found, clock.monotonicMs());
@@ -178,7 +178,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     scannedAtMs: number,
   ): Promise<DueScan> {
     const from = isWhole ? null : since;
-    const without = resting.refs(scannedAtMs, from);
+    const without = failedRows.refs(scannedAtMs, from);
     const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));
     const range = { since: from, aheadMs: lookEveryMs, without, heardSince };
     if (isWhole) wholeAtMs = scannedAtMs;
@@ -225,10 +225,10 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     actor: SupervisorActor,
     act: () => Promise<{ readonly kind: string }>,
   ): void {
-    if (pending.has(due.key) || resting.rests(due.ref, clock.monotonicMs())) return;
+    if (pending.has(due.key) || failedRows.isBackingOff(due.ref, clock.monotonicMs())) return;
     const settled = act()
       .then((answer) => {
-        resting.succeeded(due.ref);
+        failedRows.succeeded(due.ref);
         if (answer.kind === "fenced") options.onFenced(actor.node);
       })
       .catch((error: unknown) => failed(due, actor, error))
@@ -240,24 +240,29 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     options.onFailed?.();
     // The store is unavailable or overloaded: that says nothing about the row.
     const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
-    const rest = isStore ? null : rested(ref, wakeAt);
-    log.warn({ event: "watch.failed", ...about, restMs: rest?.restMs, err: String(error) });
-    if (rest && run) options.onFailing?.({ run, wakeAt, actor, error }, rest);
+    const backoff = isStore ? null : backedOff(ref, wakeAt);
+    log.warn({
+      event: "watch.failed",
+      ...about,
+      backoffMs: backoff?.backoffMs,
+      err: String(error),
+    });
+    if (backoff && run) options.onFailing?.({ run, wakeAt, actor, error }, backoff);
     // The scan has passed it, and the walk through the backlog may take long.
     if (isStore && backlog.isOn() && since !== null && wakeAt > since - COMMIT_MS_MAX)
       announced = Math.min(announced, wakeAt);
   }
 
-  function rested(ref: DueRef, wakeAt: EpochMs): Rest | null {
+  function backedOff(ref: DueRef, wakeAt: EpochMs): Backoff | null {
     const nowMs = clock.monotonicMs();
-    const rest = resting.failed(ref, wakeAt, nowMs, backlog.isOn());
-    if (rest?.isCrowded && !backlog.isOn()) {
-      log.warn({ event: "watch.crowded", rows: restingMax });
+    const backoff = failedRows.failed(ref, wakeAt, nowMs, backlog.isOn());
+    if (backoff?.isCrowded && !backlog.isOn()) {
+      log.warn({ event: "watch.crowded", rows: failedRowsMax });
       backlog.begin(nowMs);
       if (last) since = last.now;
     }
     backlog.failed();
-    return rest;
+    return backoff;
   }
 
   /** Records from when on silence counts in each partition. */
@@ -336,16 +341,16 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
       await quiet();
       return due;
     },
-    announce(moment: EpochMs) {
-      announced = Math.min(announced, moment);
-      if (last) wake(last.scannedAtMs + (moment - last.now) + 1);
+    announce(dueAt: EpochMs) {
+      announced = Math.min(announced, dueAt);
+      if (last) wake(last.scannedAtMs + (dueAt - last.now) + 1);
     },
     taken(partitions: readonly number[]) {
       for (const partition of partitions) fresh.add(partition);
       wake(clock.monotonicMs());
     },
     quiet,
-    resting: () => resting.count(clock.monotonicMs()),
+    failedRows: () => failedRows.count(clock.monotonicMs()),
   });
 }
 
@@ -365,35 +370,4 @@ function settledUntil({ now, due, schedules }: DueScan): EpochMs {
     (least, { wakeAt }) => Math.min(least, wakeAt),
     now - COMMIT_MS_MAX,
   );
-}
-
-/** The event that a due row is for its run. */
-export function eventOf(row: DueRow, watchingSince: EpochMs): RunEvent {
-  const { step, fence } = row;
-  switch (row.kind) {
-    case "lease":
-      // The last heartbeat is read again once the run is locked (scheduler/load.ts).
-      return { kind: "lease-timer", step, fence, lastHeartbeatAt: null, watchingSince };
-    case "ready":
-      return {
-        ...{ kind: "ready-timer", step, fence, polled: row.polled },
-        ...(row.lane === null ? {} : { lane: row.lane }),
-        ...(row.agentVersion === null ? {} : { agentVersion: row.agentVersion }),
-      };
-    case "backoff":
-    case "timer":
-    case "signal":
-    case "approval":
-    case "callback":
-    case "items":
-    case "child":
-    case "child-end":
-      return { kind: "due-timer", step, on: row.kind };
-    case "escalation":
-      return { kind: "escalation-timer", n: fence };
-    case "run":
-      return { kind: "run-timer" };
-    case "message":
-      return { kind: "messages" };
-  }
 }

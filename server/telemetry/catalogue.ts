@@ -133,7 +133,7 @@ export const CATALOGUE = Object.freeze({
     help: "How long ago the last whole round of the consistency check over the partitions of this server began; 0 while it owns none.",
     wrong: "above 3600",
   },
-  drover_timers_resting: {
+  drover_failed_timers: {
     type: "gauge",
     unit: "rows",
     labels: [],

@@ -310,7 +310,9 @@ describe("a schedule", () => {
     await act("Begin a run now");
     await page.getByText("a person").waitFor();
     const begun = listAt(await schedule("every-quarter"), "last");
-    expect(begun).toMatchObject([{ cause: "FIRE_CAUSE_TRIGGER", outcome: "FIRE_OUTCOME_STARTED" }]);
+    expect(begun).toMatchObject([
+      { cause: "OCCURRENCE_CAUSE_TRIGGER", outcome: "OCCURRENCE_OUTCOME_STARTED" },
+    ]);
 
     await button("Backfill").click();
     await dialog()

@@ -21,7 +21,7 @@ const WINDOW_MS = CIRCUIT_DEFAULTS.windowMs;
 const ACTOR = { node: newUuid(), epoch: 7 };
 
 const open = (now: number, inMs: number): CircuitState => ({
-  ...{ kind: "open", since: now, until: now + inMs, rests: 1 },
+  ...{ kind: "open", since: now, until: now + inMs, cooldowns: 1 },
 });
 
 export async function change(store: EngineStore, over: Partial<CircuitChange>) {

@@ -278,8 +278,8 @@ export function describePartitions(opened: Opened): void {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const heard: number[] = [];
-    two.onMoments((moment) => heard.push(moment));
-    await one.announceMoment(1_790_000_000_123.5);
+    two.onDueTimes((moment) => heard.push(moment));
+    await one.announceDueTime(1_790_000_000_123.5);
     await vi.waitFor(() => expect(heard).toEqual([1_790_000_000_123.5]));
     await Promise.all([one.leave(), two.leave()]);
   });

@@ -16,7 +16,11 @@ export const SPEC: ScheduleSpec = {
   input: { kind: "data", contentType: "image/png", data: new Uint8Array([0, 255]) },
   ...{ concurrency: null, overlap: "skip", catchUpMs: 3_600_000, jitterMs: 0 },
 };
-export const NEXT = { moment: 1_800_000_000_000, at: 1_799_992_800_000, wakeAt: 1_799_992_800_000 };
+export const NEXT = {
+  nominalTime: 1_800_000_000_000,
+  at: 1_799_992_800_000,
+  wakeAt: 1_799_992_800_000,
+};
 
 export function describeSchedules(opened: Opened): void {
   const store = (): EngineStore => opened().store;
@@ -34,20 +38,23 @@ export function describeSchedules(opened: Opened): void {
     return found;
   }
 
-  const fireOf = ({ id, series }: ScheduleRecord, more: Partial<Occurrence> = {}): Occurrence => ({
-    ...{ scheduleId: id, series, nominalTime: NEXT.moment, at: NEXT.at, cause: "calendar" },
+  const occurrenceOf = (
+    { id, series }: ScheduleRecord,
+    more: Partial<Occurrence> = {},
+  ): Occurrence => ({
+    ...{ scheduleId: id, series, nominalTime: NEXT.nominalTime, at: NEXT.at, cause: "calendar" },
     ...{ outcome: "overlapped", runId: null, message: "", missed: null, actor: null, ...more },
   });
-  const write = (record: ScheduleRecord, ...fires: Occurrence[]) =>
-    store().transact({ name: "fire" }, async (tx) => {
+  const write = (record: ScheduleRecord, ...occurrences: Occurrence[]) =>
+    store().transact({ name: "occurrences" }, async (tx) => {
       await tx.lockSchedules([record.id], true);
-      await tx.writeFires(fires);
+      await tx.writeOccurrences(occurrences);
     });
-  const stored = (record: ScheduleRecord, ...moments: number[]) =>
+  const stored = (record: ScheduleRecord, ...times: number[]) =>
     store().transact({ name: "look" }, async (tx) => {
       await tx.lockSchedules([record.id], true);
       const { id: scheduleId, series } = record;
-      return tx.loadFires(moments.map((nominalTime) => ({ scheduleId, series, nominalTime })));
+      return tx.loadOccurrences(times.map((nominalTime) => ({ scheduleId, series, nominalTime })));
     });
 
   test("a schedule is found as it was made, by its name and by its id", async () => {
@@ -97,7 +104,7 @@ export function describeSchedules(opened: Opened): void {
         await tx.lockSchedules([id], true);
         await tx.moveSchedules([{ id, next }]);
       });
-    const next = { moment: NEXT.moment + 5, at: NEXT.at + 5, wakeAt: NEXT.at + 7 };
+    const next = { nominalTime: NEXT.nominalTime + 5, at: NEXT.at + 5, wakeAt: NEXT.at + 7 };
     await move(next);
     expect(await store().dueRows([partition], 10)).toMatchObject({
       ...{ schedules: [], nextAt: next.wakeAt },
@@ -135,13 +142,15 @@ export function describeSchedules(opened: Opened): void {
     const record = await make();
     const { ref } = await schedule(store(), workflow({ a: {} }));
     const missed = { count: 3, until: NEXT.at + 1_000 };
-    await write(record, fireOf(record, { outcome: "missed", missed }));
+    await write(record, occurrenceOf(record, { outcome: "missed", missed }));
     const actor = { node: newUuid(), epoch: 7 };
-    const begun = fireOf(record, { outcome: "started", runId: ref.runId, cause: "backfill" });
+    const begun = occurrenceOf(record, { outcome: "started", runId: ref.runId, cause: "backfill" });
     await write(record, { ...begun, actor });
-    expect(await stored(record, NEXT.moment, NEXT.moment + 1)).toEqual([{ ...begun, actor }]);
-    await expect(write(record, fireOf(record, { message: "late" }))).rejects.toThrow();
-    expect(await stored(record, NEXT.moment)).toMatchObject([{ runId: ref.runId }]);
+    expect(await stored(record, NEXT.nominalTime, NEXT.nominalTime + 1)).toEqual([
+      { ...begun, actor },
+    ]);
+    await expect(write(record, occurrenceOf(record, { message: "late" }))).rejects.toThrow();
+    expect(await stored(record, NEXT.nominalTime)).toMatchObject([{ runId: ref.runId }]);
   });
 
   test("the last fires of each are told, the newest moment first, with how their runs stand", async () => {
@@ -149,14 +158,14 @@ export function describeSchedules(opened: Opened): void {
     const [a, b] = [await make({ namespaceId, name: "a" }), await make({ namespaceId, name: "b" })];
     const { ref } = await schedule(store(), workflow({ a: {} }), { namespaceId });
     const at = (of: ScheduleRecord, ms: number, more: Partial<Occurrence> = {}) =>
-      fireOf(of, { nominalTime: ms, at: ms, ...more });
+      occurrenceOf(of, { nominalTime: ms, at: ms, ...more });
     const { runId } = ref;
     await write(a, at(a, 1), at(a, 3, { outcome: "started", runId }), at(a, 2));
     await write(b, at(b, 5, { outcome: "refused", message: "no such workflow" }));
-    const last = await store().schedules.lastFires([a.id, b.id], 2);
+    const last = await store().schedules.lastOccurrences([a.id, b.id], 2);
     const of = (id: string) => last.filter(({ scheduleId }) => scheduleId === id);
     expect(of(a.id)).toMatchObject([
-      { at: 3, runId, runState: "RUNNING", firedAt: expect.any(Number) },
+      { at: 3, runId, runState: "RUNNING", handledAt: expect.any(Number) },
       { at: 2, runId: null, runState: null },
     ]);
     expect(of(b.id)).toMatchObject([{ outcome: "refused", message: "no such workflow" }]);
@@ -164,10 +173,12 @@ export function describeSchedules(opened: Opened): void {
 
   test("fires of a deleted schedule are forgotten in small batches, and it after them", async () => {
     const record = await make();
-    const fires = [1, 2, 3].map((nominalTime) => fireOf(record, { nominalTime, at: nominalTime }));
-    await write(record, ...fires);
+    const occurrences = [1, 2, 3].map((nominalTime) =>
+      occurrenceOf(record, { nominalTime, at: nominalTime }),
+    );
+    await write(record, ...occurrences);
     await store().schedules.delete(record.namespace.id, record.name);
-    const left = async () => (await store().schedules.lastFires([record.id], 10)).length;
+    const left = async () => (await store().schedules.lastOccurrences([record.id], 10)).length;
     // Others that were deleted before go first.
     for (let looks = 0; looks < 50 && (await left()) > 0; looks++) await store().forgetOld(2);
     expect(await left()).toBe(0);

@@ -17,7 +17,7 @@ const REST_MS = 2_000;
 const RETRY = { attempts: 6, initial: "1s", factor: 1, max: "1s", jitter: 0 };
 
 test("retries wait behind an open circuit, and are not used up", async () => {
-  const server = await startDroverServer(undefined, { circuits: { restMs: REST_MS } });
+  const server = await startDroverServer(undefined, { circuits: { cooldownMs: REST_MS } });
   const { address } = server;
   const remote = { isUp: false, calls: 0 };
   const handlers = {
@@ -42,7 +42,7 @@ test("retries wait behind an open circuit, and are not used up", async () => {
     const [found] = listAt(body, "circuits");
     return found === undefined
       ? "closed"
-      : `${at(found, "state")} ${at(found, "rests")}`.replace("CIRCUIT_STATE_", "");
+      : `${at(found, "state")} ${at(found, "cooldowns")}`.replace("CIRCUIT_STATE_", "");
   };
   const leased = async () => {
     const { body } = await callJson(address, "OperatorService/ListQueues", {});

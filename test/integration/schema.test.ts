@@ -156,15 +156,15 @@ describe("two Drovers in one database", () => {
       const store = createPostgresStore({ connectionString, schema, log: quietLog });
       const node = randomUuid(systemRandom);
       const session = await store.partitions.join({ node, address: "127.0.0.1:1" });
-      session.onMoments((moment) => heard[schema]?.push(moment));
+      session.onDueTimes((moment) => heard[schema]?.push(moment));
       session.onLanes((lanes) => heard[schema]?.push(...lanes));
       sessions.push({ session, store });
     }
     const [one, two] = sessions;
-    await one?.session.announceMoment(1);
+    await one?.session.announceDueTime(1);
     await one?.session.announceLanes([2, 3]);
-    await two?.session.announceMoment(4);
-    await one?.session.announceMoment(5);
+    await two?.session.announceDueTime(4);
+    await one?.session.announceDueTime(5);
     await expect.poll(() => heard).toEqual({ [DATABASE_SCHEMA]: [1, 2, 3, 5], [OTHER]: [4] });
     for (const { session, store } of sessions) {
       await session.leave();

@@ -41,13 +41,13 @@ function firstOf({ calendar, from }: Asked): NominalTime {
   return first;
 }
 
-function placedIn({ calendar, jitterMs, seed }: Asked, moment: NominalTime): PlacedTime {
-  return placed({ moments: calendarTimesOf(calendar), jitterMs, seed }, moment);
+function placedIn({ calendar, jitterMs, seed }: Asked, nominalTime: NominalTime): PlacedTime {
+  return placed({ times: calendarTimesOf(calendar), jitterMs, seed }, nominalTime);
 }
 
 /** How far away from its moment it may be woken. */
-function roomOf({ calendar, jitterMs }: Asked, { moment, at }: NominalTime): number {
-  const following = calendarTimesOf(calendar).after(moment);
+function roomOf({ calendar, jitterMs }: Asked, { nominalTime, at }: NominalTime): number {
+  const following = calendarTimesOf(calendar).after(nominalTime);
   return Math.min(jitterMs, following ? following.at - at : jitterMs);
 }
 
@@ -56,8 +56,8 @@ describe("a moment with jitter", () => {
     fc.assert(
       fc.property(asked, (of) => {
         const first = firstOf(of);
-        const { moment, at, wakeAt } = placedIn(of, first);
-        expect({ moment, at }).toEqual(first);
+        const { nominalTime, at, wakeAt } = placedIn(of, first);
+        expect({ nominalTime, at }).toEqual(first);
         expect(wakeAt - at).toBeGreaterThanOrEqual(0);
         const room = roomOf(of, first);
         if (room === 0) expect(wakeAt).toBe(at);
@@ -73,12 +73,12 @@ describe("a moment with jitter", () => {
         const one = placedIn(of, first);
         expect(placedIn(of, first)).toEqual(one);
         const { calendar, jitterMs, seed } = of;
-        const question = { moments: calendarTimesOf(calendar), catchUpMs: HOUR, jitterMs, seed };
+        const question = { times: calendarTimesOf(calendar), catchUpMs: HOUR, jitterMs, seed };
         const before = dueTimes({ ...question, next: first, now: one.wakeAt - 1 });
-        expect(before).toEqual({ missed: null, fires: [], next: one });
-        const { fires, next } = dueTimes({ ...question, next: first, now: one.wakeAt });
-        expect(fires).toEqual([first]);
-        const following = calendarTimesOf(calendar).after(first.moment);
+        expect(before).toEqual({ missed: null, occurrences: [], next: one });
+        const { occurrences, next } = dueTimes({ ...question, next: first, now: one.wakeAt });
+        expect(occurrences).toEqual([first]);
+        const following = calendarTimesOf(calendar).after(first.nominalTime);
         expect(next).toEqual(following && placedIn(of, following));
       }),
     );

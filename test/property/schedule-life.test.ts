@@ -100,9 +100,9 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
   );
   const { partition } = found;
   let owner: { readonly by: number; readonly epoch: number } | null = null;
-  const [fire, die] = [
-    createOccurrences(optionsOf(store)).fire,
-    createOccurrences(optionsOf(dying)).fire,
+  const [handle, die] = [
+    createOccurrences(optionsOf(store)).beginDue,
+    createOccurrences(optionsOf(dying)).beginDue,
   ];
 
   const next = async () => (await store.schedules.find(namespace.id, NAME))?.next ?? null;
@@ -131,12 +131,13 @@ async function world(calendar: ScheduleSpec["calendar"], jitterMs: number) {
     } else {
       const actor = await ownedBy(one.by);
       const dies = one.kind === "die";
-      await (dies ? die(found, actor).catch(() => null) : fire(found, actor));
+      await (dies ? die(found, actor).catch(() => null) : handle(found, actor));
     }
   }
-  const fires = async () => (await store.schedules.lastFires([found.id], 5_000)).toReversed();
+  const occurrences = async () =>
+    (await store.schedules.lastOccurrences([found.id], 5_000)).toReversed();
   const countRuns = async () => (await store.rows.runs(namespace.id)).length;
-  return { act, fires, countRuns, next };
+  return { act, occurrences, countRuns, next };
 }
 
 async function made<T>(found: Promise<T | null>): Promise<T> {
@@ -154,9 +155,9 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
   });
   await fc.assert(
     fc.asyncProperty(life, async ({ calendar, jitterMs, acts: all }) => {
-      const { act, fires, countRuns, next } = await world(calendar, jitterMs);
+      const { act, occurrences, countRuns, next } = await world(calendar, jitterMs);
       for (const one of all) await act(one);
-      const found = await fires();
+      const found = await occurrences();
       const runs = found.flatMap(({ runId }) => runId ?? []);
       started += found.filter((one) => one.cause === "calendar" && one.runId !== null).length;
       expect(new Set(runs).size).toBe(runs.length);
@@ -165,13 +166,13 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
       const seen = new Set(found.map(({ at }) => at));
       const marks = found.flatMap(({ at, missed }) => (missed ? [{ at, ...missed }] : []));
       const end = (await next())?.at ?? START;
-      const moments = calendarTimesOf(calendar);
-      let one = moments.firstAfter(START);
+      const times = calendarTimesOf(calendar);
+      let one = times.firstAfter(START);
       while (one && one.at < end) {
         const { at } = one;
         const known = seen.has(at) || marks.some((mark) => mark.at <= at && at < mark.until);
         expect(known, `the moment at ${new Date(at).toISOString()} is left out`).toBe(true);
-        one = moments.after(one.moment);
+        one = times.after(one.nominalTime);
       }
     }),
     { numRuns: 80 },
@@ -180,13 +181,13 @@ test("each moment has one fire, a fire at most one run, and no moment is left ou
 });
 
 test("a pause that ends at the very instant of a moment leaves that one to fire", async () => {
-  const { act, fires } = await world({ kind: "interval", everyMs: HOUR, offsetMs: 0 }, 0);
+  const { act, occurrences } = await world({ kind: "interval", everyMs: HOUR, offsetMs: 0 }, 0);
   await act({ kind: "pause", by: 0 });
   await act({ kind: "time", ms: 90 * 60_000 });
   await act({ kind: "moment", ms: HOUR });
   await act({ kind: "resume", by: 0 });
   await act({ kind: "fire", by: 1 });
-  const hours = (await fires()).map(({ at, outcome }) => [(at - START) / HOUR, outcome]);
+  const hours = (await occurrences()).map(({ at, outcome }) => [(at - START) / HOUR, outcome]);
   expect(hours).toEqual([
     [1, "paused"],
     [2, "started"],

@@ -2,8 +2,8 @@
 import { type Broken, type BrokenHistory, callsWith, must } from "./damage.ts";
 import { SCHEDULE } from "./good-history-schedules.ts";
 
-function fire(history: Broken, place: number) {
-  return must(history.final.fires[place], `fire ${place}`);
+function occurrence(history: Broken, place: number) {
+  return must(history.final.occurrences[place], `fire ${place}`);
 }
 
 function schedule(history: Broken) {
@@ -32,7 +32,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G1",
     what: "a moment was forgotten",
     break: (history) => {
-      history.final.fires.splice(1, 1);
+      history.final.occurrences.splice(1, 1);
     },
     says: /moment 1970-01-01T00:16:41.000Z of schedule "clock" of blue has passed, and nothing/,
   },
@@ -40,7 +40,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G1",
     what: "a moment passed behind those that were marked",
     break: (history) => {
-      must(fire(history, 2).missed ?? undefined, "mark").until -= 1_000;
+      must(occurrence(history, 2).missed ?? undefined, "mark").until -= 1_000;
     },
     says: /moment 1970-01-01T00:16:43.000Z of schedule "clock" of blue has passed, and nothing/,
   },
@@ -48,7 +48,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G1",
     what: "a moment that was backfilled has no run",
     break: (history) => {
-      const [last] = history.final.fires.splice(4, 1);
+      const [last] = history.final.occurrences.splice(4, 1);
       for (const run of history.final.runs) if (run.runId === last?.runId) run.scheduledBy = null;
     },
     says: /moment 1970-01-01T00:16:42.000Z of schedule "clock" of blue was backfilled, and has no run/,
@@ -57,7 +57,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G1",
     what: "a run of a schedule is of none of its moments",
     break: (history) => {
-      fire(history, 3).runId = null;
+      occurrence(history, 3).runId = null;
     },
     says: /run q2 of schedule "clock" is of no moment of it/,
   },
@@ -65,7 +65,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G2",
     what: "a moment has two runs",
     break: (history) => {
-      history.final.fires.push({ ...fire(history, 0), runId: "q9" });
+      history.final.occurrences.push({ ...occurrence(history, 0), runId: "q9" });
       history.final.runs.push({ ...must(history.final.runs[2], "run"), runId: "q9" });
       must(history.final.runs[2], "run").key = null;
     },
@@ -76,7 +76,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G8",
     what: "a moment fired before its time",
     break: (history) => {
-      fire(history, 3).firedAt -= 20;
+      occurrence(history, 3).handledAt -= 20;
     },
     says: /moment .* was due at 1004000, and fired at 1003995/,
   },
@@ -84,7 +84,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G8",
     what: "a moment fired late",
     break: (history) => {
-      fire(history, 3).firedAt += 5_000;
+      occurrence(history, 3).handledAt += 5_000;
     },
     says: /moment .* was due at 1004000, and fired late, at 1009015/,
   },
@@ -92,8 +92,8 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G8",
     what: "moments were given up within their catch-up window",
     break: (history) => {
-      const mark = fire(history, 2);
-      Object.assign(mark, { outcome: "missed", firedAt: mark.at + 1_200 });
+      const mark = occurrence(history, 2);
+      Object.assign(mark, { outcome: "missed", handledAt: mark.at + 1_200 });
     },
     also: ["G16"],
     says: /were given up at 1003200, within the 10000 ms of their catch-up/,
@@ -110,7 +110,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G9",
     what: "a moment was fired in an epoch of another",
     break: (history) => {
-      for (const one of history.final.fires) if (one.actor) one.actor.node = "node-2";
+      for (const one of history.final.occurrences) if (one.actor) one.actor.node = "node-2";
     },
     says: /was fired by node-2 in epoch 1, which is node-1's/,
   },
@@ -138,8 +138,8 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
     promise: "G16",
     what: "a moment fired while its schedule was paused",
     break: (history) => {
-      const mark = fire(history, 2);
-      Object.assign(mark, { outcome: "started", series: 1, missed: null, firedAt: mark.at + 15 });
+      const mark = occurrence(history, 2);
+      Object.assign(mark, { outcome: "started", series: 1, missed: null, handledAt: mark.at + 15 });
     },
     also: ["G1"],
     says: /fired at \d+, though the pause was acknowledged at 1001510/,

@@ -187,9 +187,9 @@ function backfill(client: Client, name: string): Promise<void> {
     method: SchedulerService.method.backfillSchedule,
     request,
     asked: asked(client, { schedule: name, did: "backfill", from, until }),
-    ok: ({ moments }) => ({
+    ok: ({ occurrences }) => ({
       kind: "batch",
-      results: moments.map(({ runId, created }) => ({ kind: "scheduled", runId, created })),
+      results: occurrences.map(({ runId, created }) => ({ kind: "scheduled", runId, created })),
     }),
   });
 }

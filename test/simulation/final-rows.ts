@@ -144,7 +144,7 @@ export async function finalRows(
     keys: await keysOf(store, witness, namespaces),
     slots: await slotsOf(store, namespaces, runs),
     schedules: await schedulesOf(store, witness, namespaces),
-    fires: witness.fires,
+    occurrences: witness.occurrences,
     triggers,
     refusals: await refusalsOf(store, namespaces),
     hooks: await hooksOf(store, namespaces),

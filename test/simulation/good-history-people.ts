@@ -190,7 +190,7 @@ export function peopleHistory(): History {
     records,
     final: {
       ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
-      ...{ keys: [], slots: [], schedules: [], fires: [] },
+      ...{ keys: [], slots: [], schedules: [], occurrences: [] },
       ...{ triggers: [], refusals: [], hooks: [], deliveries: [] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],

@@ -25,9 +25,9 @@ export function schedulesHistory(): History {
   };
   const second = (no: number): number => startAt + no * EVERY_MS;
   const about = { scheduleId: "c1", series: 1, missed: null, actor: ACTOR } as const;
-  const fire = (no: number, what: Pick<FinalFire, "outcome" | "runId">): FinalFire => {
+  const occurrence = (no: number, what: Pick<FinalFire, "outcome" | "runId">): FinalFire => {
     const at = second(no);
-    return { ...about, nominalTime: at, at, cause: "calendar", firedAt: at + 15, ...what };
+    return { ...about, nominalTime: at, at, cause: "calendar", handledAt: at + 15, ...what };
   };
   tell(startAt - 20, { schedule: SCHEDULE, did: "create" });
   tell(second(1) + 500, { schedule: SCHEDULE, did: "pause" });
@@ -40,16 +40,16 @@ export function schedulesHistory(): History {
   const resumedAt = second(3) + 505;
   const passed = { outcome: "paused", runId: null } as const;
   const mark = { series: -1, actor: null, missed: { count: 2, until: resumedAt } } as const;
-  const backfilled = { cause: "backfill", actor: null, firedAt: second(4) + 505 } as const;
-  history.final.fires = [
-    fire(0, { outcome: "started", runId: "q1" }),
-    fire(1, { outcome: "overlapped", runId: null }),
-    { ...fire(2, passed), ...mark, firedAt: resumedAt },
-    fire(4, { outcome: "started", runId: "q2" }),
-    { ...fire(2, { outcome: "started", runId: "q3" }), ...backfilled },
+  const backfilled = { cause: "backfill", actor: null, handledAt: second(4) + 505 } as const;
+  history.final.occurrences = [
+    occurrence(0, { outcome: "started", runId: "q1" }),
+    occurrence(1, { outcome: "overlapped", runId: null }),
+    { ...occurrence(2, passed), ...mark, handledAt: resumedAt },
+    occurrence(4, { outcome: "started", runId: "q2" }),
+    { ...occurrence(2, { outcome: "started", runId: "q3" }), ...backfilled },
   ];
   for (const run of history.final.runs) run.scheduledBy = SCHEDULE;
-  const next = { moment: second(5), at: second(5), wakeAt: second(5) };
+  const next = { nominalTime: second(5), at: second(5), wakeAt: second(5) };
   history.final.schedules.push({
     ...{ id: "c1", namespace: "blue", name: SCHEDULE, partition: 7, createdAt: startAt - 15 },
     spec: {

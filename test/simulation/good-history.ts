@@ -382,7 +382,7 @@ export function createStory() {
           keys,
           slots: [],
           schedules: [],
-          fires: [],
+          occurrences: [],
           triggers: [],
           refusals: [],
           hooks: [],

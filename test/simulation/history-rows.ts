@@ -39,7 +39,7 @@ export interface FinalRows {
   /** Every schedule that was ever made. */
   readonly schedules: readonly FinalSchedule[];
   /** What became of their moments, in the order in which it was written. */
-  readonly fires: readonly FinalFire[];
+  readonly occurrences: readonly FinalFire[];
   /** Those that have waited for the ends of runs all the time. */
   readonly triggers: readonly EndTrigger[];
   /** What they could not set off, in words. */
@@ -71,7 +71,7 @@ export interface FinalSchedule {
 }
 
 export interface FinalFire extends Omit<Occurrence, "message"> {
-  readonly firedAt: EpochMs;
+  readonly handledAt: EpochMs;
 }
 
 /** A trigger that waits for runs of a workflow to end in some states. */

@@ -11,13 +11,13 @@ import {
 import { type Run, RunState, StepState, WaitingOn } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   DecideRequestSchema,
+  DecisionKind,
   GetRunRequestSchema,
   ListRunsRequestSchema,
   PauseRunRequestSchema,
   ResumeRunRequestSchema,
   SchedulerService,
   SignalRequestSchema,
-  Verdict,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { AnswerKind } from "../../server/core/history.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
@@ -190,7 +190,7 @@ async function decideSome(client: Client): Promise<void> {
         method: SchedulerService.method.decide,
         request: create(DecideRequestSchema, {
           ...{ namespace, run: refOf(runId), stepId: step.id, approver },
-          verdict: approved ? Verdict.APPROVE : Verdict.REJECT,
+          decision: approved ? DecisionKind.APPROVE : DecisionKind.REJECT,
         }),
         asked: { rpc: "Decide", namespace, runId, stepId: step.id, approver, approved },
         ok: done,

@@ -271,7 +271,8 @@ function faultySchedules(store: EngineStore, call: Called, read: Called): Engine
   return Object.freeze({
     find: (...asked) => read("findSchedule", () => store.schedules.find(...asked)),
     byId: (...asked) => read("schedulesById", () => store.schedules.byId(...asked)),
-    lastFires: (...asked) => read("lastFires", () => store.schedules.lastFires(...asked)),
+    lastOccurrences: (...asked) =>
+      read("lastFires", () => store.schedules.lastOccurrences(...asked)),
     delete: (...asked) => call("deleteSchedule", () => store.schedules.delete(...asked)),
   } satisfies EngineStore["schedules"]);
 }

@@ -42,12 +42,12 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
         process.post(process.chance.between(0, 3), () => listener(lanes));
       }),
     announceLanes: (lanes) => call("announceLanes", () => session.announceLanes(lanes)),
-    onMoments: (listener) =>
-      session.onMoments((moment) => {
+    onDueTimes: (listener) =>
+      session.onDueTimes((moment) => {
         if (faults.strikes("notification lost")) return;
         process.post(process.chance.between(0, 3), () => listener(moment));
       }),
-    announceMoment: (moment) => call("announceMoment", () => session.announceMoment(moment)),
+    announceDueTime: (moment) => call("announceMoment", () => session.announceDueTime(moment)),
     onLost: (listener) => session.onLost((cause) => void process.post(0, () => listener(cause))),
     leave: () => call("leave", () => session.leave()).catch(() => undefined),
   } satisfies PartitionSession);

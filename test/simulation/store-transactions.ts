@@ -33,7 +33,8 @@ export function transact<T>(
     const begun = store.begin();
     wire.witness.after(TRANSACTION_MS_MAX, begun.end);
     if (options.name === "advance" && faults.strikes("server paused in a batch")) wire.freeze();
-    const isRelieved = options.name === "fire" && faults.strikes("server relieved at a write");
+    const isRelieved =
+      options.name === "occurrences" && faults.strikes("server relieved at a write");
     const isAfter = isRelieved && process.chance.happens(RELIEVED_AFTER_SHARE);
     if (isRelieved && !isAfter) wire.freezeUntilRelieved();
     if (options.name === "claim" && faults.strikes("server stopped in a claim")) wire.stop();

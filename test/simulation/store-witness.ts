@@ -30,7 +30,7 @@ export interface StoreWitness {
   readonly keys: ReadonlyMap<string, KeyHolder>;
   readonly owners: ReadonlyMap<number, { readonly node: string; readonly epoch: number }>;
   readonly schedules: readonly MadeSchedule[];
-  readonly fires: readonly FinalFire[];
+  readonly occurrences: readonly FinalFire[];
   /** Time that passes outside of every process. */
   after(ms: number, fn: () => void): void;
   transaction(): SeenTransaction;
@@ -68,7 +68,7 @@ export function createStoreWitness(
   const keys = new Map<string, KeyHolder>();
   const owners = new Map<number, { process: string; node: string; epoch: number }>();
   const schedules: MadeSchedule[] = [];
-  const fires: FinalFire[] = [];
+  const occurrences: FinalFire[] = [];
   const taskOf = new Map<string, TaskKind>();
   const heard = new Set<string>();
 
@@ -109,9 +109,14 @@ export function createStoreWitness(
           if (isNew) made.push({ ...schedule, createdAt: tx.now });
           return isNew;
         },
-        writeFires: async (written: readonly Occurrence[]) => {
-          await tx.writeFires(written);
-          fired.push(...written.map(({ message: _, ...fire }) => ({ ...fire, firedAt: tx.now })));
+        writeOccurrences: async (written: readonly Occurrence[]) => {
+          await tx.writeOccurrences(written);
+          fired.push(
+            ...written.map(({ message: _, ...occurrence }) => ({
+              ...occurrence,
+              handledAt: tx.now,
+            })),
+          );
         },
       }),
       committed() {
@@ -126,7 +131,7 @@ export function createStoreWitness(
         for (const holder of reserved)
           if (holder.mine) keys.set(`${holder.namespaceId}/${holder.key}`, holder);
         schedules.push(...made);
-        fires.push(...fired);
+        occurrences.push(...fired);
       },
     };
   }
@@ -136,7 +141,7 @@ export function createStoreWitness(
     keys,
     owners,
     schedules,
-    fires,
+    occurrences,
     after: (ms: number, fn: () => void) => void time.after(ms, fn),
     transaction,
     defined(id: number, definition: Definition) {
@@ -176,7 +181,7 @@ export function createStoreWitness(
       const isGone = (table: string, key: string): boolean => gone.has(`${table} ${key}`);
       for (const key of [...keys.keys()]) if (isGone("idempotency", key)) keys.delete(key);
       keep(schedules, ({ id }) => !isGone("schedule", id));
-      keep(fires, (fire) => !isGone("fire", occurrenceKey(fire)));
+      keep(occurrences, (occurrence) => !isGone("occurrence", occurrenceKey(occurrence)));
     },
     circuit(process: string, { lane, agentId, state }: CircuitChange) {
       recorder.circuit(process, { lane, agentId, state: state.kind });

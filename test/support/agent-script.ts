@@ -33,7 +33,7 @@ export function aTask(token: string, given: Partial<Omit<Task, "$typeName">> = {
     fence: 1,
     leaseFor: toDuration(9_000),
     attemptFor: toDuration(60_000),
-    beatEvery: toDuration(3_000),
+    heartbeatInterval: toDuration(3_000),
     ...given,
   });
 }

@@ -11,7 +11,7 @@ import type { Grant } from "../../server/store/store.ts";
 let now = 0;
 const clock = { monotonicMs: () => now };
 
-const open = (until: number): CircuitState => ({ kind: "open", since: 0, until, rests: 1 });
+const open = (until: number): CircuitState => ({ kind: "open", since: 0, until, cooldowns: 1 });
 const circuit = (lane: number, state: CircuitState, agentId = ""): Circuit => ({
   ...{ lane, agentId, state, override: null, version: lane, saw: "" },
 });

@@ -31,7 +31,7 @@ async function join(): Promise<Ownership> {
   const node = createOwnership({
     ...{ store, clock, log: quietLog, random: systemRandom, address: "127.0.0.1:1" },
     supervision: { regions: null, standby: false },
-    ...{ onTaken: () => undefined, onLanes: () => undefined, onMoment: () => undefined },
+    ...{ onTaken: () => undefined, onLanes: () => undefined, onDueTime: () => undefined },
     quiet: async () => undefined,
     settings: SUPERVISOR_DEFAULTS,
   });

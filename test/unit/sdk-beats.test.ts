@@ -61,7 +61,7 @@ it("what a moment was set for may have gone: the next one that is due counts", a
 function task(onLook: () => void): HeldTask {
   return {
     task: create(TaskSchema, { taskToken: "token" }),
-    beatEveryMs: BEAT_EVERY_MS,
+    heartbeatIntervalMs: BEAT_EVERY_MS,
     signal: new AbortController().signal,
     stopped: () => null,
     leftMs: () => 15_000,

@@ -77,8 +77,9 @@ test("a gap that every two looks exceed is refused: silence would never count", 
 test.each(CIRCUIT_SETTING_NAMES)("%s may be what its bounds are, and nothing beyond", (name) => {
   const { flag, unit, least, most } = CIRCUIT_SETTINGS[name];
   // The longest rest is as long as the first at least.
-  const beside = name === "restMs" ? { restMsMax: CIRCUIT_SETTINGS.restMsMax.most } : {};
-  const rest = name === "restMsMax" ? { restMs: CIRCUIT_SETTINGS.restMs.least } : {};
+  const beside =
+    name === "cooldownMs" ? { cooldownMsMax: CIRCUIT_SETTINGS.cooldownMsMax.most } : {};
+  const rest = name === "cooldownMsMax" ? { cooldownMs: CIRCUIT_SETTINGS.cooldownMs.least } : {};
   for (const value of [least, most])
     expect(circuitConfig({ ...beside, ...rest, [name]: value })).toMatchObject({ [name]: value });
   const step = unit === "share" ? 0.005 : 1;
@@ -87,8 +88,8 @@ test.each(CIRCUIT_SETTING_NAMES)("%s may be what its bounds are, and nothing bey
 });
 
 test("the longest rest of a circuit is not shorter than the first", () => {
-  const given = { restMs: 2_000, restMsMax: 1_999 };
-  expect(() => circuitConfig(given)).toThrow("--circuit-rest-max is 1999 ms");
+  const given = { cooldownMs: 2_000, cooldownMsMax: 1_999 };
+  expect(() => circuitConfig(given)).toThrow("--circuit-cooldown-max is 1999 ms");
 });
 
 test("the page on circuits lists each setting with its default, its bounds and its reason", () => {

@@ -49,11 +49,11 @@ function watchesOver(
         return { kind: "done" };
       },
     },
-    fire: async () => ({ kind: "done" }),
+    beginDue: async () => ({ kind: "done" }),
     owner: () => ({ node: "n", owned: [{ partition: 0, epoch: 1 }] }),
     onFenced: () => undefined,
     onOutside: (what) => void outside.push(...what),
-    onFailing: (_failed, rest) => void failures.push(rest.failures),
+    onFailing: (_failed, backoff) => void failures.push(backoff.failures),
   });
   return { clock, timers, looks, begins, without, submitted, outside, failures };
 }
@@ -196,7 +196,7 @@ describe("the supervisor's loop", () => {
     );
     timers.start();
     await clock.advance(500);
-    expect(timers.resting()).toBe(1);
+    expect(timers.failedRows()).toBe(1);
     await clock.advance(2_600);
     expect(submitted.map(({ runId }) => runId)).toEqual(["bad", "good", "bad"]);
     expect(looks).toEqual([0, 1_000, 2_000, 3_000]);
@@ -242,13 +242,13 @@ describe("the supervisor's loop", () => {
     held.reject(new Error("its definition cannot be read"));
     await clock.advance(0);
     expect(failures).toEqual([1]);
-    expect(timers.resting()).toBe(1);
+    expect(timers.failedRows()).toBe(1);
     // From now on for 1 s, as after one failure.
     await clock.advance(999);
     expect(without.at(-1)).toEqual(["bad"]);
-    expect(timers.resting()).toBe(1);
+    expect(timers.failedRows()).toBe(1);
     await clock.advance(1);
-    expect(timers.resting()).toBe(0);
+    expect(timers.failedRows()).toBe(0);
     await timers.stop();
   });
 
@@ -260,7 +260,7 @@ describe("the supervisor's loop", () => {
     );
     timers.start();
     await clock.advance(100);
-    expect(timers.resting()).toBe(0);
+    expect(timers.failedRows()).toBe(0);
     await timers.stop();
   });
 });

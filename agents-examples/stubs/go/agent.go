@@ -54,7 +54,7 @@ func hold(working context.Context, task *pb.Task, granted time.Time, lost []uint
 	held, letGo := context.WithCancel(always)
 	defer letGo()
 	go func() {
-		for every := task.BeatEvery.AsDuration(); held.Err() == nil; time.Sleep(every) {
+		for every := task.HeartbeatInterval.AsDuration(); held.Err() == nil; time.Sleep(every) {
 			beat(&pb.HeartbeatReport{})
 		}
 	}()

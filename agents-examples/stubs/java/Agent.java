@@ -55,7 +55,7 @@ final class Agent {
       task = given;
       ends = granted + toMillis(task.getLeaseFor());
       over = granted + toMillis(task.getAttemptFor());
-      beats.scheduleWithFixedDelay(this::beat, 0, toMillis(task.getBeatEvery()), MILLISECONDS);
+      beats.scheduleWithFixedDelay(this::beat, 0, toMillis(task.getHeartbeatInterval()), MILLISECONDS);
     }
 
     String stopped() { // why the work must end, or null

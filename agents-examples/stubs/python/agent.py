@@ -51,7 +51,7 @@ class Held:
         due = time.monotonic()
         while not self.answered.wait(0.1):
             if time.monotonic() < due and not self.notes: continue
-            due = time.monotonic() + seconds(self.task.beat_every)
+            due = time.monotonic() + seconds(self.task.heartbeat_interval)
             self.beat()
 
     def beat(self):

@@ -104,7 +104,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let (ends, over) = (granted + span(task.lease_for), granted + span(task.attempt_for));
             let held = Held { task, server: server.clone(), empty: empty.clone(), over,
                 grace: grace.clone(), ends: Cell::new(ends), why: Cell::new(None) };
-            let (known, every) = ((1..=3).contains(&held.task.kind), span(held.task.beat_every));
+            let (known, every) = ((1..=3).contains(&held.task.kind), span(held.task.heartbeat_interval));
             let begin = known && grace.borrow().is_none() && held.stopped().is_none();
             let work = async { held.report(match begin {
                 true => script::perform(&held).await,

@@ -107,7 +107,7 @@ while [ -z "$draining" ]; do
   if wait "$polling"; then
     polling='' && set -- $(jq -r "$centis"'(.waited | centis) as $waited | .tasks[]? | .taskToken,
       .kind, $waited + (.leaseFor | centis), $waited + (.attemptFor | centis),
-      (.beatEvery | centis)' "$held/answer")
+      (.heartbeatInterval | centis)' "$held/answer")
     [ $# -eq 0 ] || hold "$@"
   else
     polling='' lost="$lost $seq:$((sent + poll_wait + 3000))"

@@ -32,7 +32,7 @@ const heartbeat = (reports: (Notes & { taskToken: string })[]) =>
   server.heartbeat({ namespace, agent: me, reports, lostPolls: lostPolls() }, { timeoutMs: 3_000 });
 
 /** Keeps the lease of a task until the report is answered. */
-function hold({ taskToken, beatEvery, ...task }: Task, grantedMs: number) {
+function hold({ taskToken, heartbeatInterval, ...task }: Task, grantedMs: number) {
   const overMs = grantedMs + ms(task.attemptFor);
   let endsMs = grantedMs + ms(task.leaseFor);
   let why: string | null = null;
@@ -52,9 +52,9 @@ function hold({ taskToken, beatEvery, ...task }: Task, grantedMs: number) {
   }
   let beating = Promise.resolve();
   async function keep(): Promise<void> {
-    for (let dueMs = now() + ms(beatEvery); !answered; await sleep(50)) {
+    for (let dueMs = now() + ms(heartbeatInterval); !answered; await sleep(50)) {
       if (now() < dueMs && Object.keys(notes).length === 0) continue;
-      dueMs = now() + ms(beatEvery);
+      dueMs = now() + ms(heartbeatInterval);
       await beating;
       beating = beat();
     }

@@ -53,7 +53,7 @@ type AgentInfo struct {
 	// When the agent last called, or was last found waiting for tasks.
 	LastSeenTime *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=last_seen_time,json=lastSeenTime,proto3" json:"last_seen_time,omitempty"`
 	// When the agent last sent a heartbeat. Absent: it has sent none yet.
-	LastBeatTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_beat_time,json=lastBeatTime,proto3" json:"last_beat_time,omitempty"`
+	LastHeartbeatTime *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=last_heartbeat_time,json=lastHeartbeatTime,proto3" json:"last_heartbeat_time,omitempty"`
 	// When the server last accepted a success from the agent. Absent: none yet.
 	LastSuccessTime *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=last_success_time,json=lastSuccessTime,proto3" json:"last_success_time,omitempty"`
 	// Number of tasks that the agent holds. Counted up to 1,000.
@@ -165,9 +165,9 @@ func (x *AgentInfo) GetLastSeenTime() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *AgentInfo) GetLastBeatTime() *timestamppb.Timestamp {
+func (x *AgentInfo) GetLastHeartbeatTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.LastBeatTime
+		return x.LastHeartbeatTime
 	}
 	return nil
 }
@@ -605,7 +605,7 @@ var File_drover_v1_agent_info_proto protoreflect.FileDescriptor
 
 const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\n" +
-	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd3\x05\n" +
+	"\x1adrover/v1/agent_info.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/circuit.proto\x1a\x14drover/v1/task.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdd\x05\n" +
 	"\tAgentInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\asession\x18\x02 \x01(\fR\asession\x12\x18\n" +
@@ -615,9 +615,9 @@ const file_drover_v1_agent_info_proto_rawDesc = "" +
 	"\x05tasks\x18\x06 \x03(\tR\x05tasks\x12\x16\n" +
 	"\x06server\x18\a \x01(\tR\x06server\x12B\n" +
 	"\x0ffirst_seen_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\rfirstSeenTime\x12@\n" +
-	"\x0elast_seen_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\flastSeenTime\x12@\n" +
-	"\x0elast_beat_time\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\flastBeatTime\x12F\n" +
+	"\x0elast_seen_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\flastSeenTime\x12J\n" +
+	"\x13last_heartbeat_time\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x11lastHeartbeatTime\x12F\n" +
 	"\x11last_success_time\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\x0flastSuccessTime\x12\x12\n" +
 	"\x04held\x18\f \x01(\x05R\x04held\x12+\n" +
 	"\acordons\x18\r \x03(\v2\x11.drover.v1.CordonR\acordons\x12.\n" +
@@ -693,7 +693,7 @@ var file_drover_v1_agent_info_proto_depIdxs = []int32{
 	6,  // 0: drover.v1.AgentInfo.labels:type_name -> drover.v1.AgentInfo.LabelsEntry
 	7,  // 1: drover.v1.AgentInfo.first_seen_time:type_name -> google.protobuf.Timestamp
 	7,  // 2: drover.v1.AgentInfo.last_seen_time:type_name -> google.protobuf.Timestamp
-	7,  // 3: drover.v1.AgentInfo.last_beat_time:type_name -> google.protobuf.Timestamp
+	7,  // 3: drover.v1.AgentInfo.last_heartbeat_time:type_name -> google.protobuf.Timestamp
 	7,  // 4: drover.v1.AgentInfo.last_success_time:type_name -> google.protobuf.Timestamp
 	8,  // 5: drover.v1.AgentInfo.cordons:type_name -> drover.v1.Cordon
 	9,  // 6: drover.v1.AgentInfo.circuits:type_name -> drover.v1.Circuit

@@ -159,7 +159,7 @@ type Circuit struct {
 	TryTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=try_time,json=tryTime,proto3" json:"try_time,omitempty"`
 	// Number of cool-downs of this outage so far; each is twice as long as the previous one, up to a
 	// maximum.
-	Rests int32 `protobuf:"varint,7,opt,name=rests,proto3" json:"rests,omitempty"`
+	Cooldowns int32 `protobuf:"varint,7,opt,name=cooldowns,proto3" json:"cooldowns,omitempty"`
 	// What the supervisor found when it last changed the state, for people. Empty: it has not changed
 	// it.
 	Saw string `protobuf:"bytes,8,opt,name=saw,proto3" json:"saw,omitempty"`
@@ -250,9 +250,9 @@ func (x *Circuit) GetTryTime() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Circuit) GetRests() int32 {
+func (x *Circuit) GetCooldowns() int32 {
 	if x != nil {
-		return x.Rests
+		return x.Cooldowns
 	}
 	return 0
 }
@@ -1080,7 +1080,7 @@ var File_drover_v1_circuit_proto protoreflect.FileDescriptor
 
 const file_drover_v1_circuit_proto_rawDesc = "" +
 	"\n" +
-	"\x17drover/v1/circuit.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd1\x03\n" +
+	"\x17drover/v1/circuit.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd9\x03\n" +
 	"\aCircuit\x12\x14\n" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12\x19\n" +
@@ -1088,8 +1088,8 @@ const file_drover_v1_circuit_proto_rawDesc = "" +
 	"\x05state\x18\x04 \x01(\x0e2\x17.drover.v1.CircuitStateR\x05state\x129\n" +
 	"\n" +
 	"since_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tsinceTime\x125\n" +
-	"\btry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\atryTime\x12\x14\n" +
-	"\x05rests\x18\a \x01(\x05R\x05rests\x12\x10\n" +
+	"\btry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\atryTime\x12\x1c\n" +
+	"\tcooldowns\x18\a \x01(\x05R\tcooldowns\x12\x10\n" +
 	"\x03saw\x18\b \x01(\tR\x03saw\x123\n" +
 	"\asetting\x18\t \x01(\x0e2\x19.drover.v1.CircuitSettingR\asetting\x12\x15\n" +
 	"\x06set_by\x18\n" +

@@ -65,7 +65,7 @@ const (
 	// The start of the run: it is PENDING until then.
 	WaitKind_WAIT_KIND_START WaitKind = 16
 	// A permit of its concurrency key; other runs hold all permits.
-	WaitKind_WAIT_KIND_SLOT WaitKind = 17
+	WaitKind_WAIT_KIND_PERMIT WaitKind = 17
 	// The items of a map; items that are not done have entries of their own, at most ten.
 	WaitKind_WAIT_KIND_ITEMS WaitKind = 19
 	// A child run; see `child`.
@@ -96,7 +96,7 @@ var (
 		14: "WAIT_KIND_END_OF_RUN",
 		15: "WAIT_KIND_ENDED",
 		16: "WAIT_KIND_START",
-		17: "WAIT_KIND_SLOT",
+		17: "WAIT_KIND_PERMIT",
 		19: "WAIT_KIND_ITEMS",
 		18: "WAIT_KIND_CHILD",
 		30: "WAIT_KIND_QUEUE_TO_RESUME",
@@ -120,7 +120,7 @@ var (
 		"WAIT_KIND_END_OF_RUN":       14,
 		"WAIT_KIND_ENDED":            15,
 		"WAIT_KIND_START":            16,
-		"WAIT_KIND_SLOT":             17,
+		"WAIT_KIND_PERMIT":           17,
 		"WAIT_KIND_ITEMS":            19,
 		"WAIT_KIND_CHILD":            18,
 		"WAIT_KIND_QUEUE_TO_RESUME":  30,
@@ -162,7 +162,7 @@ const (
 	// Nothing happens without an event; or a newer server sends a kind that a client does not know.
 	NextKind_NEXT_KIND_UNSPECIFIED NextKind = 0
 	// The supervisor checks again: agents poll for the task and are busy, or its queue is paused.
-	NextKind_NEXT_KIND_LOOK_AGAIN NextKind = 1
+	NextKind_NEXT_KIND_CHECK_AGAIN NextKind = 1
 	// The supervisor raises an alarm, as an intervention: no agent polls for the task.
 	NextKind_NEXT_KIND_ALARM NextKind = 2
 	// A person is asked.
@@ -204,7 +204,7 @@ const (
 var (
 	NextKind_name = map[int32]string{
 		0:  "NEXT_KIND_UNSPECIFIED",
-		1:  "NEXT_KIND_LOOK_AGAIN",
+		1:  "NEXT_KIND_CHECK_AGAIN",
 		2:  "NEXT_KIND_ALARM",
 		3:  "NEXT_KIND_ESCALATE",
 		4:  "NEXT_KIND_FALL_BACK",
@@ -225,7 +225,7 @@ var (
 	}
 	NextKind_value = map[string]int32{
 		"NEXT_KIND_UNSPECIFIED":      0,
-		"NEXT_KIND_LOOK_AGAIN":       1,
+		"NEXT_KIND_CHECK_AGAIN":      1,
 		"NEXT_KIND_ALARM":            2,
 		"NEXT_KIND_ESCALATE":         3,
 		"NEXT_KIND_FALL_BACK":        4,
@@ -1019,7 +1019,7 @@ type AgentWait struct {
 	AgentId string `protobuf:"bytes,1,opt,name=agent_id,json=agentId,proto3" json:"agent_id,omitempty"`
 	// Last heartbeat of the session that holds the task. Absent: none yet, or the agent has deferred
 	// the task.
-	LastBeatTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_beat_time,json=lastBeatTime,proto3" json:"last_beat_time,omitempty"`
+	LastHeartbeatTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=last_heartbeat_time,json=lastHeartbeatTime,proto3" json:"last_heartbeat_time,omitempty"`
 	// Progress that the agent last reported. Absent: none.
 	Progress *Progress `protobuf:"bytes,3,opt,name=progress,proto3" json:"progress,omitempty"`
 	// When the progress last changed. Absent if there is none.
@@ -1074,9 +1074,9 @@ func (x *AgentWait) GetAgentId() string {
 	return ""
 }
 
-func (x *AgentWait) GetLastBeatTime() *timestamppb.Timestamp {
+func (x *AgentWait) GetLastHeartbeatTime() *timestamppb.Timestamp {
 	if x != nil {
-		return x.LastBeatTime
+		return x.LastHeartbeatTime
 	}
 	return nil
 }
@@ -1636,10 +1636,10 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x05queue\x18\x01 \x01(\tR\x05queue\x12\x12\n" +
 	"\x04task\x18\x02 \x01(\tR\x04task\x12&\n" +
 	"\x02of\x18\x03 \x01(\x0e2\x16.drover.v1.PausedThingR\x02of\x12&\n" +
-	"\x05pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x05pause\"\xb3\x03\n" +
+	"\x05pause\x18\x04 \x01(\v2\x10.drover.v1.PauseR\x05pause\"\xbd\x03\n" +
 	"\tAgentWait\x12\x19\n" +
-	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12@\n" +
-	"\x0elast_beat_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\flastBeatTime\x12/\n" +
+	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12J\n" +
+	"\x13last_heartbeat_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x11lastHeartbeatTime\x12/\n" +
 	"\bprogress\x18\x03 \x01(\v2\x13.drover.v1.ProgressR\bprogress\x12?\n" +
 	"\rprogress_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\fprogressTime\x12D\n" +
 	"\x10attempt_end_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x0eattemptEndTime\x123\n" +
@@ -1688,7 +1688,7 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\tapprovers\x18\b \x03(\tR\tapprovers\x12\x1a\n" +
 	"\bworkflow\x18\x1e \x01(\tR\bworkflow\x12#\n" +
 	"\ragent_version\x18\x1f \x01(\tR\fagentVersion\x12\x16\n" +
-	"\x06region\x182 \x01(\tR\x06region*\x9b\x04\n" +
+	"\x06region\x182 \x01(\tR\x06region*\x9d\x04\n" +
 	"\bWaitKind\x12\x19\n" +
 	"\x15WAIT_KIND_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17WAIT_KIND_AGENT_TO_POLL\x10\x01\x12\x1b\n" +
@@ -1707,15 +1707,15 @@ const file_drover_v1_explain_proto_rawDesc = "" +
 	"\x0fWAIT_KIND_STEPS\x10\r\x12\x18\n" +
 	"\x14WAIT_KIND_END_OF_RUN\x10\x0e\x12\x13\n" +
 	"\x0fWAIT_KIND_ENDED\x10\x0f\x12\x13\n" +
-	"\x0fWAIT_KIND_START\x10\x10\x12\x12\n" +
-	"\x0eWAIT_KIND_SLOT\x10\x11\x12\x13\n" +
+	"\x0fWAIT_KIND_START\x10\x10\x12\x14\n" +
+	"\x10WAIT_KIND_PERMIT\x10\x11\x12\x13\n" +
 	"\x0fWAIT_KIND_ITEMS\x10\x13\x12\x13\n" +
 	"\x0fWAIT_KIND_CHILD\x10\x12\x12\x1d\n" +
 	"\x19WAIT_KIND_QUEUE_TO_RESUME\x10\x1e\x12\x1e\n" +
-	"\x1aWAIT_KIND_CIRCUIT_TO_CLOSE\x10(*\xd8\x03\n" +
+	"\x1aWAIT_KIND_CIRCUIT_TO_CLOSE\x10(*\xd9\x03\n" +
 	"\bNextKind\x12\x19\n" +
-	"\x15NEXT_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
-	"\x14NEXT_KIND_LOOK_AGAIN\x10\x01\x12\x13\n" +
+	"\x15NEXT_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15NEXT_KIND_CHECK_AGAIN\x10\x01\x12\x13\n" +
 	"\x0fNEXT_KIND_ALARM\x10\x02\x12\x16\n" +
 	"\x12NEXT_KIND_ESCALATE\x10\x03\x12\x17\n" +
 	"\x13NEXT_KIND_FALL_BACK\x10\x04\x12\x12\n" +
@@ -1820,7 +1820,7 @@ var file_drover_v1_explain_proto_depIdxs = []int32{
 	15, // 14: drover.v1.LaneWait.last_poll_time:type_name -> google.protobuf.Timestamp
 	3,  // 15: drover.v1.PauseWait.of:type_name -> drover.v1.PausedThing
 	18, // 16: drover.v1.PauseWait.pause:type_name -> drover.v1.Pause
-	15, // 17: drover.v1.AgentWait.last_beat_time:type_name -> google.protobuf.Timestamp
+	15, // 17: drover.v1.AgentWait.last_heartbeat_time:type_name -> google.protobuf.Timestamp
 	19, // 18: drover.v1.AgentWait.progress:type_name -> drover.v1.Progress
 	15, // 19: drover.v1.AgentWait.progress_time:type_name -> google.protobuf.Timestamp
 	15, // 20: drover.v1.AgentWait.attempt_end_time:type_name -> google.protobuf.Timestamp

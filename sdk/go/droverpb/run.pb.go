@@ -1233,7 +1233,7 @@ type Step struct {
 	// For an approval step: number of approvals so far.
 	Approvals uint32 `protobuf:"varint,17,opt,name=approvals,proto3" json:"approvals,omitempty"`
 	// The run that performed the step, if this run reuses its result; empty: this run.
-	KeptOf string `protobuf:"bytes,20,opt,name=kept_of,json=keptOf,proto3" json:"kept_of,omitempty"`
+	ReusedFrom string `protobuf:"bytes,20,opt,name=reused_from,json=reusedFrom,proto3" json:"reused_from,omitempty"`
 	// For a `run` step: the run that it began last; empty: none yet.
 	ChildRunId string `protobuf:"bytes,21,opt,name=child_run_id,json=childRunId,proto3" json:"child_run_id,omitempty"`
 	// Name of the signal for which the step waits; empty for other kinds of steps.
@@ -1396,9 +1396,9 @@ func (x *Step) GetApprovals() uint32 {
 	return 0
 }
 
-func (x *Step) GetKeptOf() string {
+func (x *Step) GetReusedFrom() string {
 	if x != nil {
-		return x.KeptOf
+		return x.ReusedFrom
 	}
 	return ""
 }
@@ -2575,7 +2575,7 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x03key\x12 \n" +
 	"\x05limit\x18\x02 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x05limit\x12>\n" +
-	"\x06policy\x18\x03 \x01(\x0e2\x1c.drover.v1.ConcurrencyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\x8d\x06\n" +
+	"\x06policy\x18\x03 \x01(\x0e2\x1c.drover.v1.ConcurrencyPolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\"\x95\x06\n" +
 	"\x04Step\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12*\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x14.drover.v1.StepStateR\x05state\x123\n" +
@@ -2596,8 +2596,9 @@ const file_drover_v1_run_proto_rawDesc = "" +
 	"\n" +
 	"waiting_on\x18\x0f \x01(\x0e2\x14.drover.v1.WaitingOnR\twaitingOn\x12\x1a\n" +
 	"\bverifies\x18\x10 \x01(\rR\bverifies\x12\x1c\n" +
-	"\tapprovals\x18\x11 \x01(\rR\tapprovals\x12\x17\n" +
-	"\akept_of\x18\x14 \x01(\tR\x06keptOf\x12 \n" +
+	"\tapprovals\x18\x11 \x01(\rR\tapprovals\x12\x1f\n" +
+	"\vreused_from\x18\x14 \x01(\tR\n" +
+	"reusedFrom\x12 \n" +
 	"\fchild_run_id\x18\x15 \x01(\tR\n" +
 	"childRunId\x12\x1f\n" +
 	"\vsignal_name\x18\x16 \x01(\tR\n" +

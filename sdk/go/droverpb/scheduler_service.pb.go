@@ -269,55 +269,55 @@ func (BulkKind) EnumDescriptor() ([]byte, []int) {
 }
 
 // A decision.
-type Verdict int32
+type DecisionKind int32
 
 const (
 	// Not set. Refused.
-	Verdict_VERDICT_UNSPECIFIED Verdict = 0
+	DecisionKind_DECISION_KIND_UNSPECIFIED DecisionKind = 0
 	// Approve.
-	Verdict_VERDICT_APPROVE Verdict = 1
+	DecisionKind_DECISION_KIND_APPROVE DecisionKind = 1
 	// Reject.
-	Verdict_VERDICT_REJECT Verdict = 2
+	DecisionKind_DECISION_KIND_REJECT DecisionKind = 2
 )
 
-// Enum value maps for Verdict.
+// Enum value maps for DecisionKind.
 var (
-	Verdict_name = map[int32]string{
-		0: "VERDICT_UNSPECIFIED",
-		1: "VERDICT_APPROVE",
-		2: "VERDICT_REJECT",
+	DecisionKind_name = map[int32]string{
+		0: "DECISION_KIND_UNSPECIFIED",
+		1: "DECISION_KIND_APPROVE",
+		2: "DECISION_KIND_REJECT",
 	}
-	Verdict_value = map[string]int32{
-		"VERDICT_UNSPECIFIED": 0,
-		"VERDICT_APPROVE":     1,
-		"VERDICT_REJECT":      2,
+	DecisionKind_value = map[string]int32{
+		"DECISION_KIND_UNSPECIFIED": 0,
+		"DECISION_KIND_APPROVE":     1,
+		"DECISION_KIND_REJECT":      2,
 	}
 )
 
-func (x Verdict) Enum() *Verdict {
-	p := new(Verdict)
+func (x DecisionKind) Enum() *DecisionKind {
+	p := new(DecisionKind)
 	*p = x
 	return p
 }
 
-func (x Verdict) String() string {
+func (x DecisionKind) String() string {
 	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
 }
 
-func (Verdict) Descriptor() protoreflect.EnumDescriptor {
+func (DecisionKind) Descriptor() protoreflect.EnumDescriptor {
 	return file_drover_v1_scheduler_service_proto_enumTypes[4].Descriptor()
 }
 
-func (Verdict) Type() protoreflect.EnumType {
+func (DecisionKind) Type() protoreflect.EnumType {
 	return &file_drover_v1_scheduler_service_proto_enumTypes[4]
 }
 
-func (x Verdict) Number() protoreflect.EnumNumber {
+func (x DecisionKind) Number() protoreflect.EnumNumber {
 	return protoreflect.EnumNumber(x)
 }
 
-// Deprecated: Use Verdict.Descriptor instead.
-func (Verdict) EnumDescriptor() ([]byte, []int) {
+// Deprecated: Use DecisionKind.Descriptor instead.
+func (DecisionKind) EnumDescriptor() ([]byte, []int) {
 	return file_drover_v1_scheduler_service_proto_rawDescGZIP(), []int{4}
 }
 
@@ -3443,7 +3443,7 @@ type DecideRequest struct {
 	// control characters.
 	Roles []string `protobuf:"bytes,5,rep,name=roles,proto3" json:"roles,omitempty"`
 	// The decision. Required: APPROVE or REJECT.
-	Verdict Verdict `protobuf:"varint,6,opt,name=verdict,proto3,enum=drover.v1.Verdict" json:"verdict,omitempty"`
+	Decision DecisionKind `protobuf:"varint,6,opt,name=decision,proto3,enum=drover.v1.DecisionKind" json:"decision,omitempty"`
 	// Why, for people. At most 1,024 characters, no NUL.
 	Comment string `protobuf:"bytes,7,opt,name=comment,proto3" json:"comment,omitempty"`
 	// The form that the step's `form` describes. Absent: none.
@@ -3517,11 +3517,11 @@ func (x *DecideRequest) GetRoles() []string {
 	return nil
 }
 
-func (x *DecideRequest) GetVerdict() Verdict {
+func (x *DecideRequest) GetDecision() DecisionKind {
 	if x != nil {
-		return x.Verdict
+		return x.Decision
 	}
-	return Verdict_VERDICT_UNSPECIFIED
+	return DecisionKind_DECISION_KIND_UNSPECIFIED
 }
 
 func (x *DecideRequest) GetComment() string {
@@ -4116,15 +4116,15 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\tsignal_id\x18\x04 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\bsignalId\x12,\n" +
 	"\apayload\x18\x05 \x01(\v2\x12.drover.v1.PayloadR\apayload\",\n" +
 	"\x0eSignalResponse\x12\x1a\n" +
-	"\brepeated\x18\x01 \x01(\bR\brepeated\"\xc2\x03\n" +
+	"\brepeated\x18\x01 \x01(\bR\brepeated\"\xc9\x03\n" +
 	"\rDecideRequest\x12<\n" +
 	"\tnamespace\x18\x01 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{0,128}$R\tnamespace\x12+\n" +
 	"\x03run\x18\x02 \x01(\v2\x11.drover.v1.RunRefB\x06\xbaH\x03\xc8\x01\x01R\x03run\x127\n" +
 	"\astep_id\x18\x03 \x01(\tB\x1e\xbaH\x1br\x192\x17^[A-Za-z0-9._-]{1,128}$R\x06stepId\x12<\n" +
 	"\bapprover\x18\x04 \x01(\tB \xbaH\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\bapprover\x12=\n" +
-	"\x05roles\x18\x05 \x03(\tB'\xbaH$\x92\x01!\x10d\"\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x05roles\x128\n" +
-	"\averdict\x18\x06 \x01(\x0e2\x12.drover.v1.VerdictB\n" +
-	"\xbaH\a\x82\x01\x04\x18\x01\x18\x02R\averdict\x12.\n" +
+	"\x05roles\x18\x05 \x03(\tB'\xbaH$\x92\x01!\x10d\"\x1dr\x1b2\x19^[^\\x00-\\x1f\\x7f]{1,256}$R\x05roles\x12?\n" +
+	"\bdecision\x18\x06 \x01(\x0e2\x17.drover.v1.DecisionKindB\n" +
+	"\xbaH\a\x82\x01\x04\x18\x01\x18\x02R\bdecision\x12.\n" +
 	"\acomment\x18\a \x01(\tB\x14\xbaH\x11r\x0f\x18\x80\b2\n" +
 	"^[^\\x00]*$R\acomment\x12&\n" +
 	"\x04form\x18\b \x01(\v2\x12.drover.v1.PayloadR\x04form\"N\n" +
@@ -4168,11 +4168,11 @@ const file_drover_v1_scheduler_service_proto_rawDesc = "" +
 	"\x10BULK_KIND_RESUME\x10\x03\x12\x13\n" +
 	"\x0fBULK_KIND_RETRY\x10\x04\x12\x14\n" +
 	"\x10BULK_KIND_SIGNAL\x10\x05\x12\x13\n" +
-	"\x0fBULK_KIND_RERUN\x10\x06*K\n" +
-	"\aVerdict\x12\x17\n" +
-	"\x13VERDICT_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fVERDICT_APPROVE\x10\x01\x12\x12\n" +
-	"\x0eVERDICT_REJECT\x10\x022\xbb\x12\n" +
+	"\x0fBULK_KIND_RERUN\x10\x06*b\n" +
+	"\fDecisionKind\x12\x1d\n" +
+	"\x19DECISION_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15DECISION_KIND_APPROVE\x10\x01\x12\x18\n" +
+	"\x14DECISION_KIND_REJECT\x10\x022\xbb\x12\n" +
 	"\x10SchedulerService\x12[\n" +
 	"\x10RegisterWorkflow\x12\".drover.v1.RegisterWorkflowRequest\x1a#.drover.v1.RegisterWorkflowResponse\x12^\n" +
 	"\x11SetDefaultVersion\x12#.drover.v1.SetDefaultVersionRequest\x1a$.drover.v1.SetDefaultVersionResponse\x12L\n" +
@@ -4228,7 +4228,7 @@ var file_drover_v1_scheduler_service_proto_goTypes = []any{
 	(Undo)(0),                         // 1: drover.v1.Undo
 	(RerunVersion)(0),                 // 2: drover.v1.RerunVersion
 	(BulkKind)(0),                     // 3: drover.v1.BulkKind
-	(Verdict)(0),                      // 4: drover.v1.Verdict
+	(DecisionKind)(0),                 // 4: drover.v1.DecisionKind
 	(*RegisterWorkflowRequest)(nil),   // 5: drover.v1.RegisterWorkflowRequest
 	(*RegisterWorkflowResponse)(nil),  // 6: drover.v1.RegisterWorkflowResponse
 	(*SetDefaultVersionRequest)(nil),  // 7: drover.v1.SetDefaultVersionRequest
@@ -4389,7 +4389,7 @@ var file_drover_v1_scheduler_service_proto_depIdxs = []int32{
 	20,  // 62: drover.v1.SignalRequest.run:type_name -> drover.v1.RunRef
 	60,  // 63: drover.v1.SignalRequest.payload:type_name -> drover.v1.Payload
 	20,  // 64: drover.v1.DecideRequest.run:type_name -> drover.v1.RunRef
-	4,   // 65: drover.v1.DecideRequest.verdict:type_name -> drover.v1.Verdict
+	4,   // 65: drover.v1.DecideRequest.decision:type_name -> drover.v1.DecisionKind
 	60,  // 66: drover.v1.DecideRequest.form:type_name -> drover.v1.Payload
 	64,  // 67: drover.v1.DecideResponse.run:type_name -> drover.v1.Run
 	76,  // 68: drover.v1.CompleteDeferredRequest.success:type_name -> drover.v1.Outcome.Success

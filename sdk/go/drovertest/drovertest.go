@@ -183,7 +183,7 @@ func messageOf(t testing.TB, task Task) *droverpb.Task {
 		Fence:          uint32(max(task.Attempt, 1)),
 		LeaseFor:       durationpb.New(30 * time.Second),
 		AttemptFor:     durationpb.New(15 * time.Minute),
-		BeatEvery:      durationpb.New(10 * time.Second),
+		HeartbeatInterval:      durationpb.New(10 * time.Second),
 		Labels:         task.Labels,
 	}
 	switch task.Kind {

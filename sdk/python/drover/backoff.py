@@ -50,6 +50,6 @@ async def repeat(call: Callable[[], Awaitable[T]], clock: Clock, patience: float
             if failing_since is None:
                 failing_since = clock.monotonic()
             late = clock.monotonic() - failing_since + wait > patience
-            if error.verdict == "definite" or late:
+            if error.call_outcome == "definite" or late:
                 raise
         await sleep(clock, wait)

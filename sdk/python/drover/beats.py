@@ -69,7 +69,7 @@ class Beats:
         """It was granted."""
         now = self._clock.monotonic()
         self._beaten[held] = now
-        self._look_at(now + held.beat_every)
+        self._look_at(now + held.heartbeat_interval)
 
     def remove(self, held: HeldTask) -> None:
         """It is out of hand."""
@@ -123,7 +123,7 @@ class Beats:
         for held, last in self._beaten.items():
             if not held.listed:
                 continue
-            due = min(due, last + held.beat_every)
+            due = min(due, last + held.heartbeat_interval)
             if held.notes and held not in self._noting:
                 due = min(due, self._last_sent + _NOTE_SPACING)
         return due

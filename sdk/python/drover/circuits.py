@@ -28,7 +28,7 @@ class Circuit:
     """Since when it has not been closed."""
     try_time: datetime | None
     """From this time on one probe task is handed out."""
-    rests: int
+    cooldowns: int
     """Number of cool-downs of this outage so far."""
     saw: str
     """What the supervisor found, for people."""

@@ -250,7 +250,7 @@ class Client(Commands, WorkflowCalls):
                 # A stream that was open for long without a change had reached the server.
                 if failing_since is None or now - opened > TRY:
                     failing_since = now
-                if error.verdict == "definite" or now - failing_since > caller.patience:
+                if error.call_outcome == "definite" or now - failing_since > caller.patience:
                     raise
                 failure = error
             await sleep(SYSTEM_CLOCK, backoff.next(failure))
@@ -295,7 +295,7 @@ class Client(Commands, WorkflowCalls):
             try:
                 return list(await self._schedule_batch(requests))
             except CallError as error:
-                if error.verdict != "definite":
+                if error.call_outcome != "definite":
                     raise
                 # One of the runs caused the error; each is sent alone to find out which.
         results: list[Union[Scheduled, Exception]] = []

@@ -235,7 +235,7 @@ class Commands:
         self,
         run: RunName,
         step_id: str,
-        verdict: Literal["approve", "reject"],
+        decision: Literal["approve", "reject"],
         *,
         approver: str,
         roles: Sequence[str] = (),
@@ -253,7 +253,7 @@ class Commands:
             step_id=step_id,
             approver=approver,
             roles=list(roles),
-            verdict=number_of(wire.Verdict.DESCRIPTOR, verdict),
+            decision=number_of(wire.DecisionKind.DESCRIPTOR, decision),
             comment=comment,
             # Not encoded, whatever the codec: the server checks it against the schema of the step.
             form=None if form is None else to_payload(form),

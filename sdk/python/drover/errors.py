@@ -112,7 +112,7 @@ class CallField:
     message: str
 
 
-Verdict = Literal["unknown", "later", "definite"]
+CallOutcome = Literal["unknown", "later", "definite"]
 
 _UNKNOWN_CODES = frozenset({"UNAVAILABLE", "DEADLINE_EXCEEDED", "CANCELLED", "INTERNAL", "UNKNOWN"})
 
@@ -157,7 +157,7 @@ class CallError(Exception):
         self.retry_after = retry_after
 
     @property
-    def verdict(self) -> Verdict:
+    def call_outcome(self) -> CallOutcome:
         """What the error means for the caller.
 
         - unknown: it is not known whether the call took effect; repeat it

@@ -38,7 +38,7 @@ class AgentWait:
     """With AGENT_WORKING, AGENT_TO_STOP and CALLBACK."""
 
     agent_id: str
-    last_beat_time: datetime | None
+    last_heartbeat_time: datetime | None
     progress: Progress | None
     progress_time: datetime | None
     attempt_end_time: datetime | None

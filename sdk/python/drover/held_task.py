@@ -38,7 +38,7 @@ class HeldTask:
         # It cannot be longer than the call itself took; a server that says so is not believed.
         took = clock.monotonic() - sent
         self.task = task
-        self.beat_every = max(from_duration(task.beat_every), 0.001)
+        self.heartbeat_interval = max(from_duration(task.heartbeat_interval), 0.001)
         self.stopped: StopKind | None = None
         """Why it was told to stop; None if it was not."""
         self.on_change: Callable[[], None] | None = None

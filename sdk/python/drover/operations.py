@@ -34,7 +34,7 @@ class AgentInfo:
     """The address of the server that the agent called last."""
     first_seen_time: datetime | None
     last_seen_time: datetime | None
-    last_beat_time: datetime | None
+    last_heartbeat_time: datetime | None
     last_success_time: datetime | None
     held: int
     """Number of tasks that it holds, counted up to 1,000."""

@@ -147,7 +147,7 @@ class Polling:
         except CallError as error:
             self._reserved -= want
             self._end(poll, error.was_not_admitted or error.reason == "OVERLOADED")
-            level = LOG.error if error.verdict == "definite" else LOG.warning
+            level = LOG.error if error.call_outcome == "definite" else LOG.warning
             level("poll failed, will poll again: %s %s: %s", error.code, error.reason, error)
             self._rest(error)
         except asyncio.CancelledError:

@@ -183,7 +183,7 @@ class Reports:
             self._not_before = now + self._backoff.next(error)
 
     def _on_failed_call(self, batch: list[_Report], error: CallError) -> None:
-        if error.verdict != "definite":
+        if error.call_outcome != "definite":
             said = "report not answered, will be repeated: %s %s: %s"
             LOG.warning(said, error.code, error.reason, error)
             self._repeat(batch, error)
@@ -242,7 +242,7 @@ def _result(report: _Report) -> TaskResult:
 
 
 def _answer_kind(error: CallError) -> Literal["answered", "repeat", "substitute"]:
-    if error.verdict != "definite":
+    if error.call_outcome != "definite":
         return "repeat"
     if error.code == "INVALID_ARGUMENT" and error.reason != "MALFORMED_TOKEN":
         return "substitute"

@@ -62,21 +62,21 @@ class Recurring:
 
 
 @dataclass(frozen=True)
-class Moment:
+class ScheduleTime:
     """A time of a schedule."""
 
     time: datetime | None
-    moment: str
-    """The time as text, as in the label `drover.moment` of its run."""
+    nominal_time: str
+    """The time as text, as in the label `drover.nominal_time` of its run."""
 
 
 @dataclass(frozen=True)
-class Fire:
+class Occurrence:
     """An occurrence: a time of a schedule that was handled, and its result."""
 
     time: datetime | None
-    moment: str
-    fired_time: datetime | None
+    nominal_time: str
+    handled_time: datetime | None
     cause: str
     outcome: str
     run_id: str
@@ -104,8 +104,8 @@ class Schedule:
     spec: Recurring
     pause: Pause | None
     """None: it is not paused."""
-    next: tuple[Moment, ...]
-    last: tuple[Fire, ...]
+    next: tuple[ScheduleTime, ...]
+    last: tuple[Occurrence, ...]
 
 
 @dataclass(frozen=True)
@@ -127,11 +127,11 @@ class CreatedSchedule:
 
 
 @dataclass(frozen=True)
-class BackfillMoment:
+class BackfillOccurrence:
     """The result of a backfill for one time."""
 
     time: datetime | None
-    moment: str
+    nominal_time: str
     run_id: str
     """Empty: it has no run."""
     created: bool
@@ -207,7 +207,7 @@ class Schedules:
         *,
         concurrency: int = 0,
         dry_run: bool = False,
-    ) -> AsyncIterator[BackfillMoment]:
+    ) -> AsyncIterator[BackfillOccurrence]:
         """Starts the runs of past times that have no run; each time gets one, however often this is
         called.
 
@@ -225,8 +225,8 @@ class Schedules:
         )
         while True:
             page = await self._caller.call(rpc.BACKFILL_SCHEDULE, request)
-            for one in page.moments:
-                yield self._caller.read(BackfillMoment, one)
+            for one in page.occurrences:
+                yield self._caller.read(BackfillOccurrence, one)
             if not page.HasField("next_start_time"):
                 return
             request.start_time.CopyFrom(page.next_start_time)

@@ -62,7 +62,7 @@ from drover.queues import Queue, QueueDetails, QueuePage, VersionPin
 from drover.run_filters import ALL_RUNS, RunFilter
 from drover.runs import Run, RunName, StepState
 from drover.schedules import (
-    BackfillMoment,
+    BackfillOccurrence,
     CreatedSchedule,
     Pause,
     Recurring,
@@ -205,7 +205,7 @@ class Schedules:
         *,
         concurrency: int = 0,
         dry_run: bool = False,
-    ) -> Iterator[BackfillMoment]:
+    ) -> Iterator[BackfillOccurrence]:
         """Starts the runs of past times that have no run; each time gets one, however often this is
         called.
 
@@ -740,7 +740,7 @@ class Client:
         self,
         run: RunName,
         step_id: str,
-        verdict: Literal["approve", "reject"],
+        decision: Literal["approve", "reject"],
         *,
         approver: str,
         roles: Sequence[str] = (),
@@ -753,7 +753,7 @@ class Client:
         verify it. `form`: the form of the step, filled in."""
         return self._loop.call(
             self._inner.decide(
-                run, step_id, verdict, approver=approver, roles=roles, comment=comment, form=form
+                run, step_id, decision, approver=approver, roles=roles, comment=comment, form=form
             )
         )
 

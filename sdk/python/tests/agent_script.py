@@ -42,7 +42,7 @@ def a_task(token: str, **given: Any) -> TaskMessage:
         "fence": 1,
         "lease_for": to_duration(9),
         "attempt_for": to_duration(60),
-        "beat_every": to_duration(3),
+        "heartbeat_interval": to_duration(3),
     }
     return TaskMessage(**{**usual, **given})
 

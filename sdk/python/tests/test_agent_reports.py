@@ -23,7 +23,7 @@ UNAUTHENTICATED = 16
 CALM: dict[str, Any] = {
     "lease_for": to_duration(60),
     "attempt_for": to_duration(90),
-    "beat_every": to_duration(60),
+    "heartbeat_interval": to_duration(60),
 }
 
 

@@ -14,7 +14,7 @@ from drover.v1.agent_service_pb2 import HeartbeatReport, HeartbeatResponse
 
 
 class _Task:
-    beat_every = 5.0
+    heartbeat_interval = 5.0
     notes = None
     looks = 0
     task = SimpleNamespace(task_token="token")

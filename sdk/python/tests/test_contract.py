@@ -31,7 +31,7 @@ from drover.queues import QueueDetails, QueuePage
 from drover.reading import plan_of
 from drover.rpc import Method
 from drover.runs import RunState, StepState
-from drover.schedules import BackfillMoment, CreatedSchedule, SchedulePage, TriggeredRun
+from drover.schedules import BackfillOccurrence, CreatedSchedule, SchedulePage, TriggeredRun
 from drover.triggers import PutTrigger, Refusal, TriedTrigger
 from drover.v1 import (
     agent_info_pb2,
@@ -71,7 +71,7 @@ READ: list[tuple[type, Any]] = [
     (DeliveryPage, operator_service_pb2.ListDeliveriesResponse),
     (SchedulePage, schedule_pb2.ListSchedulesResponse),
     (CreatedSchedule, schedule_pb2.CreateScheduleResponse),
-    (BackfillMoment, schedule_pb2.BackfillMoment),
+    (BackfillOccurrence, schedule_pb2.BackfillOccurrence),
     (TriggeredRun, schedule_pb2.TriggerScheduleResponse),
     (PutTrigger, trigger_pb2.PutTriggerResponse),
     (Refusal, trigger_pb2.Refusal),

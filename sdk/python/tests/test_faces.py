@@ -59,7 +59,7 @@ async def test_a_handler_that_blocks_its_loop_costs_no_heartbeat(server: FakeSer
 
     poll = asyncio.ensure_future(server.poll.next())
     await asyncio.to_thread(agent.start)
-    (await poll).answer(tasks=[a_task("t1", beat_every=to_duration("0.1s"))])
+    (await poll).answer(tasks=[a_task("t1", heartbeat_interval=to_duration("0.1s"))])
     server.complete.always(accept_all)
     assert await asyncio.to_thread(begun.wait, SECONDS_MOST)
     for _ in range(2):

@@ -43,7 +43,7 @@ async def ended(process: Process) -> int:
 
 
 async def hand_out(server: FakeServer, name: str, **given: Any) -> None:
-    task = a_task("t1", task=name, beat_every=BEAT_SOON, **given)
+    task = a_task("t1", task=name, heartbeat_interval=BEAT_SOON, **given)
     (await server.poll.next()).answer(tasks=[task])
 
 

@@ -258,9 +258,9 @@ export function probesOf(
           const row = tables.circuit.get(circuitKey({ lane, agentId }));
           if (row?.version !== version || row.override || row.state.kind !== "open") return false;
           if (flowOf(row.state, null, now) !== "one") return false;
-          const { since, rests } = row.state;
+          const { since, cooldowns } = row.state;
           const moved = { version: tables.circuit.next(), changedAt: now, probe };
-          tables.circuit.put({ ...row, ...moved, state: { kind: "trying", since, rests } });
+          tables.circuit.put({ ...row, ...moved, state: { kind: "trying", since, cooldowns } });
           return true;
         })
         .map(refOf);

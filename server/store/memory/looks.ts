@@ -97,9 +97,9 @@ export function dueRows(
   { partitions, limit, since, aheadMs, without = [], heardSince = NEVER_HEARD }: DueAsked,
   held: LaneHold,
 ): DueScan {
-  const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
-  const rests = ({ kind, id, place }: DueRef): boolean =>
-    resting.size > 0 && resting.has(`${kind}/${id}/${place}`);
+  const suspended = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
+  const isSuspended = ({ kind, id, place }: DueRef): boolean =>
+    suspended.size > 0 && suspended.has(`${kind}/${id}/${place}`);
   const isSoon = ({ wakeAt }: { readonly wakeAt: EpochMs }): boolean =>
     wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
   const isLooked = (row: { readonly wakeAt: EpochMs }): boolean =>
@@ -109,7 +109,7 @@ export function dueRows(
     ...silentLeases(tables, partition, heardSince.get(partition) ?? null).filter(isSoon),
   ]);
   const due = moments
-    .filter((row) => row.wakeAt <= now && !rests(dueRefOf(row)))
+    .filter((row) => row.wakeAt <= now && !isSuspended(dueRefOf(row)))
     .flatMap((row) => withTakers(tables, now, row, held))
     .sort((a, b) => a.wakeAt - b.wakeAt)
     .slice(0, limit);
@@ -121,7 +121,7 @@ export function dueRows(
     wakeAt > now ? wakeAt : [],
   );
   const dueSchedules = schedules
-    .filter(({ id, wakeAt }) => wakeAt <= now && !rests({ kind: "schedule", id, place: -1 }))
+    .filter(({ id, wakeAt }) => wakeAt <= now && !isSuspended({ kind: "schedule", id, place: -1 }))
     .slice(0, limit);
   return dueScan({
     ...{ now, due, schedules: dueSchedules },

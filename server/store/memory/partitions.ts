@@ -33,7 +33,7 @@ interface Session {
   readonly locks: Set<number>;
   readonly info: LiveNode;
   readonly laneListeners: ((lanes: readonly number[]) => void)[];
-  readonly momentListeners: ((moment: EpochMs) => void)[];
+  readonly dueTimeListeners: ((moment: EpochMs) => void)[];
   readonly lossListeners: ((cause: Error) => void)[];
 }
 
@@ -79,7 +79,7 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
   const session: Session = {
     ...{ node, state: "live", calledAtMs: world.elapsedMs() },
     ...{ info: { node, regions, standby }, locks: new Set() },
-    ...{ laneListeners: [], momentListeners: [], lossListeners: [] },
+    ...{ laneListeners: [], dueTimeListeners: [], lossListeners: [] },
   };
   world.sessions.set(node, session);
   return Object.freeze({
@@ -110,13 +110,13 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
       call(world, session);
       announce(world, session, lanes);
     },
-    onMoments: (listener: (moment: EpochMs) => void) => {
-      session.momentListeners.push(listener);
+    onDueTimes: (listener: (moment: EpochMs) => void) => {
+      session.dueTimeListeners.push(listener);
     },
-    announceMoment: async (moment: EpochMs) => {
+    announceDueTime: async (moment: EpochMs) => {
       call(world, session);
       for (const other of othersOf(world, session))
-        for (const listener of other.momentListeners) queueMicrotask(() => listener(moment));
+        for (const listener of other.dueTimeListeners) queueMicrotask(() => listener(moment));
     },
     onLost: (listener: (cause: Error) => void) => {
       session.lossListeners.push(listener);

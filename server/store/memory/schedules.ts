@@ -19,12 +19,12 @@ export interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
 }
 
 export interface OccurrenceRow extends Occurrence {
-  readonly firedAt: EpochMs;
+  readonly handledAt: EpochMs;
 }
 
 export interface ScheduleTables {
   readonly schedule: Table<ScheduleRow, "namespace" | "partition">;
-  readonly fire: Table<OccurrenceRow, "schedule">;
+  readonly occurrence: Table<OccurrenceRow, "schedule">;
 }
 
 export function createTablesOfSchedules(journal: Journal): ScheduleTables {
@@ -34,8 +34,8 @@ export function createTablesOfSchedules(journal: Journal): ScheduleTables {
       key: (row) => row.id,
       indexes: { namespace: (row) => row.namespaceId, partition: (row) => row.partition },
     }),
-    fire: createTable<OccurrenceRow, "schedule">(journal, {
-      name: "fire",
+    occurrence: createTable<OccurrenceRow, "schedule">(journal, {
+      name: "occurrence",
       key: occurrenceKey,
       indexes: { schedule: (row) => row.scheduleId },
     }),
@@ -61,14 +61,14 @@ export function createSchedules(world: ScheduleWorld, { run }: Transactions): Sc
         return row ? recordOf(world, row) : null;
       }),
     byId: (ids) => run(() => recordsOf(world, ids)),
-    lastFires: (ids, limit) =>
+    lastOccurrences: (ids, limit) =>
       run(() =>
         ids.flatMap((id) =>
-          tables.fire
+          tables.occurrence
             .where("schedule", id)
             .sort((a, b) => b.at - a.at || b.series - a.series)
             .slice(0, limit)
-            .map((row) => fireRecordOf(tables, row)),
+            .map((row) => occurrenceRecordOf(tables, row)),
         ),
       ),
     delete: (namespaceId, name) =>
@@ -109,7 +109,7 @@ function recordOf(
   };
 }
 
-function fireRecordOf(tables: Tables, row: OccurrenceRow): OccurrenceRecord {
+function occurrenceRecordOf(tables: Tables, row: OccurrenceRow): OccurrenceRecord {
   if (row.runId === null) return { ...row, runState: null };
   return { ...row, runState: pageOf(tables, row.runId, 0)?.head?.run.state.kind ?? null };
 }
@@ -128,9 +128,9 @@ export function scheduleTimers(tables: Tables, partition: number): readonly DueS
 export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
   const gone = tables.schedule.all().find(({ deletedAt }) => deletedAt !== null);
   if (!gone) return false;
-  const fires = tables.fire.where("schedule", gone.id);
-  for (const fire of fires.slice(0, rowsMax)) tables.fire.removeRow(fire);
-  if (fires.length < rowsMax) tables.schedule.removeRow(gone);
+  const occurrences = tables.occurrence.where("schedule", gone.id);
+  for (const occurrence of occurrences.slice(0, rowsMax)) tables.occurrence.removeRow(occurrence);
+  if (occurrences.length < rowsMax) tables.schedule.removeRow(gone);
   return true;
 }
 
@@ -163,21 +163,22 @@ export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): Schedul
       tables.schedule.insert({ ...schedule, pause, ...numbers, ...times });
       return true;
     },
-    loadFires: async (keys) =>
+    loadOccurrences: async (keys) =>
       keys.flatMap((key) => {
         expectLocked(key.scheduleId);
-        const row = tables.fire.get(occurrenceKey(key));
+        const row = tables.occurrence.get(occurrenceKey(key));
         if (!row) return [];
-        const { firedAt: _, ...fire } = row;
-        return [fire];
+        const { handledAt: _, ...occurrence } = row;
+        return [occurrence];
       }),
-    writeFires: async (fires) => {
+    writeOccurrences: async (occurrences) => {
       enter("writes and claims");
-      for (const fire of fires) {
-        expectLocked(fire.scheduleId);
-        const before = tables.fire.get(occurrenceKey(fire));
-        if (before?.runId) throw new Error(`the moment ${occurrenceKey(fire)} has a run already`);
-        tables.fire.put({ ...fire, firedAt: now });
+      for (const occurrence of occurrences) {
+        expectLocked(occurrence.scheduleId);
+        const before = tables.occurrence.get(occurrenceKey(occurrence));
+        if (before?.runId)
+          throw new Error(`the moment ${occurrenceKey(occurrence)} has a run already`);
+        tables.occurrence.put({ ...occurrence, handledAt: now });
       }
     },
     moveSchedules: async (moves) => {

@@ -131,7 +131,7 @@ interface CircuitRow {
   state: number;
   since: EpochMs | null;
   until: EpochMs | null;
-  rests: number;
+  cooldowns: number;
   saw: string;
   forced: number | null;
   forced_by: string | null;
@@ -162,13 +162,13 @@ function circuitOf(row: CircuitRow): Circuit {
   return { lane, agentId, state: stateOf(row), override, version, saw };
 }
 
-function stateOf({ state, since, until, rests }: CircuitRow): CircuitState {
+function stateOf({ state, since, until, cooldowns }: CircuitRow): CircuitState {
   const kind = circuitStates.name(state);
   if (kind === "closed") return CLOSED;
   if (since === null) throw new Error(`a circuit is ${kind}, and nobody knows since when`);
-  if (kind === "trying") return { kind, since, rests };
+  if (kind === "trying") return { kind, since, cooldowns };
   if (until === null) throw new Error("a circuit is open, and nobody knows until when");
-  return { kind, since, until, rests };
+  return { kind, since, until, cooldowns };
 }
 
 function cordonOf(row: CordonRow): Cordon {
@@ -279,7 +279,7 @@ async function changeCircuits(
       state: (one) => circuitStates.code(one.state.kind),
       since: ({ state }) => (state.kind === "closed" ? null : state.since),
       until: ({ state }) => (state.kind === "open" ? state.until : null),
-      rests: ({ state }) => (state.kind === "closed" ? 0 : state.rests),
+      cooldowns: ({ state }) => (state.kind === "closed" ? 0 : state.cooldowns),
       saw: (one) => one.saw,
     }),
   );

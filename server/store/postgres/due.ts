@@ -55,14 +55,14 @@ export async function dueRows(
   const pages = found.flatMap((row) => (row.kind === "page" ? pageOf(row, cache) : []));
   const others = await suspendedPages(query, cache, partitions, asked);
   const timers = [...pages, ...others].flatMap((page) => dueTimers(page, now));
-  const rests = restsOf(without);
-  const due = timers.filter((row) => !rests(dueRefOf(row)));
+  const isSuspended = suspendedBy(without);
+  const due = timers.filter((row) => !isSuspended(dueRefOf(row)));
   await raiseWakeUps(query, pages);
   const silent = await silentLeases(query, partitions, asked);
   const foundTo = foundToOf(found, limit) ?? now;
   const all = [
     ...(await withTakers(query, due, asked.polledMs)),
-    ...silent.filter((row) => row.wakeAt <= now && !rests(dueRefOf(row))),
+    ...silent.filter((row) => row.wakeAt <= now && !isSuspended(dueRefOf(row))),
     ...found.flatMap(rowBeside),
   ].sort((a, b) => a.wakeAt - b.wakeAt);
   const rows = all.slice(0, limit);
@@ -140,10 +140,10 @@ function rowBeside({
   return kind === "message" ? [{ ...of, kind: "message", fence: 0 }] : [];
 }
 
-function restsOf(without: readonly DueRef[]): (ref: DueRef) => boolean {
+function suspendedBy(without: readonly DueRef[]): (ref: DueRef) => boolean {
   if (without.length === 0) return () => false;
-  const resting = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
-  return ({ kind, id, place }) => resting.has(`${kind}/${id}/${place}`);
+  const suspended = new Set(without.map(({ kind, id, place }) => `${kind}/${id}/${place}`));
+  return ({ kind, id, place }) => suspended.has(`${kind}/${id}/${place}`);
 }
 
 /** Only the failing step is suspended: other timers of its page may be due. */

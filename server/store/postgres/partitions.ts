@@ -131,10 +131,10 @@ function createPartitionSession(
         await say(`${LANES}${lanes.slice(from, from + LANES_PER_NOTICE_MAX).join(",")}`);
       }
     },
-    onMoments(listener) {
+    onDueTimes(listener) {
       onSaid(MOMENT, (said) => listener(Number(said)));
     },
-    async announceMoment(moment) {
+    async announceDueTime(moment) {
       await say(`${MOMENT}${moment}`);
     },
     onLost(listener) {

@@ -24,14 +24,14 @@ export function createSchedules(query: Query): Schedules {
       return row ? scheduleOf(row) : null;
     },
     byId: async (ids) => there(await query<ScheduleRow>("schedules_by_id", { ids })),
-    async lastFires(ids, limit) {
-      const rows = await query<FireRow & { run_state: number | null }>("last_fires", {
+    async lastOccurrences(ids, limit) {
+      const rows = await query<OccurrenceRow & { run_state: number | null }>("last_occurrences", {
         ids,
         limit,
       });
       return rows.map((row): OccurrenceRecord => {
         const runState = row.run_state === null ? null : runStates.name(row.run_state);
-        return { ...fireOf(row), firedAt: row.fired_at, runState };
+        return { ...occurrenceOf(row), handledAt: row.handled_at, runState };
       });
     },
     delete: async (namespaceId, name) =>
@@ -62,34 +62,34 @@ export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">
     },
     insertSchedule: async (schedule) =>
       (await query("create_schedule", createdColumns(schedule))).length > 0,
-    async loadFires(keys) {
+    async loadOccurrences(keys) {
       if (keys.length === 0) return [];
       const wanted = columns(keys, {
         schedule_id: (key) => key.scheduleId,
         series: (key) => key.series,
-        moment: (key) => key.nominalTime,
+        nominal_time: (key) => key.nominalTime,
       });
-      return (await query<FireRow>("load_fires", wanted)).map(fireOf);
+      return (await query<OccurrenceRow>("load_occurrences", wanted)).map(occurrenceOf);
     },
-    writeFires: async (fires) =>
-      writeEach(send, "write_fires", fires, {
-        schedule_id: (fire) => fire.scheduleId,
-        series: (fire) => fire.series,
-        moment: (fire) => fire.nominalTime,
-        at: (fire) => fire.at,
-        cause: (fire) => occurrenceCauses.code(fire.cause),
-        outcome: (fire) => occurrenceOutcomes.code(fire.outcome),
-        run_id: (fire) => fire.runId,
-        message: (fire) => fire.message,
-        missed_count: (fire) => fire.missed?.count ?? null,
-        missed_until: (fire) => fire.missed?.until ?? null,
-        node: (fire) => fire.actor?.node ?? null,
-        epoch: (fire) => fire.actor?.epoch ?? null,
+    writeOccurrences: async (occurrences) =>
+      writeEach(send, "write_occurrences", occurrences, {
+        schedule_id: (occurrence) => occurrence.scheduleId,
+        series: (occurrence) => occurrence.series,
+        nominal_time: (occurrence) => occurrence.nominalTime,
+        at: (occurrence) => occurrence.at,
+        cause: (occurrence) => occurrenceCauses.code(occurrence.cause),
+        outcome: (occurrence) => occurrenceOutcomes.code(occurrence.outcome),
+        run_id: (occurrence) => occurrence.runId,
+        message: (occurrence) => occurrence.message,
+        missed_count: (occurrence) => occurrence.missed?.count ?? null,
+        missed_until: (occurrence) => occurrence.missed?.until ?? null,
+        node: (occurrence) => occurrence.actor?.node ?? null,
+        epoch: (occurrence) => occurrence.actor?.epoch ?? null,
       }),
     moveSchedules: async (moves) =>
       writeEach(send, "move_schedules", moves, {
         id: (move) => move.id,
-        next_moment: (move) => move.next?.moment ?? null,
+        next_nominal_time: (move) => move.next?.nominalTime ?? null,
         next_at: (move) => move.next?.at ?? null,
         wake_at: (move) => move.next?.wakeAt ?? null,
       }),
@@ -99,7 +99,7 @@ export function schedulesLockedBy({ query, send }: Pick<Begun, "query" | "send">
         id,
         spec: specText(spec),
         series,
-        next_moment: next?.moment ?? null,
+        next_nominal_time: next?.nominalTime ?? null,
         next_at: next?.at ?? null,
         wake_at: wakeAt,
         paused_at: pause?.since ?? null,
@@ -120,7 +120,7 @@ function createdColumns({
 }: NewSchedule): Values {
   return {
     ...{ id, namespace_id: namespaceId, name, partition, spec: specText(spec) },
-    next_moment: next?.moment ?? null,
+    next_nominal_time: next?.nominalTime ?? null,
     next_at: next?.at ?? null,
     wake_at: pauseReason === null ? (next?.wakeAt ?? null) : null,
     pause_reason: pauseReason,
@@ -142,7 +142,7 @@ interface ScheduleRow {
   series: number;
   revision: number;
   spec: string;
-  next_moment: number | null;
+  next_nominal_time: number | null;
   next_at: EpochMs | null;
   wake_at: EpochMs | null;
   paused_at: EpochMs | null;
@@ -168,16 +168,16 @@ function scheduleOf(row: ScheduleRow): ScheduleRecord {
 }
 
 function nextOf(row: ScheduleRow): PlacedTime | null {
-  const { next_moment: moment, next_at: at, wake_at: wakeAt } = row;
-  return moment === null || at === null ? null : { moment, at, wakeAt: wakeAt ?? at };
+  const { next_nominal_time: nominalTime, next_at: at, wake_at: wakeAt } = row;
+  return nominalTime === null || at === null ? null : { nominalTime, at, wakeAt: wakeAt ?? at };
 }
 
-interface FireRow {
+interface OccurrenceRow {
   schedule_id: string;
   series: number;
-  moment: number;
+  nominal_time: number;
   at: EpochMs;
-  fired_at: EpochMs;
+  handled_at: EpochMs;
   cause: number;
   outcome: number;
   run_id: string | null;
@@ -188,10 +188,15 @@ interface FireRow {
   epoch: number | null;
 }
 
-function fireOf(row: FireRow): Occurrence {
+function occurrenceOf(row: OccurrenceRow): Occurrence {
   const { missed_count: count, missed_until: until, node, epoch } = row;
   return {
-    ...{ scheduleId: row.schedule_id, series: row.series, nominalTime: row.moment, at: row.at },
+    ...{
+      scheduleId: row.schedule_id,
+      series: row.series,
+      nominalTime: row.nominal_time,
+      at: row.at,
+    },
     ...{ cause: occurrenceCauses.name(row.cause), outcome: occurrenceOutcomes.name(row.outcome) },
     ...{ runId: row.run_id, message: row.message },
     missed: count === null || until === null ? null : { count, until },

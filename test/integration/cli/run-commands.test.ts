@@ -3,8 +3,8 @@ import { Code } from "@connectrpc/connect";
 import { RunState } from "@drover/proto/drover/v1/run_pb.ts";
 import {
   type DecideRequest,
+  DecisionKind,
   type SignalRequest,
-  Verdict,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { describe, expect, test } from "vitest";
 import { refusedBy } from "../../support/fake-scheduler.ts";
@@ -71,7 +71,7 @@ describe("decide", () => {
     expect(requests).toMatchObject([
       {
         stepId: "release",
-        verdict: Verdict.REJECT,
+        decision: DecisionKind.REJECT,
         approver: "ada",
         roles: ["finance", "lead"],
         comment: "no",

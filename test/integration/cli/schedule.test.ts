@@ -63,17 +63,17 @@ describe("a schedule", () => {
     const first = await done("schedule", "backfill", "days", ...range);
     expect(first.match(/ started/g)).toHaveLength(3);
     const again = await done("schedule", "backfill", "days", ...range, "-o", "json");
-    const { moments } = JSON.parse(again);
-    expect(moments).toHaveLength(3);
+    const { occurrences } = JSON.parse(again);
+    expect(occurrences).toHaveLength(3);
     const shown = await done("schedule", "show", "days");
-    for (const { runId } of moments) expect(shown).toContain(runId);
+    for (const { runId } of occurrences) expect(shown).toContain(runId);
     expect(shown).toMatch(/started +\S+ +pending +2025-03-03T00:00:00\[UTC\]/);
     const runs = await done("run", "list", "--label", "drover.schedule=days", "-o", "json");
     expect(
       JSON.parse(runs)
         .runs.map(({ runId }: { runId: string }) => runId)
         .sort(),
-    ).toEqual(moments.map(({ runId }: { runId: string }) => runId).sort());
+    ).toEqual(occurrences.map(({ runId }: { runId: string }) => runId).sort());
     await done("schedule", "delete", "days");
   });
 

@@ -118,7 +118,7 @@ test("an agent works: which, its last beat, how far it came, and when its time i
       value: {
         ...{ agentId: "agent-1", stopCause: StopCause.UNSPECIFIED },
         progress: { kind: { case: "fraction", value: 0.47 } },
-        lastBeatTime: { nanos: expect.any(Number) },
+        lastHeartbeatTime: { nanos: expect.any(Number) },
         progressTime: { nanos: expect.any(Number) },
         attemptEndTime: { nanos: expect.any(Number) },
       },

@@ -59,7 +59,7 @@ describe("600 timers that always fail", () => {
     await spoil("odd");
     const plane = await openPlane(database.connectionString);
     try {
-      await expect.poll(() => plane.timers.resting(), { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => plane.timers.failedRows(), { timeout: 20_000 }).toBeGreaterThan(0);
       const run: RunRef = await schedule(plane, timer("healthy", 100));
       await expect.poll(() => stateOf(plane, run), { timeout: 8_000 }).toBe("COMPLETED");
       const failing = async () => {
@@ -78,18 +78,18 @@ describe("600 timers that always fail", () => {
 
 describe("timers that always fail, twelve times as many as can rest", () => {
   it("hold up no timer of another run", async () => {
-    const { store, advance, fire, ownership, ...plane } = await openQuietPlane(
+    const { store, advance, beginDue, ownership, ...plane } = await openQuietPlane(
       database.connectionString,
     );
     const timers = createTimerScan({
-      ...{ store, advance, fire, clock: systemClock, log: quietLog, restingMax: BAD / 12 },
+      ...{ store, advance, beginDue, clock: systemClock, log: quietLog, failedRowsMax: BAD / 12 },
       settings: SUPERVISOR_DEFAULTS,
       owner: () => ({ node: ownership.node(), owned: ownership.owned() }),
       onFenced: () => undefined,
       onOutside: () => undefined,
-      onFailing: (failed, rest) => {
-        if (rest.isCrowded)
-          recordFailing({ store, clock: systemClock, log: quietLog })(failed, rest);
+      onFailing: (failed, backoff) => {
+        if (backoff.isCrowded)
+          recordFailing({ store, clock: systemClock, log: quietLog })(failed, backoff);
       },
     });
     try {
@@ -108,7 +108,7 @@ describe("timers that always fail, twelve times as many as can rest", () => {
       await expect
         .poll(rules, { timeout: 20_000 })
         .toEqual([expect.stringMatching(/^failing: lets it rest for 300 s, or longer/)]);
-      expect(timers.resting()).toBeLessThanOrEqual(BAD / 12);
+      expect(timers.failedRows()).toBeLessThanOrEqual(BAD / 12);
     } finally {
       await timers.stop();
       await plane.close();

@@ -5,7 +5,7 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { Definition, StepRules } from "../../../server/core/definition.ts";
-import { eventOf } from "../../../server/supervisor/timers.ts";
+import { eventOf } from "../../../server/supervisor/due-events.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { moveTimers } from "../../support/pages.ts";
 import {

@@ -70,7 +70,7 @@ async function make(late: number, more: Partial<ScheduleSpec> = {}): Promise<Mad
 /** As if nobody had acted on so many moments. */
 async function setBack(id: string, late: number): Promise<void> {
   await hand.query(
-    `update drover.schedule set next_moment = $2::bigint, next_at = to_timestamp($2::bigint / 1000.0),
+    `update drover.schedule set next_nominal_time = $2::bigint, next_at = to_timestamp($2::bigint / 1000.0),
        wake_at = to_timestamp($2::bigint / 1000.0)
      where id = $1`,
     [id, BEGAN + HOUR / 2 - late * HOUR],
@@ -93,14 +93,14 @@ async function ownerOf({ name }: Made): Promise<{ session: PartitionSession; act
 }
 type Actor = SupervisorActor;
 
-async function fire(plane: TestPlane, { id, name }: Made, actor: Actor) {
+async function beginDue(plane: TestPlane, { id, name }: Made, actor: Actor) {
   const { partition } = await recordOf(name);
-  return plane.fire({ id, partition }, actor);
+  return plane.beginDue({ id, partition }, actor);
 }
 
 /** The oldest first. */
-async function firesOf({ id }: Made): Promise<readonly OccurrenceRecord[]> {
-  return (await here.store.schedules.lastFires([id], 100)).toReversed();
+async function occurrencesOf({ id }: Made): Promise<readonly OccurrenceRecord[]> {
+  return (await here.store.schedules.lastOccurrences([id], 100)).toReversed();
 }
 
 async function runsOf({ name }: Made) {
@@ -114,11 +114,11 @@ async function runsOf({ name }: Made) {
 
 /** One fire and one run for each of these moments, each run with the label of its own. */
 async function expectOnceEach(schedule: Made, count: number): Promise<void> {
-  const [fires, runs] = [await firesOf(schedule), await runsOf(schedule)];
-  expect(fires.map(({ outcome }) => outcome)).toEqual(Array(count).fill("started"));
-  expect(fires.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId));
-  const moments = fires.map(({ at }) => new Date(at).toISOString().replace(".000Z", "Z"));
-  expect(runs.map(({ labels }) => labels["drover.moment"])).toEqual(moments);
+  const [occurrences, runs] = [await occurrencesOf(schedule), await runsOf(schedule)];
+  expect(occurrences.map(({ outcome }) => outcome)).toEqual(Array(count).fill("started"));
+  expect(occurrences.map(({ runId }) => runId)).toEqual(runs.map(({ runId }) => runId));
+  const times = occurrences.map(({ at }) => new Date(at).toISOString().replace(".000Z", "Z"));
+  expect(runs.map(({ labels }) => labels["drover.nominal_time"])).toEqual(times);
 }
 
 describe("a moment that has come", () => {
@@ -127,13 +127,13 @@ describe("a moment that has come", () => {
     const other = { ...chain(schedule.task, 2), workflow: schedule.name };
     await here.scheduler.registerWorkflow(here.namespace, other, false);
     const { actor } = await ownerOf(schedule);
-    expect(await fire(here, schedule, actor)).toEqual({ kind: "done", fired: 1 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", fired: 1 });
     await expectOnceEach(schedule, 1);
-    expect(await firesOf(schedule)).toMatchObject([{ cause: "calendar", actor }]);
+    expect(await occurrencesOf(schedule)).toMatchObject([{ cause: "calendar", actor }]);
     expect(await runsOf(schedule)).toMatchObject([{ version: 2, state: "RUNNING" }]);
-    const [last] = await firesOf(schedule);
+    const [last] = await occurrencesOf(schedule);
     expect((await recordOf(schedule.name)).next?.at).toBe((last?.at ?? 0) + HOUR);
-    expect(await fire(here, schedule, actor)).toEqual({ kind: "done", fired: 0 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", fired: 0 });
   });
 
   it("is found by the look of its owner, and its task handed to an agent", async () => {
@@ -143,21 +143,21 @@ describe("a moment that has come", () => {
     expect(look.schedules).toMatchObject([{ id: schedule.id, partition }]);
     const { actor } = await ownerOf(schedule);
     const taken = newAgent(here).take(schedule.task);
-    await fire(here, schedule, actor);
+    await beginDue(here, schedule, actor);
     expect((await taken).labels).toMatchObject({ "drover.schedule": schedule.name });
   });
 
   it("fires once when a take-over comes in the middle: it waits for the batch", async () => {
     const schedule = await make(1);
     const former = await ownerOf(schedule);
-    const gate = gates.stopNext("fire");
-    const first = fire(here, schedule, former.actor);
+    const gate = gates.stopNext("occurrences");
+    const first = beginDue(here, schedule, former.actor);
     await gate.reached;
     const next = ownerOf(schedule);
     await hand.untilWaiting("writer");
     gate.open();
     expect(await first).toEqual({ kind: "done", fired: 1 });
-    expect(await fire(there, schedule, (await next).actor)).toEqual({ kind: "done", fired: 0 });
+    expect(await beginDue(there, schedule, (await next).actor)).toEqual({ kind: "done", fired: 0 });
     await expectOnceEach(schedule, 1);
   });
 
@@ -165,9 +165,9 @@ describe("a moment that has come", () => {
     const schedule = await make(1);
     const former = await ownerOf(schedule);
     const next = await ownerOf(schedule);
-    expect(await fire(here, schedule, former.actor)).toEqual({ kind: "fenced" });
-    expect(await firesOf(schedule)).toEqual([]);
-    expect(await fire(there, schedule, next.actor)).toEqual({ kind: "done", fired: 1 });
+    expect(await beginDue(here, schedule, former.actor)).toEqual({ kind: "fenced" });
+    expect(await occurrencesOf(schedule)).toEqual([]);
+    expect(await beginDue(there, schedule, next.actor)).toEqual({ kind: "done", fired: 1 });
     await expectOnceEach(schedule, 1);
   });
 
@@ -176,10 +176,10 @@ describe("a moment that has come", () => {
     const { actor } = await ownerOf(schedule);
     const other = await here.store.partitions.join(node());
     sessions.push(other);
-    const gate = gates.stopNext("fire");
-    const first = fire(here, schedule, actor);
+    const gate = gates.stopNext("occurrences");
+    const first = beginDue(here, schedule, actor);
     await gate.reached;
-    const second = fire(there, schedule, { node: other.node, epoch: actor.epoch + 1 });
+    const second = beginDue(there, schedule, { node: other.node, epoch: actor.epoch + 1 });
     expect(await second).toEqual({ kind: "fenced" });
     gate.open();
     expect(await first).toEqual({ kind: "done", fired: 3 });
@@ -189,13 +189,13 @@ describe("a moment that has come", () => {
   it("fires after a restart if the server died before its commit, and once", async () => {
     const schedule = await make(1);
     const former = await ownerOf(schedule);
-    const gate = gates.stopNext("fire");
-    const first = fire(here, schedule, former.actor).catch((error: Error) => error);
+    const gate = gates.stopNext("occurrences");
+    const first = beginDue(here, schedule, former.actor).catch((error: Error) => error);
     await gate.reached;
     await hand.endIdleTransaction();
     const next = await ownerOf(schedule);
-    expect(await firesOf(schedule)).toEqual([]);
-    expect(await fire(there, schedule, next.actor)).toEqual({ kind: "done", fired: 1 });
+    expect(await occurrencesOf(schedule)).toEqual([]);
+    expect(await beginDue(there, schedule, next.actor)).toEqual({ kind: "done", fired: 1 });
     gate.open();
     await first;
     await expectOnceEach(schedule, 1);
@@ -207,11 +207,11 @@ describe("a moment that has come", () => {
       ...[schedule.id, `"workflow":"${schedule.name}"`, `"workflow":"gone"`],
     ]);
     const { actor } = await ownerOf(schedule);
-    expect(await fire(here, schedule, actor)).toEqual({ kind: "done", fired: 2 });
-    const fires = await firesOf(schedule);
-    expect(fires.map(({ outcome }) => outcome)).toEqual(["refused", "refused"]);
-    expect(fires[0]?.message).toContain('there is no workflow "gone"');
-    expect((await recordOf(schedule.name)).next?.at).toBeGreaterThan(fires[1]?.at ?? 0);
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", fired: 2 });
+    const rows = await occurrencesOf(schedule);
+    expect(rows.map(({ outcome }) => outcome)).toEqual(["refused", "refused"]);
+    expect(rows[0]?.message).toContain('there is no workflow "gone"');
+    expect((await recordOf(schedule.name)).next?.at).toBeGreaterThan(rows[1]?.at ?? 0);
   });
 });
 
@@ -221,8 +221,8 @@ describe("moments that come late", () => {
   it("fire in their order within the catch-up window; those before it are recorded", async () => {
     const schedule = await make(30, { catchUpMs: 5 * HOUR });
     const { actor } = await ownerOf(schedule);
-    await fire(here, schedule, actor);
-    const [missed, ...fired] = await firesOf(schedule);
+    await beginDue(here, schedule, actor);
+    const [missed, ...fired] = await occurrencesOf(schedule);
     expect(fired).toHaveLength(5);
     expect(missed).toMatchObject({ outcome: "missed", runId: null, missed: { count: 25 } });
     expect(missed?.missed?.until).toBeLessThanOrEqual(fired[0]?.at ?? 0);
@@ -239,15 +239,15 @@ describe("moments that come late", () => {
   ])("with the overlap policy %s are %j", async ([overlap, outcomes, states]) => {
     const schedule = await make(3, { overlap });
     const { actor } = await ownerOf(schedule);
-    await fire(here, schedule, actor);
-    expect((await firesOf(schedule)).map(({ outcome }) => outcome)).toEqual(outcomes);
+    await beginDue(here, schedule, actor);
+    expect((await occurrencesOf(schedule)).map(({ outcome }) => outcome)).toEqual(outcomes);
     expect((await runsOf(schedule)).map(({ state }) => state)).toEqual(states);
   });
 
   it("with the overlap policy cancel-other end the run before, and the last one goes on", async () => {
     const schedule = await make(3, { overlap: "cancel-other" });
     const { actor } = await ownerOf(schedule);
-    await fire(here, schedule, actor);
+    await beginDue(here, schedule, actor);
     const states = async () => (await runsOf(schedule)).map(({ state }) => state);
     await expect
       .poll(states, { interval: 10, timeout: 5_000 })
@@ -257,7 +257,7 @@ describe("moments that come late", () => {
   it("with buffer-all get their turns in the order of the moments", async () => {
     const schedule = await make(6, { overlap: "buffer-all" });
     const { actor } = await ownerOf(schedule);
-    await fire(here, schedule, actor);
+    await beginDue(here, schedule, actor);
     const agent = newAgent(here);
     const order: string[] = [];
     for (let turn = 0; turn < 6; turn++) {
@@ -265,12 +265,12 @@ describe("moments that come late", () => {
       order.push(task.runId);
       await agent.report(task, success);
     }
-    expect(order).toEqual((await firesOf(schedule)).map(({ runId }) => runId));
+    expect(order).toEqual((await occurrencesOf(schedule)).map(({ runId }) => runId));
   });
 });
 
 describe("a backfill", () => {
-  const range = (moments: number) => ({ from: BEGAN - moments * HOUR, until: BEGAN });
+  const range = (occurrences: number) => ({ from: BEGAN - occurrences * HOUR, until: BEGAN });
   const of = ({ name }: Made) => ({ namespace: here.namespace, name });
 
   it("says what it would do, and does it once, however often it is asked", async () => {
@@ -278,41 +278,43 @@ describe("a backfill", () => {
     const asked = { ...of(schedule), ...range(4), concurrency: 2 };
     const dry = await here.scheduler.backfillSchedule({ ...asked, dryRun: true });
     expect(dry).toMatchObject({ count: 4, next: null });
-    expect(dry.moments.map(({ runId }) => runId)).toEqual([null, null, null, null]);
-    expect(await firesOf(schedule)).toEqual([]);
+    expect(dry.occurrences.map(({ runId }) => runId)).toEqual([null, null, null, null]);
+    expect(await occurrencesOf(schedule)).toEqual([]);
     const first = await here.scheduler.backfillSchedule({ ...asked, dryRun: false });
-    expect(first.moments.map(({ created }) => created)).toEqual([true, true, true, true]);
+    expect(first.occurrences.map(({ created }) => created)).toEqual([true, true, true, true]);
     const again = await there.scheduler.backfillSchedule({ ...asked, dryRun: false });
-    expect(again.moments.map(({ created }) => created)).toEqual([false, false, false, false]);
-    expect(again.moments.map(({ runId }) => runId)).toEqual(first.moments.map((m) => m.runId));
+    expect(again.occurrences.map(({ created }) => created)).toEqual([false, false, false, false]);
+    expect(again.occurrences.map(({ runId }) => runId)).toEqual(
+      first.occurrences.map((m) => m.runId),
+    );
     await expectOnceEach(schedule, 4);
     const states = (await runsOf(schedule)).map(({ state }) => state);
     expect(states).toEqual(["RUNNING", "RUNNING", "PENDING", "PENDING"]);
   });
 
-  it("beside a firing of the same moments leaves each with one run", async () => {
+  it("beside the same occurrences leaves each with one run", async () => {
     const schedule = await make(4);
     const { actor } = await ownerOf(schedule);
     const asked = { ...of(schedule), ...range(6), concurrency: 10, dryRun: false };
-    const gate = gates.stopNext("fire");
-    const firing = fire(here, schedule, actor);
+    const gate = gates.stopNext("occurrences");
+    const firing = beginDue(here, schedule, actor);
     await gate.reached;
     const filling = there.scheduler.backfillSchedule(asked);
     await hand.untilWaiting("from drover.schedule as s");
     gate.open();
     await firing;
-    const { moments } = await filling;
-    expect(moments.every(({ runId }) => runId !== null)).toBe(true);
-    const fires = await firesOf(schedule);
-    expect(new Set(fires.map(({ at }) => at)).size).toBe(fires.length);
-    expect(await runsOf(schedule)).toHaveLength(fires.length);
-    expect(new Set(fires.map(({ cause }) => cause))).toEqual(new Set(["calendar", "backfill"]));
+    const { occurrences } = await filling;
+    expect(occurrences.every(({ runId }) => runId !== null)).toBe(true);
+    const rows = await occurrencesOf(schedule);
+    expect(new Set(rows.map(({ at }) => at)).size).toBe(rows.length);
+    expect(await runsOf(schedule)).toHaveLength(rows.length);
+    expect(new Set(rows.map(({ cause }) => cause))).toEqual(new Set(["calendar", "backfill"]));
   });
 
   it("begins what was skipped, and refuses what is to come", async () => {
     const schedule = await make(3, { overlap: "skip" });
     const { actor } = await ownerOf(schedule);
-    await fire(here, schedule, actor);
+    await beginDue(here, schedule, actor);
     const asked = { ...of(schedule), ...range(2), concurrency: 1 };
     await here.scheduler.backfillSchedule({ ...asked, dryRun: false });
     await expectOnceEach(schedule, 3);
@@ -336,10 +338,12 @@ describe("a person's word about a schedule", () => {
     await hand.query("update drover.schedule set wake_at = null where id = $1", [schedule.id]);
     expect((await here.store.dueRows([partition], 10)).schedules).toEqual([]);
     const { actor } = await ownerOf(schedule);
-    expect(await fire(here, schedule, actor)).toEqual({ kind: "done", fired: 0 });
+    expect(await beginDue(here, schedule, actor)).toEqual({ kind: "done", fired: 0 });
     await here.scheduler.resumeSchedule(of(schedule));
     await here.scheduler.resumeSchedule(of(schedule));
-    expect(await firesOf(schedule)).toMatchObject([{ outcome: "paused", missed: { count: 5 } }]);
+    expect(await occurrencesOf(schedule)).toMatchObject([
+      { outcome: "paused", missed: { count: 5 } },
+    ]);
     const { next, pause: left } = await recordOf(schedule.name);
     expect(left).toBeNull();
     expect(next?.at).toBe(BEGAN + HOUR / 2);
@@ -352,7 +356,7 @@ describe("a person's word about a schedule", () => {
     expect(first.created).toBe(true);
     const again = await there.scheduler.triggerSchedule(of(schedule), "one");
     expect(again).toEqual({ runId: first.runId, created: false });
-    expect(await firesOf(schedule)).toMatchObject([{ cause: "trigger", runId: first.runId }]);
+    expect(await occurrencesOf(schedule)).toMatchObject([{ cause: "trigger", runId: first.runId }]);
     const second = here.scheduler.triggerSchedule(of(schedule), "two");
     await expect(second).rejects.toMatchObject({ reason: "CONCURRENCY_LIMIT" });
     const agent = newAgent(here);

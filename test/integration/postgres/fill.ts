@@ -124,11 +124,11 @@ const ROWS = [
    select n, 'h', 'http://there', '{0,3}', 'x', 'y' from generate_series(1, 20) as n`,
   `insert into drover.outbox (partition, namespace_id, kind, run_id, n, hook, cause)
    select partition, 1, 3, run_id, 0, 'h', run_id::text from made where n % 10 = 0`,
-  `insert into drover.schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at, deleted_at)
+  `insert into drover.schedule (id, namespace_id, name, partition, spec, next_nominal_time, next_at, wake_at, deleted_at)
    select run_id, 1 + n % 20, 'nightly-' || n, partition, '{}', n, now(),
      case when kind <> 3 then now() + interval '1 hour' end, case when n % 100 = 0 then now() end
    from made`,
-  `insert into drover.fire (schedule_id, series, moment, at, cause, outcome, run_id)
+  `insert into drover.occurrence (schedule_id, series, nominal_time, at, cause, outcome, run_id)
    select run_id, 1, moment, now() - moment * interval '1 hour', 0, 0, run_id
    from made cross join generate_series(1, 5) as moment`,
   `insert into drover.delivery (partition, namespace_id, kind, run_id, n, hook, cause, count, state, ended_at,

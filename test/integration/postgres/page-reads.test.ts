@@ -465,12 +465,12 @@ describe("how a run ended", () => {
       [3, null],
     ])
       await db.query(
-        `insert into drover.fire (schedule_id, series, moment, at, cause, outcome, run_id)
+        `insert into drover.occurrence (schedule_id, series, nominal_time, at, cause, outcome, run_id)
          values ($1, 1, $2::bigint, to_timestamp($2::bigint), 0, 0, $3)`,
         [schedule, moment, runId],
       );
-    const fires = await createSchedules(query).lastFires([schedule], 5);
-    expect(fires.map(({ runState }) => runState)).toEqual([null, "RUNNING", "FAILED"]);
+    const occurrences = await createSchedules(query).lastOccurrences([schedule], 5);
+    expect(occurrences.map(({ runState }) => runState)).toEqual([null, "RUNNING", "FAILED"]);
   });
 });
 

@@ -93,7 +93,7 @@ describe("agents", () => {
     const { lastSeenTime, lastSuccessTime } = agent ?? {};
     if (!lastSeenTime || !lastSuccessTime) throw new Error("the agent was seen, and succeeded");
     expect(timestampMs(lastSeenTime) - timestampMs(lastSuccessTime)).toBe(1_000);
-    expect(agent?.lastBeatTime).toBeUndefined();
+    expect(agent?.lastHeartbeatTime).toBeUndefined();
     expect(tasks).toEqual([]);
     const { reason } = await grpc.unary(getAgent, { session: new Uint8Array(16) });
     expect(reason).toBe("AGENT_NOT_FOUND");

@@ -135,7 +135,7 @@ describe("over native gRPC", () => {
       runId: "r0",
       from: { case: "stepId", value: "hotel" },
     });
-    expect(answer?.steps.map(({ keptOf }) => keptOf)).toEqual(["r0", ""]);
+    expect(answer?.steps.map(({ reusedFrom }) => reusedFrom)).toEqual(["r0", ""]);
   });
 
   test("SetDefaultVersion moves the default to a version that is there, and no other", async () => {
@@ -280,7 +280,7 @@ describe("over native gRPC", () => {
       labels: { team: "blue" },
     });
     expect(task?.leaseFor && durationMs(task.leaseFor)).toBe(30_000);
-    expect(task?.beatEvery && durationMs(task.beatEvery)).toBe(10_000);
+    expect(task?.heartbeatInterval && durationMs(task.heartbeatInterval)).toBe(10_000);
     expect(answer?.waited && durationMs(answer.waited)).toBe(12);
   });
 

@@ -160,7 +160,7 @@ export function handedTask(over: Partial<HandedTask> = {}): HandedTask {
     fence: 1,
     leaseMs: 30_000,
     attemptMs: 900_000,
-    beatEveryMs: 10_000,
+    heartbeatIntervalMs: 10_000,
     labels: { team: "blue" },
     trace: null,
     ...over,

@@ -1,7 +1,7 @@
 // What callers say to a run, and how each answer of the scheduler is put in the contract's words.
 import { createHash } from "node:crypto";
 import { create } from "@bufbuild/protobuf";
-import { SchedulerService, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { DecisionKind, SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Answer } from "../../../server/core/event.ts";
@@ -142,14 +142,14 @@ describe("Signal", () => {
 });
 
 describe("Decide", () => {
-  const request = { run, stepId: "release", approver: "ann", verdict: Verdict.APPROVE };
+  const request = { run, stepId: "release", approver: "ann", decision: DecisionKind.APPROVE };
 
   test("hands on who says what, and who asked for the run", async () => {
     const { findRun } = world.reads;
     world.reads.findRun = async () => runRecord({ labels: { requester: "bob" } });
     const form = { body: { case: "json" as const, value: "{}" } };
     const { code } = await grpc.unary(decide, {
-      ...{ ...request, roles: ["finance"], verdict: Verdict.REJECT },
+      ...{ ...request, roles: ["finance"], decision: DecisionKind.REJECT },
       ...{ comment: "too dear", form },
     });
     world.reads.findRun = findRun;
@@ -196,8 +196,8 @@ describe("Decide", () => {
   });
 
   test("neither yes nor no is INVALID_REQUEST", async () => {
-    const refused = await grpc.unary(decide, { ...request, verdict: 0 });
-    expect(refused.fields[0]?.[0]).toBe("verdict");
+    const refused = await grpc.unary(decide, { ...request, decision: 0 });
+    expect(refused.fields[0]?.[0]).toBe("decision");
   });
 });
 

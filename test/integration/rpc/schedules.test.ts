@@ -44,11 +44,11 @@ describe("a schedule", () => {
   test("is made once, and shown with its next moments", async () => {
     const first = await ask(rpc.createSchedule, { name: "nightly", spec: NIGHTLY });
     expect(first.created).toBe(true);
-    const moments = first.schedule?.next.map(({ moment }) => moment);
-    expect(moments?.slice(0, 2)).toEqual([
+    const occurrences = first.schedule?.next.map(({ nominalTime }) => nominalTime);
+    expect(occurrences?.slice(0, 2)).toEqual([
       ...["2026-01-01T02:30:00[Europe/Berlin]", "2026-01-02T02:30:00[Europe/Berlin]"],
     ]);
-    expect(moments).toHaveLength(10);
+    expect(occurrences).toHaveLength(10);
     expect(first.schedule?.spec).toMatchObject({
       ...{ workflow: "holiday", priority: 5, overlap: OverlapPolicy.SKIP },
       ...{ catchUp: { seconds: 3_600n }, jitter: { seconds: 0n } },
@@ -77,7 +77,7 @@ describe("a schedule", () => {
     const spec = { ...every(90), workflow: "holiday", overlap: OverlapPolicy.BUFFER_ALL };
     const changed = await ask(rpc.updateSchedule, { name: "a", spec });
     expect(changed.schedule?.spec?.overlap).toBe(OverlapPolicy.BUFFER_ALL);
-    expect(changed.schedule?.next[0]?.moment).toBe("2026-01-01T00:01:30Z");
+    expect(changed.schedule?.next[0]?.nominalTime).toBe("2026-01-01T00:01:30Z");
     expect(await ask(rpc.deleteSchedule, { name: "a" })).toMatchObject({ deleted: true });
     expect(await ask(rpc.deleteSchedule, { name: "a" })).toMatchObject({ deleted: false });
   });
@@ -133,10 +133,10 @@ describe("a schedule", () => {
     const asked = { name: "often", endTime: seconds(now), dryRun: true };
     const page = await ask(rpc.backfillSchedule, { ...asked, startTime: seconds(now - 6_000) });
     expect(page).toMatchObject({ count: 600, nextStartTime: { seconds: BigInt(now - 1_000) } });
-    expect(page.moments).toHaveLength(500);
+    expect(page.occurrences).toHaveLength(500);
     const startTime = page.nextStartTime;
     const rest = await ask(rpc.backfillSchedule, { ...asked, ...(startTime && { startTime }) });
-    expect(rest.moments).toHaveLength(100);
+    expect(rest.occurrences).toHaveLength(100);
     expect(rest.nextStartTime).toBeUndefined();
     const wrong = [
       { startTime: seconds(now), endTime: seconds(now) },

@@ -90,7 +90,7 @@ test("reports of a refused call are repeated alone, so that none keeps the other
 const calm = {
   leaseFor: toDuration(60_000),
   attemptFor: toDuration(90_000),
-  beatEvery: toDuration(60_000),
+  heartbeatInterval: toDuration(60_000),
 };
 
 test("an agent that stops keeps its reports as long as their leases last", async () => {

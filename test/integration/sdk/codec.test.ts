@@ -183,7 +183,7 @@ test("the form of a decision is clear, since the server holds it against its sch
   const form = { type: "object", properties: { amount: { type: "number" } }, required: ["amount"] };
   const workflow = { workflow: "asks", steps: [{ id: "ask", approval: { form } }] };
   const { runId } = await client.schedule({ workflow });
-  const decision = { verdict: "approve", approver: "ada" } as const;
+  const decision = { decision: "approve", approver: "ada" } as const;
   const filled = { amount: 12, note: "clear-5d1c" };
   await expect(client.decide(runId, "ask", { ...decision, form: {} })).rejects.toThrow(/amount/);
   await client.decide(runId, "ask", { ...decision, form: filled });

@@ -8,7 +8,11 @@ import {
   RunSchema,
   RunState,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import { BulkKind, RerunVersion, Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import {
+  BulkKind,
+  DecisionKind,
+  RerunVersion,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
 import { expect, onTestFinished, test } from "vitest";
 import { createClient } from "../../../sdk/typescript/client.ts";
@@ -60,7 +64,7 @@ test("an id of the caller is kept, and a signal need not carry anything", async 
 test("decide says who decides what, and why", async () => {
   const { server, client } = await givenClient();
   const decided = client.decide("run-1", "release", {
-    verdict: "reject",
+    decision: "reject",
     approver: "ada",
     roles: ["finance"],
     comment: "too dear",
@@ -69,7 +73,7 @@ test("decide says who decides what, and why", async () => {
   const call = await server.decide.next();
   expect(call.request).toMatchObject({
     stepId: "release",
-    verdict: Verdict.REJECT,
+    decision: DecisionKind.REJECT,
     approver: "ada",
     roles: ["finance"],
     comment: "too dear",

@@ -189,9 +189,9 @@ test("a paused run keeps what comes from outside, and goes on when it is resumed
   });
   await client.signal(runId, "paid", { id: "p1", payload: { amount: 7 } });
   expect(await client.signal(runId, "paid", { id: "p1" })).toEqual({ id: "p1", repeated: true });
-  const verdict = "approve";
+  const decision = "approve";
   for (const approver of ["ada", "bob"])
-    await client.decide(runId, "release", { verdict, approver, roles: ["finance"] });
+    await client.decide(runId, "release", { decision, approver, roles: ["finance"] });
   const waiting = await client.getRun(runId, { signals: true, decisions: true, settings: true });
   expect(waiting.run.state).toBe("PAUSED");
   expect(waiting.signals).toMatchObject([{ id: "p1", payload: { amount: 7 }, takenBy: "paid" }]);

@@ -61,16 +61,16 @@ async function makeSchedule(server: ServerProcess): Promise<void> {
   await call(server, "ResumeSchedule", { name: "tick" });
 }
 
-async function fires(): Promise<number> {
+async function occurrences(): Promise<number> {
   const { rows } = await db.query<{ count: number }>(
-    "select count(*)::integer as count from drover.fire",
+    "select count(*)::integer as count from drover.occurrence",
   );
   return rows[0]?.count ?? 0;
 }
 
 async function untilMore(what: string, more: number): Promise<void> {
-  const before = await fires();
-  await until(what, async () => ((await fires()) >= before + more ? true : null), 30_000);
+  const before = await occurrences();
+  await until(what, async () => ((await occurrences()) >= before + more ? true : null), 30_000);
 }
 
 async function nodes(): Promise<readonly string[]> {
@@ -100,15 +100,17 @@ it("every moment begins one run through SIGKILL of its owner, and none is left o
     });
     await untilMore("the next server fires", 10);
   }
-  const { rows } = await db.query<{ moment: number; run_id: string; outcome: number }>(
-    "select moment::float8 as moment, run_id, outcome from drover.fire order by moment",
+  const { rows } = await db.query<{ nominal_time: number; run_id: string; outcome: number }>(
+    "select nominal_time::float8 as nominal_time, run_id, outcome from drover.occurrence order by nominal_time",
   );
-  const from = rows[0]?.moment ?? 0;
-  expect(rows.map(({ moment }) => moment)).toEqual(rows.map((_, place) => from + place * EVERY_MS));
+  const from = rows[0]?.nominal_time ?? 0;
+  expect(rows.map((row) => row.nominal_time)).toEqual(
+    rows.map((_, place) => from + place * EVERY_MS),
+  );
   expect(rows.every(({ outcome }) => outcome === 0)).toBe(true);
   expect(new Set(rows.map(({ run_id: id }) => id)).size).toBe(rows.length);
   const { rows: stray } = await db.query(
-    "select r.id from drover.run as r where not exists (select from drover.fire as f where f.run_id = r.id)",
+    "select r.id from drover.run as r where not exists (select from drover.occurrence as f where f.run_id = r.id)",
   );
   expect(stray).toEqual([]);
 }, 60_000);

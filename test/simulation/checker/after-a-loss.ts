@@ -19,7 +19,7 @@ interface Excuses {
 }
 
 const NO_RUNS: ReadonlySet<string> = new Set();
-const SCHEDULES = ["schedule", "fire"];
+const SCHEDULES = ["schedule", "occurrence"];
 const OWNERS = ["partition_lease", "partition_history", "writer"];
 
 /**
@@ -110,7 +110,10 @@ function ofSessions(facts: Facts, { runs, sessions }: LostTail): ReadonlySet<str
 /** Runs that were the answers to one request, or of one moment, where one of them was lost. */
 function ofRequests(facts: Facts, { runs }: LostTail): ReadonlySet<string> {
   const lost = new Set(runs);
-  const named = [...facts.calls.flatMap(namedAnswers), ...facts.history.final.fires.flatMap(fired)];
+  const named = [
+    ...facts.calls.flatMap(namedAnswers),
+    ...facts.history.final.occurrences.flatMap(fired),
+  ];
   const byName = Map.groupBy(named, ({ name }) => name);
   const answers = [...byName.values()].map((all) => all.map(({ runId }) => runId));
   const beside = answers.filter((all) => all.some((runId) => lost.has(runId)));

@@ -16,8 +16,8 @@ function wordsOf(facts: Facts) {
 }
 
 /** In UTC: a moment's own time zone is that of its calendar. */
-function nameOf({ name, namespace }: FinalSchedule, moment: number): string {
-  return `moment ${new Date(moment).toISOString()} of schedule "${name}" of ${namespace}`;
+function nameOf({ name, namespace }: FinalSchedule, nominalTime: number): string {
+  return `moment ${new Date(nominalTime).toISOString()} of schedule "${name}" of ${namespace}`;
 }
 
 function about(facts: Facts, { name, namespace }: FinalSchedule, ...did: Word["request"]["did"][]) {
@@ -28,16 +28,16 @@ function about(facts: Facts, { name, namespace }: FinalSchedule, ...did: Word["r
 }
 
 function firesOf(facts: Facts, { id }: FinalSchedule): readonly FinalFire[] {
-  return facts.history.final.fires.filter(({ scheduleId }) => scheduleId === id);
+  return facts.history.final.occurrences.filter(({ scheduleId }) => scheduleId === id);
 }
 
 /** Those since it was made, up to the one that is still to come. */
 function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<NominalTime> {
   if (!stands) return;
-  const moments = calendarTimesOf(spec.calendar);
-  const until = stands.next?.moment ?? Number.POSITIVE_INFINITY;
-  let one = moments.firstAfter(createdAt);
-  for (; one && one.moment < until; one = moments.after(one.moment)) yield one;
+  const times = calendarTimesOf(spec.calendar);
+  const until = stands.next?.nominalTime ?? Number.POSITIVE_INFINITY;
+  let one = times.firstAfter(createdAt);
+  for (; one && one.nominalTime < until; one = times.after(one.nominalTime)) yield one;
 }
 
 /**
@@ -46,7 +46,7 @@ function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<NominalTi
  * that it names, and a run of a schedule its fire; moments that were backfilled have runs.
  */
 export function* momentsAreKept(facts: Facts): Iterable<Finding> {
-  const { schedules, fires } = facts.history.final;
+  const { schedules, occurrences } = facts.history.final;
   for (const { request, answers } of wordsOf(facts)) {
     const { did, schedule: name, namespace } = request;
     const isKnown = schedules.some((one) => one.name === name && one.namespace === namespace);
@@ -63,7 +63,7 @@ export function* momentsAreKept(facts: Facts): Iterable<Finding> {
     yield* lostMoments(facts, schedule);
     yield* lostBackfills(facts, schedule);
   }
-  const fired = new Set(fires.flatMap(({ runId }) => runId ?? []));
+  const fired = new Set(occurrences.flatMap(({ runId }) => runId ?? []));
   for (const runId of fired)
     if (!facts.runs.has(runId))
       yield { runId, text: `a moment is stored with run ${runId}, which is not stored` };
@@ -75,33 +75,38 @@ export function* momentsAreKept(facts: Facts): Iterable<Finding> {
 }
 
 function* lostMoments(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
-  const fires = firesOf(facts, schedule);
+  const occurrences = firesOf(facts, schedule);
   const has = new Set(
-    fires.flatMap(({ series, nominalTime }) => (series > 0 ? [nominalTime] : [])),
+    occurrences.flatMap(({ series, nominalTime }) => (series > 0 ? [nominalTime] : [])),
   );
-  const marks = fires.filter(({ missed }) => missed !== null);
-  for (const { moment, at } of passed(schedule)) {
+  const marks = occurrences.filter(({ missed }) => missed !== null);
+  for (const { nominalTime, at } of passed(schedule)) {
     const isMarked = marks.some((mark) => mark.at <= at && at < (mark.missed?.until ?? 0));
-    if (has.has(moment) || isMarked) continue;
-    const text = `${nameOf(schedule, moment)} has passed, and nothing is stored of it`;
+    if (has.has(nominalTime) || isMarked) continue;
+    const text = `${nameOf(schedule, nominalTime)} has passed, and nothing is stored of it`;
     yield { runId: null, text };
   }
 }
 
 function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding> {
-  const fires = firesOf(facts, schedule);
-  const moments = calendarTimesOf(schedule.spec.calendar);
+  const occurrences = firesOf(facts, schedule);
+  const times = calendarTimesOf(schedule.spec.calendar);
   for (const call of about(facts, schedule, "backfill")) {
     const { request } = call;
     // Of a deleted one of its name, maybe.
     if (request.did !== "backfill" || fateOf(call).kind !== "accepted") continue;
     if (about(facts, schedule, "delete").length > 0) continue;
-    let one = moments.firstAfter(request.from - 1);
-    for (; one && one.at < request.until; one = moments.after(one.moment)) {
-      const { moment } = one;
-      if (fires.some((fire) => fire.series > 0 && fire.nominalTime === moment && fire.runId))
+    let one = times.firstAfter(request.from - 1);
+    for (; one && one.at < request.until; one = times.after(one.nominalTime)) {
+      const { nominalTime } = one;
+      if (
+        occurrences.some(
+          (occurrence) =>
+            occurrence.series > 0 && occurrence.nominalTime === nominalTime && occurrence.runId,
+        )
+      )
         continue;
-      const text = `${nameOf(schedule, moment)} was backfilled, and has no run`;
+      const text = `${nameOf(schedule, nominalTime)} was backfilled, and has no run`;
       yield { runId: null, text };
     }
   }
@@ -109,10 +114,10 @@ function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding
 
 /** A part of G2. A moment has one run, and a run one moment; so has the request of a run now. */
 export function* oneMomentOneRun(facts: Facts): Iterable<Finding> {
-  const { schedules, fires } = facts.history.final;
+  const { schedules, occurrences } = facts.history.final;
   const runOf = new Map<string, string>();
   const momentOf = new Map<string, string>();
-  for (const { scheduleId, series, nominalTime, runId } of fires) {
+  for (const { scheduleId, series, nominalTime, runId } of occurrences) {
     if (runId === null) continue;
     const key = `${scheduleId}/${series}/${nominalTime}`;
     const schedule = schedules.find(({ id }) => id === scheduleId);
@@ -151,27 +156,27 @@ export function* momentsAreMet(facts: Facts): Iterable<Finding> {
   const outages = outagesOf(facts);
   for (const schedule of history.final.schedules) {
     const { id, spec, stands } = schedule;
-    const moments = calendarTimesOf(spec.calendar);
-    for (const { nominalTime, at, cause, outcome, firedAt, missed } of firesOf(facts, schedule)) {
+    const times = calendarTimesOf(spec.calendar);
+    for (const { nominalTime, at, cause, outcome, handledAt, missed } of firesOf(facts, schedule)) {
       if (cause !== "calendar" || outcome === "paused") continue;
       const name = nameOf(schedule, nominalTime);
-      const { wakeAt } = placed(
-        { moments, jitterMs: spec.jitterMs, seed: id },
-        { moment: nominalTime, at },
-      );
-      if (firedAt < wakeAt)
-        yield { runId: null, text: `${name} was due at ${wakeAt}, and fired at ${firedAt}` };
-      if (firedAt > latestAct(outages, bounds, wakeAt))
-        yield { runId: null, text: `${name} was due at ${wakeAt}, and fired late, at ${firedAt}` };
-      if (missed && missed.until > firedAt - spec.catchUpMs)
+      const { wakeAt } = placed({ times, jitterMs: spec.jitterMs, seed: id }, { nominalTime, at });
+      if (handledAt < wakeAt)
+        yield { runId: null, text: `${name} was due at ${wakeAt}, and fired at ${handledAt}` };
+      if (handledAt > latestAct(outages, bounds, wakeAt))
         yield {
           runId: null,
-          text: `${name} and others up to ${missed.until} were given up at ${firedAt}, within the ${spec.catchUpMs} ms of their catch-up`,
+          text: `${name} was due at ${wakeAt}, and fired late, at ${handledAt}`,
+        };
+      if (missed && missed.until > handledAt - spec.catchUpMs)
+        yield {
+          runId: null,
+          text: `${name} and others up to ${missed.until} were given up at ${handledAt}, within the ${spec.catchUpMs} ms of their catch-up`,
         };
     }
     const due = stands?.pause ? null : stands?.next;
     if (!due || history.final.at <= latestAct(outages, bounds, due.wakeAt)) continue;
-    const text = `${nameOf(schedule, due.moment)} was due at ${due.wakeAt}, and at ${history.final.at} it had not fired`;
+    const text = `${nameOf(schedule, due.nominalTime)} was due at ${due.wakeAt}, and at ${history.final.at} it had not fired`;
     yield { runId: null, text };
   }
 }
@@ -182,7 +187,7 @@ export function* ownersFire(facts: Facts): Iterable<Finding> {
     const taken = facts.owners.filter(
       ({ did, partition }) => did === "took" && partition === schedule.partition,
     );
-    for (const { actor, nominalTime, firedAt } of firesOf(facts, schedule)) {
+    for (const { actor, nominalTime, handledAt } of firesOf(facts, schedule)) {
       if (!actor) continue;
       const name = nameOf(schedule, nominalTime);
       const owner = taken.find(({ epoch }) => epoch === actor.epoch);
@@ -192,10 +197,10 @@ export function* ownersFire(facts: Facts): Iterable<Finding> {
           text: `${name} was fired by ${actor.node} in epoch ${actor.epoch}, which is ${owner.node}'s`,
         };
       const next = taken.find(
-        ({ epoch, at }) => epoch > actor.epoch && at < firedAt - facts.clockBackMs,
+        ({ epoch, at }) => epoch > actor.epoch && at < handledAt - facts.clockBackMs,
       );
       if (!next) continue;
-      const text = `${name} was fired at ${firedAt} in epoch ${actor.epoch}, after epoch ${next.epoch} of ${next.node} began`;
+      const text = `${name} was fired at ${handledAt} in epoch ${actor.epoch}, after epoch ${next.epoch} of ${next.node} began`;
       yield { runId: null, text };
     }
   }
@@ -209,7 +214,7 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
   const { transactionMs } = facts.bounds;
   for (const schedule of facts.history.final.schedules) {
     const { name, namespace, spec } = schedule;
-    for (const { nominalTime, outcome, firedAt } of firesOf(facts, schedule)) {
+    for (const { nominalTime, outcome, handledAt } of firesOf(facts, schedule)) {
       if (outcome === "refused")
         yield { runId: null, text: `${nameOf(schedule, nominalTime)} was refused, and has no run` };
       if (outcome !== "overlapped") continue;
@@ -217,12 +222,12 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
         ({ run }) =>
           run.concurrency?.key === `schedule/${name}` &&
           run.namespace === namespace &&
-          run.createdAt <= firedAt + transactionMs &&
-          (run.endedAt ?? firedAt) >= firedAt - transactionMs,
+          run.createdAt <= handledAt + transactionMs &&
+          (run.endedAt ?? handledAt) >= handledAt - transactionMs,
       );
       const least = { skip: 1, "buffer-one": 2 }[String(spec.overlap)];
       if (least !== undefined && others.length >= least) continue;
-      const text = `${nameOf(schedule, nominalTime)} was overlapped at ${firedAt} by ${others.length} runs, and its policy is ${spec.overlap}`;
+      const text = `${nameOf(schedule, nominalTime)} was overlapped at ${handledAt} by ${others.length} runs, and its policy is ${spec.overlap}`;
       yield { runId: null, text };
     }
   }
@@ -255,11 +260,12 @@ function* firedMeanwhile(
   const open = starts.filter((call) => !isOver(facts, call, stop));
   if (open.some(({ place }) => place < heard.place)) return;
   const untilAt: EpochMs = open[0]?.sent.at ?? Number.POSITIVE_INFINITY;
-  for (const { nominalTime, cause, firedAt, outcome } of firesOf(facts, schedule)) {
+  for (const { nominalTime, cause, handledAt, outcome } of firesOf(facts, schedule)) {
     if (cause !== "calendar" || outcome === "paused") continue;
-    if (firedAt <= heard.at + facts.clockBackMs || firedAt + facts.clockBackMs >= untilAt) continue;
+    if (handledAt <= heard.at + facts.clockBackMs || handledAt + facts.clockBackMs >= untilAt)
+      continue;
     const did = stop.request.did === "delete" ? "deletion" : "pause";
-    const text = `${nameOf(schedule, nominalTime)} fired at ${firedAt}, though the ${did} was acknowledged at ${heard.at}`;
+    const text = `${nameOf(schedule, nominalTime)} fired at ${handledAt}, though the ${did} was acknowledged at ${heard.at}`;
     yield { runId: null, text };
   }
 }

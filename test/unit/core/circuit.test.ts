@@ -63,10 +63,10 @@ describe("a circuit", () => {
   it("rests 30 s, lets one task try, and rests twice as long each time, up to 5 min", () => {
     let state = moved(CLOSED, { kind: "tripped" }, 0);
     let now = 0;
-    const rests: number[] = [];
+    const cooldowns: number[] = [];
     for (let round = 0; round < 6; round++) {
       if (state.kind !== "open") throw new Error("it should be open");
-      rests.push(state.until - now);
+      cooldowns.push(state.until - now);
       expect(flowOf(state, null, state.until - 1)).toBe("nothing");
       expect(flowOf(state, null, state.until)).toBe("one");
       now = state.until;
@@ -74,7 +74,7 @@ describe("a circuit", () => {
       expect(flowOf(state, null, now + 1_000_000)).toBe("nothing");
       state = moved(state, probeEnded("bad"), now);
     }
-    expect(rests).toEqual([30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
+    expect(cooldowns).toEqual([30_000, 60_000, 120_000, 240_000, 300_000, 300_000]);
     expect(state).toMatchObject({ since: 0 });
   });
 
@@ -88,7 +88,7 @@ describe("a circuit", () => {
     const trying = moved(moved(CLOSED, { kind: "tripped" }, 0), { kind: "tried" }, 30_000);
     const state = moved(trying, probeEnded("nothing"), 31_000);
     expect(flowOf(state, null, 31_000)).toBe("one");
-    expect(state).toMatchObject({ rests: 1 });
+    expect(state).toMatchObject({ cooldowns: 1 });
   });
 
   it("does as a person says, whatever its state", () => {
@@ -141,7 +141,7 @@ describe("whatever happens", () => {
           if (state.kind === "trying" && before.kind !== "trying")
             expect(flowOf(before, null, now)).toBe("one");
           if (state.kind === "open" && state !== before) {
-            expect(state.until - now).toBeLessThanOrEqual(S.restMsMax);
+            expect(state.until - now).toBeLessThanOrEqual(S.cooldownMsMax);
             expect(state.since).toBeLessThanOrEqual(now);
           }
           if (before.kind !== "closed" && state.kind === "closed")
@@ -157,7 +157,7 @@ describe("whatever happens", () => {
         let state: CircuitState = CLOSED;
         for (const [now, event] of events.entries()) state = moved(state, event, now * 400_000);
         if (state.kind === "trying") state = moved(state, probeEnded("nothing"), 1e12);
-        if (state.kind === "open") expect(flowOf(state, null, 1e12 + S.restMsMax)).toBe("one");
+        if (state.kind === "open") expect(flowOf(state, null, 1e12 + S.cooldownMsMax)).toBe("one");
       }),
     );
   });

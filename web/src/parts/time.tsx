@@ -1,7 +1,7 @@
 // Times and durations as people say them; hovering shows the exact time, which can be copied.
 import { type Duration, durationMs, type Timestamp, timestampMs } from "@bufbuild/protobuf/wkt";
 import { useSyncExternalStore } from "react";
-import { durationWords, exactMoment } from "../words/time-words.ts";
+import { durationWords, exactTime } from "../words/time-words.ts";
 
 const TICK_MS = 1_000;
 const HOUR_MS = 3_600_000;
@@ -41,7 +41,7 @@ export function Ago({ at }: { readonly at: Timestamp | undefined }) {
 export function AgoMs({ atMs }: { readonly atMs: number }) {
   const words = useSyncExternalStore(listen, () => agoWords(atMs, nowMs));
   return (
-    <time dateTime={new Date(atMs).toISOString()} title={exactMoment(atMs)}>
+    <time dateTime={new Date(atMs).toISOString()} title={exactTime(atMs)}>
       {words}
     </time>
   );

@@ -1,9 +1,9 @@
 // Cron schedules in words: when they run, and the results of their occurrences.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import {
-  type Fire,
-  FireCause,
-  FireOutcome,
+  type Occurrence,
+  OccurrenceCause,
+  OccurrenceOutcome,
   OverlapPolicy,
   type Schedule,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
@@ -24,8 +24,8 @@ export function calendarWords({ spec }: Pick<Schedule, "spec">): string {
 }
 
 /** `2026-03-29T02:30:00[Europe/Berlin]` as `2026-03-29 02:30:00 Europe/Berlin`. */
-export function momentWords(moment: string): string {
-  return moment
+export function nominalTimeWords(nominalTime: string): string {
+  return nominalTime
     .replace("T", " ")
     .replace(/\.\d+/, "")
     .replace(/\[(.+)\]$/, " $1")
@@ -52,24 +52,24 @@ export function overlapWords(overlap: OverlapPolicy): string {
 }
 
 const outcomes: Readonly<Record<number, Standing>> = {
-  [FireOutcome.STARTED]: { tone: "ok", word: "started" },
-  [FireOutcome.OVERLAPPED]: { tone: "idle", word: "overlapped" },
-  [FireOutcome.MISSED]: { tone: "warning", word: "missed" },
-  [FireOutcome.PAUSED]: { tone: "paused", word: "paused" },
-  [FireOutcome.REFUSED]: { tone: "bad", word: "refused" },
+  [OccurrenceOutcome.STARTED]: { tone: "ok", word: "started" },
+  [OccurrenceOutcome.OVERLAPPED]: { tone: "idle", word: "overlapped" },
+  [OccurrenceOutcome.MISSED]: { tone: "warning", word: "missed" },
+  [OccurrenceOutcome.PAUSED]: { tone: "paused", word: "paused" },
+  [OccurrenceOutcome.REFUSED]: { tone: "bad", word: "refused" },
 };
 
-export function fireStanding({ outcome, missed }: Fire): Standing {
+export function fireStanding({ outcome, missed }: Occurrence): Standing {
   const { tone, word } = outcomes[outcome] ?? { tone: "idle", word: "unknown" };
   return { tone, word: missed > 1 ? `${word}: ${counted(missed, "moment")}` : word };
 }
 
 const causes: Readonly<Record<number, string>> = {
-  [FireCause.CALENDAR]: "its calendar",
-  [FireCause.BACKFILL]: "a backfill",
-  [FireCause.TRIGGER]: "a person",
+  [OccurrenceCause.CALENDAR]: "its calendar",
+  [OccurrenceCause.BACKFILL]: "a backfill",
+  [OccurrenceCause.TRIGGER]: "a person",
 };
 
-export function causeWords(cause: FireCause): string {
+export function causeWords(cause: OccurrenceCause): string {
   return causes[cause] ?? "unknown";
 }

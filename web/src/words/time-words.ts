@@ -30,7 +30,7 @@ function parts(ms: number, [big, bigName]: Unit, [small, name]: Unit, how: "fine
 }
 
 /** `2026-02-07 12:00:01.250` in the reader's time zone, with the name of the zone. */
-export function exactMoment(ms: number): string {
+export function exactTime(ms: number): string {
   const at = new Date(ms);
   const two = (value: number) => String(value).padStart(2, "0");
   const day = `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
@@ -48,13 +48,13 @@ export function clockTime(ms: number): string {
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 /** In the form of a `datetime-local` field, to the minute, in the reader's time zone. */
-export function fieldMoment(ms: number): string {
+export function fieldTime(ms: number): string {
   const at = new Date(ms);
   return new Date(ms - at.getTimezoneOffset() * MINUTE).toISOString().slice(0, 16);
 }
 
 /** null: the field is empty, or has no valid time. */
-export function momentOfField(text: string): number | null {
+export function timeOfField(text: string): number | null {
   const ms = new Date(text).getTime();
   return Number.isNaN(ms) ? null : ms;
 }

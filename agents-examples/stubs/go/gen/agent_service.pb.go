@@ -2,7 +2,7 @@
 // imports are all that is needed.
 //
 // The life of an agent. At the start of the process, make a random session. Poll. For each task do
-// the work, send a heartbeat every `beat_every`, and report the outcome with Complete until that
+// the work, send a heartbeat every `heartbeat_interval`, and report the outcome with Complete until that
 // report is *answered*. Stop the work when a heartbeat is answered with `cancel` or `lease_lost`,
 // or when the lease ends without having been renewed.
 //

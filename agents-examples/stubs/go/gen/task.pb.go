@@ -205,7 +205,7 @@ type Task struct {
 	// Positive.
 	AttemptFor *durationpb.Duration `protobuf:"bytes,19,opt,name=attempt_for,json=attemptFor,proto3" json:"attempt_for,omitempty"`
 	// Interval between heartbeats: a third of the lease. Positive.
-	BeatEvery *durationpb.Duration `protobuf:"bytes,20,opt,name=beat_every,json=beatEvery,proto3" json:"beat_every,omitempty"`
+	HeartbeatInterval *durationpb.Duration `protobuf:"bytes,20,opt,name=heartbeat_interval,json=heartbeatInterval,proto3" json:"heartbeat_interval,omitempty"`
 	// Labels of the run.
 	Labels map[string]string `protobuf:"bytes,21,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The span of this try in the trace of the run, in the format of W3C Trace Context: the parent of
@@ -380,9 +380,9 @@ func (x *Task) GetAttemptFor() *durationpb.Duration {
 	return nil
 }
 
-func (x *Task) GetBeatEvery() *durationpb.Duration {
+func (x *Task) GetHeartbeatInterval() *durationpb.Duration {
 	if x != nil {
-		return x.BeatEvery
+		return x.HeartbeatInterval
 	}
 	return nil
 }
@@ -1068,7 +1068,7 @@ var File_drover_v1_task_proto protoreflect.FileDescriptor
 
 const file_drover_v1_task_proto_rawDesc = "" +
 	"\n" +
-	"\x14drover/v1/task.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9d\a\n" +
+	"\x14drover/v1/task.proto\x12\tdrover.v1\x1a\x1bbuf/validate/validate.proto\x1a\x17drover/v1/payload.proto\x1a\x1egoogle/protobuf/duration.proto\"\xad\a\n" +
 	"\x04Task\x12\x1d\n" +
 	"\n" +
 	"task_token\x18\x01 \x01(\tR\ttaskToken\x12%\n" +
@@ -1092,9 +1092,8 @@ const file_drover_v1_task_proto_rawDesc = "" +
 	"\x05fence\x18\x11 \x01(\rR\x05fence\x126\n" +
 	"\tlease_for\x18\x12 \x01(\v2\x19.google.protobuf.DurationR\bleaseFor\x12:\n" +
 	"\vattempt_for\x18\x13 \x01(\v2\x19.google.protobuf.DurationR\n" +
-	"attemptFor\x128\n" +
-	"\n" +
-	"beat_every\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\tbeatEvery\x123\n" +
+	"attemptFor\x12H\n" +
+	"\x12heartbeat_interval\x18\x14 \x01(\v2\x19.google.protobuf.DurationR\x11heartbeatInterval\x123\n" +
 	"\x06labels\x18\x15 \x03(\v2\x1b.drover.v1.Task.LabelsEntryR\x06labels\x12 \n" +
 	"\vtraceparent\x18\x16 \x01(\tR\vtraceparent\x12\x1e\n" +
 	"\n" +
@@ -1199,7 +1198,7 @@ var file_drover_v1_task_proto_depIdxs = []int32{
 	13, // 3: drover.v1.Task.output:type_name -> drover.v1.Payload
 	14, // 4: drover.v1.Task.lease_for:type_name -> google.protobuf.Duration
 	14, // 5: drover.v1.Task.attempt_for:type_name -> google.protobuf.Duration
-	14, // 6: drover.v1.Task.beat_every:type_name -> google.protobuf.Duration
+	14, // 6: drover.v1.Task.heartbeat_interval:type_name -> google.protobuf.Duration
 	5,  // 7: drover.v1.Task.labels:type_name -> drover.v1.Task.LabelsEntry
 	6,  // 8: drover.v1.Outcome.success:type_name -> drover.v1.Outcome.Success
 	7,  // 9: drover.v1.Outcome.failed:type_name -> drover.v1.Outcome.Failed

@@ -12,7 +12,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AgentInfo(_message.Message):
-    __slots__ = ("id", "session", "version", "labels", "queues", "tasks", "server", "first_seen_time", "last_seen_time", "last_beat_time", "last_success_time", "held", "cordons", "circuits", "silent_since_time")
+    __slots__ = ("id", "session", "version", "labels", "queues", "tasks", "server", "first_seen_time", "last_seen_time", "last_heartbeat_time", "last_success_time", "held", "cordons", "circuits", "silent_since_time")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -29,7 +29,7 @@ class AgentInfo(_message.Message):
     SERVER_FIELD_NUMBER: _ClassVar[int]
     FIRST_SEEN_TIME_FIELD_NUMBER: _ClassVar[int]
     LAST_SEEN_TIME_FIELD_NUMBER: _ClassVar[int]
-    LAST_BEAT_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_HEARTBEAT_TIME_FIELD_NUMBER: _ClassVar[int]
     LAST_SUCCESS_TIME_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
     CORDONS_FIELD_NUMBER: _ClassVar[int]
@@ -44,13 +44,13 @@ class AgentInfo(_message.Message):
     server: str
     first_seen_time: _timestamp_pb2.Timestamp
     last_seen_time: _timestamp_pb2.Timestamp
-    last_beat_time: _timestamp_pb2.Timestamp
+    last_heartbeat_time: _timestamp_pb2.Timestamp
     last_success_time: _timestamp_pb2.Timestamp
     held: int
     cordons: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Cordon]
     circuits: _containers.RepeatedCompositeFieldContainer[_circuit_pb2.Circuit]
     silent_since_time: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., queues: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[str]] = ..., server: _Optional[str] = ..., first_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_beat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[int] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., silent_since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., session: _Optional[bytes] = ..., version: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., queues: _Optional[_Iterable[str]] = ..., tasks: _Optional[_Iterable[str]] = ..., server: _Optional[str] = ..., first_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_seen_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_success_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[int] = ..., cordons: _Optional[_Iterable[_Union[_circuit_pb2.Cordon, _Mapping]]] = ..., circuits: _Optional[_Iterable[_Union[_circuit_pb2.Circuit, _Mapping]]] = ..., silent_since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class HeldTask(_message.Message):
     __slots__ = ("run_id", "workflow", "step_id", "kind", "queue", "task", "fence", "attempt", "granted_time", "attempt_deadline_time", "progress", "progress_time", "cancelling")

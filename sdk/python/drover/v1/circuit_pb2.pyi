@@ -31,14 +31,14 @@ CIRCUIT_SETTING_OPEN: CircuitSetting
 CIRCUIT_SETTING_CLOSED: CircuitSetting
 
 class Circuit(_message.Message):
-    __slots__ = ("queue", "task", "agent_id", "state", "since_time", "try_time", "rests", "saw", "setting", "set_by", "why", "set_time", "agent_version")
+    __slots__ = ("queue", "task", "agent_id", "state", "since_time", "try_time", "cooldowns", "saw", "setting", "set_by", "why", "set_time", "agent_version")
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     SINCE_TIME_FIELD_NUMBER: _ClassVar[int]
     TRY_TIME_FIELD_NUMBER: _ClassVar[int]
-    RESTS_FIELD_NUMBER: _ClassVar[int]
+    COOLDOWNS_FIELD_NUMBER: _ClassVar[int]
     SAW_FIELD_NUMBER: _ClassVar[int]
     SETTING_FIELD_NUMBER: _ClassVar[int]
     SET_BY_FIELD_NUMBER: _ClassVar[int]
@@ -51,14 +51,14 @@ class Circuit(_message.Message):
     state: CircuitState
     since_time: _timestamp_pb2.Timestamp
     try_time: _timestamp_pb2.Timestamp
-    rests: int
+    cooldowns: int
     saw: str
     setting: CircuitSetting
     set_by: str
     why: str
     set_time: _timestamp_pb2.Timestamp
     agent_version: str
-    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., agent_id: _Optional[str] = ..., state: _Optional[_Union[CircuitState, str]] = ..., since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., try_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., rests: _Optional[int] = ..., saw: _Optional[str] = ..., setting: _Optional[_Union[CircuitSetting, str]] = ..., set_by: _Optional[str] = ..., why: _Optional[str] = ..., set_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent_version: _Optional[str] = ...) -> None: ...
+    def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., agent_id: _Optional[str] = ..., state: _Optional[_Union[CircuitState, str]] = ..., since_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., try_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cooldowns: _Optional[int] = ..., saw: _Optional[str] = ..., setting: _Optional[_Union[CircuitSetting, str]] = ..., set_by: _Optional[str] = ..., why: _Optional[str] = ..., set_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., agent_version: _Optional[str] = ...) -> None: ...
 
 class SetCircuitRequest(_message.Message):
     __slots__ = ("namespace", "queue", "task", "agent_id", "setting", "by", "why")

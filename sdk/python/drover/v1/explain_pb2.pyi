@@ -33,7 +33,7 @@ class WaitKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     WAIT_KIND_END_OF_RUN: _ClassVar[WaitKind]
     WAIT_KIND_ENDED: _ClassVar[WaitKind]
     WAIT_KIND_START: _ClassVar[WaitKind]
-    WAIT_KIND_SLOT: _ClassVar[WaitKind]
+    WAIT_KIND_PERMIT: _ClassVar[WaitKind]
     WAIT_KIND_ITEMS: _ClassVar[WaitKind]
     WAIT_KIND_CHILD: _ClassVar[WaitKind]
     WAIT_KIND_QUEUE_TO_RESUME: _ClassVar[WaitKind]
@@ -42,7 +42,7 @@ class WaitKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
 class NextKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     NEXT_KIND_UNSPECIFIED: _ClassVar[NextKind]
-    NEXT_KIND_LOOK_AGAIN: _ClassVar[NextKind]
+    NEXT_KIND_CHECK_AGAIN: _ClassVar[NextKind]
     NEXT_KIND_ALARM: _ClassVar[NextKind]
     NEXT_KIND_ESCALATE: _ClassVar[NextKind]
     NEXT_KIND_FALL_BACK: _ClassVar[NextKind]
@@ -109,13 +109,13 @@ WAIT_KIND_STEPS: WaitKind
 WAIT_KIND_END_OF_RUN: WaitKind
 WAIT_KIND_ENDED: WaitKind
 WAIT_KIND_START: WaitKind
-WAIT_KIND_SLOT: WaitKind
+WAIT_KIND_PERMIT: WaitKind
 WAIT_KIND_ITEMS: WaitKind
 WAIT_KIND_CHILD: WaitKind
 WAIT_KIND_QUEUE_TO_RESUME: WaitKind
 WAIT_KIND_CIRCUIT_TO_CLOSE: WaitKind
 NEXT_KIND_UNSPECIFIED: NextKind
-NEXT_KIND_LOOK_AGAIN: NextKind
+NEXT_KIND_CHECK_AGAIN: NextKind
 NEXT_KIND_ALARM: NextKind
 NEXT_KIND_ESCALATE: NextKind
 NEXT_KIND_FALL_BACK: NextKind
@@ -238,9 +238,9 @@ class PauseWait(_message.Message):
     def __init__(self, queue: _Optional[str] = ..., task: _Optional[str] = ..., of: _Optional[_Union[PausedThing, str]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ...) -> None: ...
 
 class AgentWait(_message.Message):
-    __slots__ = ("agent_id", "last_beat_time", "progress", "progress_time", "attempt_end_time", "stop_cause", "stop_heard", "suspect_time")
+    __slots__ = ("agent_id", "last_heartbeat_time", "progress", "progress_time", "attempt_end_time", "stop_cause", "stop_heard", "suspect_time")
     AGENT_ID_FIELD_NUMBER: _ClassVar[int]
-    LAST_BEAT_TIME_FIELD_NUMBER: _ClassVar[int]
+    LAST_HEARTBEAT_TIME_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_FIELD_NUMBER: _ClassVar[int]
     PROGRESS_TIME_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_END_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -248,14 +248,14 @@ class AgentWait(_message.Message):
     STOP_HEARD_FIELD_NUMBER: _ClassVar[int]
     SUSPECT_TIME_FIELD_NUMBER: _ClassVar[int]
     agent_id: str
-    last_beat_time: _timestamp_pb2.Timestamp
+    last_heartbeat_time: _timestamp_pb2.Timestamp
     progress: _task_pb2.Progress
     progress_time: _timestamp_pb2.Timestamp
     attempt_end_time: _timestamp_pb2.Timestamp
     stop_cause: StopCause
     stop_heard: bool
     suspect_time: _timestamp_pb2.Timestamp
-    def __init__(self, agent_id: _Optional[str] = ..., last_beat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[_task_pb2.Progress, _Mapping]] = ..., progress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stop_cause: _Optional[_Union[StopCause, str]] = ..., stop_heard: _Optional[bool] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, agent_id: _Optional[str] = ..., last_heartbeat_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., progress: _Optional[_Union[_task_pb2.Progress, _Mapping]] = ..., progress_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., stop_cause: _Optional[_Union[StopCause, str]] = ..., stop_heard: _Optional[bool] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ApprovalWait(_message.Message):
     __slots__ = ("approvers", "approvals", "need")

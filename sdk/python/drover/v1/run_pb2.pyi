@@ -272,7 +272,7 @@ class Concurrency(_message.Message):
     def __init__(self, key: _Optional[str] = ..., limit: _Optional[int] = ..., policy: _Optional[_Union[ConcurrencyPolicy, str]] = ...) -> None: ...
 
 class Step(_message.Message):
-    __slots__ = ("id", "state", "undo_state", "task", "queue", "attempt", "fence", "agent_id", "next_time", "output", "error", "needs", "kind", "strategy", "waiting_on", "verifies", "approvals", "kept_of", "child_run_id", "signal_name", "items", "suspect_time")
+    __slots__ = ("id", "state", "undo_state", "task", "queue", "attempt", "fence", "agent_id", "next_time", "output", "error", "needs", "kind", "strategy", "waiting_on", "verifies", "approvals", "reused_from", "child_run_id", "signal_name", "items", "suspect_time")
     ID_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     UNDO_STATE_FIELD_NUMBER: _ClassVar[int]
@@ -290,7 +290,7 @@ class Step(_message.Message):
     WAITING_ON_FIELD_NUMBER: _ClassVar[int]
     VERIFIES_FIELD_NUMBER: _ClassVar[int]
     APPROVALS_FIELD_NUMBER: _ClassVar[int]
-    KEPT_OF_FIELD_NUMBER: _ClassVar[int]
+    REUSED_FROM_FIELD_NUMBER: _ClassVar[int]
     CHILD_RUN_ID_FIELD_NUMBER: _ClassVar[int]
     SIGNAL_NAME_FIELD_NUMBER: _ClassVar[int]
     ITEMS_FIELD_NUMBER: _ClassVar[int]
@@ -312,12 +312,12 @@ class Step(_message.Message):
     waiting_on: WaitingOn
     verifies: int
     approvals: int
-    kept_of: str
+    reused_from: str
     child_run_id: str
     signal_name: str
     items: ItemCounts
     suspect_time: _timestamp_pb2.Timestamp
-    def __init__(self, id: _Optional[str] = ..., state: _Optional[_Union[StepState, str]] = ..., undo_state: _Optional[_Union[UndoState, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., attempt: _Optional[int] = ..., fence: _Optional[int] = ..., agent_id: _Optional[str] = ..., next_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[Failure, _Mapping]] = ..., needs: _Optional[_Iterable[str]] = ..., kind: _Optional[_Union[StepKind, str]] = ..., strategy: _Optional[int] = ..., waiting_on: _Optional[_Union[WaitingOn, str]] = ..., verifies: _Optional[int] = ..., approvals: _Optional[int] = ..., kept_of: _Optional[str] = ..., child_run_id: _Optional[str] = ..., signal_name: _Optional[str] = ..., items: _Optional[_Union[ItemCounts, _Mapping]] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., state: _Optional[_Union[StepState, str]] = ..., undo_state: _Optional[_Union[UndoState, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., attempt: _Optional[int] = ..., fence: _Optional[int] = ..., agent_id: _Optional[str] = ..., next_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., error: _Optional[_Union[Failure, _Mapping]] = ..., needs: _Optional[_Iterable[str]] = ..., kind: _Optional[_Union[StepKind, str]] = ..., strategy: _Optional[int] = ..., waiting_on: _Optional[_Union[WaitingOn, str]] = ..., verifies: _Optional[int] = ..., approvals: _Optional[int] = ..., reused_from: _Optional[str] = ..., child_run_id: _Optional[str] = ..., signal_name: _Optional[str] = ..., items: _Optional[_Union[ItemCounts, _Mapping]] = ..., suspect_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class ItemCounts(_message.Message):
     __slots__ = ("total", "begun", "open", "succeeded", "failed", "skipped", "undos_left")

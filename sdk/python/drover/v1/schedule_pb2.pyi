@@ -23,37 +23,37 @@ class OverlapPolicy(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OVERLAP_POLICY_CANCEL_OTHER: _ClassVar[OverlapPolicy]
     OVERLAP_POLICY_ALLOW_ALL: _ClassVar[OverlapPolicy]
 
-class FireCause(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class OccurrenceCause(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    FIRE_CAUSE_UNSPECIFIED: _ClassVar[FireCause]
-    FIRE_CAUSE_CALENDAR: _ClassVar[FireCause]
-    FIRE_CAUSE_BACKFILL: _ClassVar[FireCause]
-    FIRE_CAUSE_TRIGGER: _ClassVar[FireCause]
+    OCCURRENCE_CAUSE_UNSPECIFIED: _ClassVar[OccurrenceCause]
+    OCCURRENCE_CAUSE_CALENDAR: _ClassVar[OccurrenceCause]
+    OCCURRENCE_CAUSE_BACKFILL: _ClassVar[OccurrenceCause]
+    OCCURRENCE_CAUSE_TRIGGER: _ClassVar[OccurrenceCause]
 
-class FireOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class OccurrenceOutcome(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    FIRE_OUTCOME_UNSPECIFIED: _ClassVar[FireOutcome]
-    FIRE_OUTCOME_STARTED: _ClassVar[FireOutcome]
-    FIRE_OUTCOME_OVERLAPPED: _ClassVar[FireOutcome]
-    FIRE_OUTCOME_MISSED: _ClassVar[FireOutcome]
-    FIRE_OUTCOME_PAUSED: _ClassVar[FireOutcome]
-    FIRE_OUTCOME_REFUSED: _ClassVar[FireOutcome]
+    OCCURRENCE_OUTCOME_UNSPECIFIED: _ClassVar[OccurrenceOutcome]
+    OCCURRENCE_OUTCOME_STARTED: _ClassVar[OccurrenceOutcome]
+    OCCURRENCE_OUTCOME_OVERLAPPED: _ClassVar[OccurrenceOutcome]
+    OCCURRENCE_OUTCOME_MISSED: _ClassVar[OccurrenceOutcome]
+    OCCURRENCE_OUTCOME_PAUSED: _ClassVar[OccurrenceOutcome]
+    OCCURRENCE_OUTCOME_REFUSED: _ClassVar[OccurrenceOutcome]
 OVERLAP_POLICY_UNSPECIFIED: OverlapPolicy
 OVERLAP_POLICY_SKIP: OverlapPolicy
 OVERLAP_POLICY_BUFFER_ONE: OverlapPolicy
 OVERLAP_POLICY_BUFFER_ALL: OverlapPolicy
 OVERLAP_POLICY_CANCEL_OTHER: OverlapPolicy
 OVERLAP_POLICY_ALLOW_ALL: OverlapPolicy
-FIRE_CAUSE_UNSPECIFIED: FireCause
-FIRE_CAUSE_CALENDAR: FireCause
-FIRE_CAUSE_BACKFILL: FireCause
-FIRE_CAUSE_TRIGGER: FireCause
-FIRE_OUTCOME_UNSPECIFIED: FireOutcome
-FIRE_OUTCOME_STARTED: FireOutcome
-FIRE_OUTCOME_OVERLAPPED: FireOutcome
-FIRE_OUTCOME_MISSED: FireOutcome
-FIRE_OUTCOME_PAUSED: FireOutcome
-FIRE_OUTCOME_REFUSED: FireOutcome
+OCCURRENCE_CAUSE_UNSPECIFIED: OccurrenceCause
+OCCURRENCE_CAUSE_CALENDAR: OccurrenceCause
+OCCURRENCE_CAUSE_BACKFILL: OccurrenceCause
+OCCURRENCE_CAUSE_TRIGGER: OccurrenceCause
+OCCURRENCE_OUTCOME_UNSPECIFIED: OccurrenceOutcome
+OCCURRENCE_OUTCOME_STARTED: OccurrenceOutcome
+OCCURRENCE_OUTCOME_OVERLAPPED: OccurrenceOutcome
+OCCURRENCE_OUTCOME_MISSED: OccurrenceOutcome
+OCCURRENCE_OUTCOME_PAUSED: OccurrenceOutcome
+OCCURRENCE_OUTCOME_REFUSED: OccurrenceOutcome
 
 class ScheduleSpec(_message.Message):
     __slots__ = ("cron", "interval", "workflow", "version", "input", "priority", "labels", "notify_hook", "overlap", "concurrency", "catch_up", "jitter")
@@ -120,23 +120,23 @@ class Schedule(_message.Message):
     pause: _queue_pb2.Pause
     created_time: _timestamp_pb2.Timestamp
     changed_time: _timestamp_pb2.Timestamp
-    next: _containers.RepeatedCompositeFieldContainer[ScheduleMoment]
-    last: _containers.RepeatedCompositeFieldContainer[Fire]
-    def __init__(self, name: _Optional[str] = ..., spec: _Optional[_Union[ScheduleSpec, _Mapping]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next: _Optional[_Iterable[_Union[ScheduleMoment, _Mapping]]] = ..., last: _Optional[_Iterable[_Union[Fire, _Mapping]]] = ...) -> None: ...
+    next: _containers.RepeatedCompositeFieldContainer[ScheduleTime]
+    last: _containers.RepeatedCompositeFieldContainer[Occurrence]
+    def __init__(self, name: _Optional[str] = ..., spec: _Optional[_Union[ScheduleSpec, _Mapping]] = ..., pause: _Optional[_Union[_queue_pb2.Pause, _Mapping]] = ..., created_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., changed_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next: _Optional[_Iterable[_Union[ScheduleTime, _Mapping]]] = ..., last: _Optional[_Iterable[_Union[Occurrence, _Mapping]]] = ...) -> None: ...
 
-class ScheduleMoment(_message.Message):
-    __slots__ = ("time", "moment")
+class ScheduleTime(_message.Message):
+    __slots__ = ("time", "nominal_time")
     TIME_FIELD_NUMBER: _ClassVar[int]
-    MOMENT_FIELD_NUMBER: _ClassVar[int]
+    NOMINAL_TIME_FIELD_NUMBER: _ClassVar[int]
     time: _timestamp_pb2.Timestamp
-    moment: str
-    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moment: _Optional[str] = ...) -> None: ...
+    nominal_time: str
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nominal_time: _Optional[str] = ...) -> None: ...
 
-class Fire(_message.Message):
-    __slots__ = ("time", "moment", "fired_time", "cause", "outcome", "run_id", "run_state", "message", "missed", "missed_before_time")
+class Occurrence(_message.Message):
+    __slots__ = ("time", "nominal_time", "handled_time", "cause", "outcome", "run_id", "run_state", "message", "missed", "missed_before_time")
     TIME_FIELD_NUMBER: _ClassVar[int]
-    MOMENT_FIELD_NUMBER: _ClassVar[int]
-    FIRED_TIME_FIELD_NUMBER: _ClassVar[int]
+    NOMINAL_TIME_FIELD_NUMBER: _ClassVar[int]
+    HANDLED_TIME_FIELD_NUMBER: _ClassVar[int]
     CAUSE_FIELD_NUMBER: _ClassVar[int]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
@@ -145,16 +145,16 @@ class Fire(_message.Message):
     MISSED_FIELD_NUMBER: _ClassVar[int]
     MISSED_BEFORE_TIME_FIELD_NUMBER: _ClassVar[int]
     time: _timestamp_pb2.Timestamp
-    moment: str
-    fired_time: _timestamp_pb2.Timestamp
-    cause: FireCause
-    outcome: FireOutcome
+    nominal_time: str
+    handled_time: _timestamp_pb2.Timestamp
+    cause: OccurrenceCause
+    outcome: OccurrenceOutcome
     run_id: str
     run_state: _run_pb2.RunState
     message: str
     missed: int
     missed_before_time: _timestamp_pb2.Timestamp
-    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moment: _Optional[str] = ..., fired_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause: _Optional[_Union[FireCause, str]] = ..., outcome: _Optional[_Union[FireOutcome, str]] = ..., run_id: _Optional[str] = ..., run_state: _Optional[_Union[_run_pb2.RunState, str]] = ..., message: _Optional[str] = ..., missed: _Optional[int] = ..., missed_before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nominal_time: _Optional[str] = ..., handled_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., cause: _Optional[_Union[OccurrenceCause, str]] = ..., outcome: _Optional[_Union[OccurrenceOutcome, str]] = ..., run_id: _Optional[str] = ..., run_state: _Optional[_Union[_run_pb2.RunState, str]] = ..., message: _Optional[str] = ..., missed: _Optional[int] = ..., missed_before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class CreateScheduleRequest(_message.Message):
     __slots__ = ("namespace", "name", "spec", "paused")
@@ -285,28 +285,28 @@ class BackfillScheduleRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., name: _Optional[str] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., concurrency: _Optional[int] = ..., dry_run: _Optional[bool] = ...) -> None: ...
 
 class BackfillScheduleResponse(_message.Message):
-    __slots__ = ("moments", "next_start_time", "count")
-    MOMENTS_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ("occurrences", "next_start_time", "count")
+    OCCURRENCES_FIELD_NUMBER: _ClassVar[int]
     NEXT_START_TIME_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
-    moments: _containers.RepeatedCompositeFieldContainer[BackfillMoment]
+    occurrences: _containers.RepeatedCompositeFieldContainer[BackfillOccurrence]
     next_start_time: _timestamp_pb2.Timestamp
     count: int
-    def __init__(self, moments: _Optional[_Iterable[_Union[BackfillMoment, _Mapping]]] = ..., next_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
+    def __init__(self, occurrences: _Optional[_Iterable[_Union[BackfillOccurrence, _Mapping]]] = ..., next_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., count: _Optional[int] = ...) -> None: ...
 
-class BackfillMoment(_message.Message):
-    __slots__ = ("time", "moment", "run_id", "created", "message")
+class BackfillOccurrence(_message.Message):
+    __slots__ = ("time", "nominal_time", "run_id", "created", "message")
     TIME_FIELD_NUMBER: _ClassVar[int]
-    MOMENT_FIELD_NUMBER: _ClassVar[int]
+    NOMINAL_TIME_FIELD_NUMBER: _ClassVar[int]
     RUN_ID_FIELD_NUMBER: _ClassVar[int]
     CREATED_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     time: _timestamp_pb2.Timestamp
-    moment: str
+    nominal_time: str
     run_id: str
     created: bool
     message: str
-    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., moment: _Optional[str] = ..., run_id: _Optional[str] = ..., created: _Optional[bool] = ..., message: _Optional[str] = ...) -> None: ...
+    def __init__(self, time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., nominal_time: _Optional[str] = ..., run_id: _Optional[str] = ..., created: _Optional[bool] = ..., message: _Optional[str] = ...) -> None: ...
 
 class TriggerScheduleRequest(_message.Message):
     __slots__ = ("namespace", "name", "request_id")

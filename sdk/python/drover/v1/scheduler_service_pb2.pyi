@@ -46,11 +46,11 @@ class BulkKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     BULK_KIND_SIGNAL: _ClassVar[BulkKind]
     BULK_KIND_RERUN: _ClassVar[BulkKind]
 
-class Verdict(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+class DecisionKind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
-    VERDICT_UNSPECIFIED: _ClassVar[Verdict]
-    VERDICT_APPROVE: _ClassVar[Verdict]
-    VERDICT_REJECT: _ClassVar[Verdict]
+    DECISION_KIND_UNSPECIFIED: _ClassVar[DecisionKind]
+    DECISION_KIND_APPROVE: _ClassVar[DecisionKind]
+    DECISION_KIND_REJECT: _ClassVar[DecisionKind]
 RUN_ORDER_UNSPECIFIED: RunOrder
 RUN_ORDER_CREATED_DESC: RunOrder
 RUN_ORDER_CREATED_ASC: RunOrder
@@ -67,9 +67,9 @@ BULK_KIND_RESUME: BulkKind
 BULK_KIND_RETRY: BulkKind
 BULK_KIND_SIGNAL: BulkKind
 BULK_KIND_RERUN: BulkKind
-VERDICT_UNSPECIFIED: Verdict
-VERDICT_APPROVE: Verdict
-VERDICT_REJECT: Verdict
+DECISION_KIND_UNSPECIFIED: DecisionKind
+DECISION_KIND_APPROVE: DecisionKind
+DECISION_KIND_REJECT: DecisionKind
 
 class RegisterWorkflowRequest(_message.Message):
     __slots__ = ("namespace", "definition", "text", "keep_default")
@@ -568,13 +568,13 @@ class SignalResponse(_message.Message):
     def __init__(self, repeated: _Optional[bool] = ...) -> None: ...
 
 class DecideRequest(_message.Message):
-    __slots__ = ("namespace", "run", "step_id", "approver", "roles", "verdict", "comment", "form")
+    __slots__ = ("namespace", "run", "step_id", "approver", "roles", "decision", "comment", "form")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RUN_FIELD_NUMBER: _ClassVar[int]
     STEP_ID_FIELD_NUMBER: _ClassVar[int]
     APPROVER_FIELD_NUMBER: _ClassVar[int]
     ROLES_FIELD_NUMBER: _ClassVar[int]
-    VERDICT_FIELD_NUMBER: _ClassVar[int]
+    DECISION_FIELD_NUMBER: _ClassVar[int]
     COMMENT_FIELD_NUMBER: _ClassVar[int]
     FORM_FIELD_NUMBER: _ClassVar[int]
     namespace: str
@@ -582,10 +582,10 @@ class DecideRequest(_message.Message):
     step_id: str
     approver: str
     roles: _containers.RepeatedScalarFieldContainer[str]
-    verdict: Verdict
+    decision: DecisionKind
     comment: str
     form: _payload_pb2.Payload
-    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., approver: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., verdict: _Optional[_Union[Verdict, str]] = ..., comment: _Optional[str] = ..., form: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ...) -> None: ...
+    def __init__(self, namespace: _Optional[str] = ..., run: _Optional[_Union[RunRef, _Mapping]] = ..., step_id: _Optional[str] = ..., approver: _Optional[str] = ..., roles: _Optional[_Iterable[str]] = ..., decision: _Optional[_Union[DecisionKind, str]] = ..., comment: _Optional[str] = ..., form: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ...) -> None: ...
 
 class DecideResponse(_message.Message):
     __slots__ = ("run", "repeated")

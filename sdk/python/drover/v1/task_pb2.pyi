@@ -34,7 +34,7 @@ FAILURE_CLASS_PERMANENT: FailureClass
 FAILURE_CLASS_UNKNOWN: FailureClass
 
 class Task(_message.Message):
-    __slots__ = ("task_token", "callback_token", "run_id", "step_id", "item", "attempt", "workflow", "workflow_version", "kind", "task", "queue", "input", "last_details", "output", "idempotency_key", "effect_key", "fence", "lease_for", "attempt_for", "beat_every", "labels", "traceparent", "tracestate")
+    __slots__ = ("task_token", "callback_token", "run_id", "step_id", "item", "attempt", "workflow", "workflow_version", "kind", "task", "queue", "input", "last_details", "output", "idempotency_key", "effect_key", "fence", "lease_for", "attempt_for", "heartbeat_interval", "labels", "traceparent", "tracestate")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -61,7 +61,7 @@ class Task(_message.Message):
     FENCE_FIELD_NUMBER: _ClassVar[int]
     LEASE_FOR_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FOR_FIELD_NUMBER: _ClassVar[int]
-    BEAT_EVERY_FIELD_NUMBER: _ClassVar[int]
+    HEARTBEAT_INTERVAL_FIELD_NUMBER: _ClassVar[int]
     LABELS_FIELD_NUMBER: _ClassVar[int]
     TRACEPARENT_FIELD_NUMBER: _ClassVar[int]
     TRACESTATE_FIELD_NUMBER: _ClassVar[int]
@@ -84,11 +84,11 @@ class Task(_message.Message):
     fence: int
     lease_for: _duration_pb2.Duration
     attempt_for: _duration_pb2.Duration
-    beat_every: _duration_pb2.Duration
+    heartbeat_interval: _duration_pb2.Duration
     labels: _containers.ScalarMap[str, str]
     traceparent: str
     tracestate: str
-    def __init__(self, task_token: _Optional[str] = ..., callback_token: _Optional[str] = ..., run_id: _Optional[str] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., attempt: _Optional[int] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., kind: _Optional[_Union[TaskKind, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., last_details: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., effect_key: _Optional[str] = ..., fence: _Optional[int] = ..., lease_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., attempt_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., beat_every: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., traceparent: _Optional[str] = ..., tracestate: _Optional[str] = ...) -> None: ...
+    def __init__(self, task_token: _Optional[str] = ..., callback_token: _Optional[str] = ..., run_id: _Optional[str] = ..., step_id: _Optional[str] = ..., item: _Optional[int] = ..., attempt: _Optional[int] = ..., workflow: _Optional[str] = ..., workflow_version: _Optional[int] = ..., kind: _Optional[_Union[TaskKind, str]] = ..., task: _Optional[str] = ..., queue: _Optional[str] = ..., input: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., last_details: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., output: _Optional[_Union[_payload_pb2.Payload, _Mapping]] = ..., idempotency_key: _Optional[str] = ..., effect_key: _Optional[str] = ..., fence: _Optional[int] = ..., lease_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., attempt_for: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., heartbeat_interval: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., labels: _Optional[_Mapping[str, str]] = ..., traceparent: _Optional[str] = ..., tracestate: _Optional[str] = ...) -> None: ...
 
 class Outcome(_message.Message):
     __slots__ = ("success", "failed", "unknown", "again", "deferred", "released", "cancelled")

@@ -17,7 +17,8 @@ select decode(u.session, 'hex'), u.namespace_id, u.agent_id, u.agent_version, u.
   u.queues::jsonb, u.tasks::jsonb, :server::text, now() - u.ago_ms * interval '1 millisecond',
   now() - u.succeeded_ago_ms * interval '1 millisecond',
   now() - u.called_ago_ms * interval '1 millisecond'
-from unnest(:session::text[], :namespace_id::integer[], :agent_id::text[], :agent_version::text[], :labels::text[], :queues::text[], :tasks::text[],
+from unnest(:session::text[], :namespace_id::integer[], :agent_id::text[], :agent_version::text[],
+  :labels::text[], :queues::text[], :tasks::text[],
   :ago::bigint[], :succeeded_ago::bigint[], :called_ago::bigint[])
   as u (session, namespace_id, agent_id, agent_version, labels, queues, tasks, ago_ms, succeeded_ago_ms,
     called_ago_ms)
@@ -84,7 +85,8 @@ with page as (
   where a.namespace_id = :namespace_id::integer
     and (:agent_id::text is null or a.agent_id = :agent_id::text)
     and (:session::text is null or a.session = decode(:session::text, 'hex'))
-    and (:after_agent_id::text is null or (a.agent_id, a.session) > (:after_agent_id::text, decode(:after_session::text, 'hex')))
+    and (:after_agent_id::text is null or (a.agent_id, a.session) > (:after_agent_id::text,
+      decode(:after_session::text, 'hex')))
   order by a.agent_id, a.session
   limit :limit::integer
 )

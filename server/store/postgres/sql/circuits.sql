@@ -13,11 +13,13 @@ select u.lane, u.agent_id,
   max(now() - u.ago_ms * interval '1 millisecond')
 from (
   select x.lane, x.agent_id, x.ago_ms, x.good, x.bad, x.run_a as run
-  from unnest(:lane::integer[], :agent_id::text[], :ago::bigint[], :good::integer[], :bad::integer[], :run_a::uuid[])
+  from unnest(:lane::integer[], :agent_id::text[], :ago::bigint[], :good::integer[], :bad::integer[],
+    :run_a::uuid[])
     as x (lane, agent_id, ago_ms, good, bad, run_a)
   union all
   select x.lane, x.agent_id, x.ago_ms, 0, 0, x.run_b
-  from unnest(:lane::integer[], :agent_id::text[], :ago::bigint[], :run_b::uuid[]) as x (lane, agent_id, ago_ms, run_b)
+  from unnest(:lane::integer[], :agent_id::text[], :ago::bigint[], :run_b::uuid[]) as x (lane, agent_id,
+    ago_ms, run_b)
 ) as u
 group by 1, 2, 3
 order by 1, 2, 3
@@ -42,7 +44,7 @@ limit 1000;
 -- name: circuits_not_closed
 -- Purpose: Reads every circuit that is open, has a probe out, or is set by an operator. That is all that
 --   admission needs to know; a server reads it again after a change (poll_query).
-select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
+select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.cooldowns, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from drover.circuit as c
 where c.state <> :circuit_state.closed or c.forced is not null
@@ -82,7 +84,7 @@ order by e.lane, e.agent_id;
 -- Result: One row for each circuit, and one with lane null for a lane without any. is_out: the lease of the
 --   probe exists. If not, page is the page of the probe's step, and logged contains the attempts of its
 --   fence that have left the page.
-select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests,
+select now() as now, u.lane as asked, c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.cooldowns,
   c.saw, c.forced, c.forced_by, c.forced_why, c.forced_at, c.probe_run, c.probe_step, c.probe_fence,
   encode(c.probe_secret, 'hex') as probe_secret, l.run_id is not null as is_out, a.page, a.logged
 from unnest(:lanes::integer[]) as u (lane)
@@ -112,14 +114,16 @@ order by u.lane, c.agent_id;
 -- Result: The circuits that were taken. A missing circuit: another claim has it, or it has changed.
 with mine as (
   select c.lane, c.agent_id, u.run_id, u.step_no, u.fence, u.secret
-  from unnest(:lane::integer[], :agent_id::text[], :version::bigint[], :run_id::uuid[], :step_no::integer[], :fence::integer[], :secret::text[])
+  from unnest(:lane::integer[], :agent_id::text[], :version::bigint[], :run_id::uuid[],
+    :step_no::integer[], :fence::integer[], :secret::text[])
     as u (lane, agent_id, version, run_id, step_no, fence, secret)
   join drover.circuit as c on c.lane = u.lane and c.agent_id = u.agent_id and c.version = u.version
   where c.state = :circuit_state.open and c.forced is null and c.until <= now()
   for update of c skip locked
 )
 update drover.circuit as c
-set state = :circuit_state.trying, until = null, version = nextval('drover.circuit_version'), changed_at = now(),
+set state = :circuit_state.trying, until = null, version = nextval('drover.circuit_version'),
+  changed_at = now(),
   probe_run = m.run_id, probe_step = m.step_no, probe_fence = m.fence,
   probe_secret = decode(m.secret, 'hex')
 from mine as m
@@ -131,16 +135,17 @@ returning c.lane, c.agent_id;
 --   set.
 -- Params: Parallel arrays: :lane integer[], :agent_id text[], :before bigint[] (version; 0: the circuit has
 --   no row), :state smallint[] (code), :since bigint[] (ms since 1970; null: closed), :until bigint[] (ms
---   since 1970; null: not open), :rests smallint[] (cool-downs of this outage so far), :saw text[] (what
+--   since 1970; null: not open), :cooldowns smallint[] (cool-downs of this outage so far), :saw text[] (what
 --   the evaluator saw, in words).
 -- Locks: Circuits in key order; waits.
 -- Result: The circuits that were changed, with their new version. A missing circuit had changed before.
-insert into drover.circuit as c (lane, agent_id, state, since, until, rests, saw)
+insert into drover.circuit as c (lane, agent_id, state, since, until, cooldowns, saw)
 select u.lane, u.agent_id, u.state, to_timestamp(u.since / 1e3::float8), to_timestamp(u.until / 1e3::float8),
-  u.rests, u.saw
-from unnest(:lane::integer[], :agent_id::text[], :before::bigint[], :state::smallint[], :since::bigint[], :until::bigint[],
-  :rests::smallint[], :saw::text[])
-  as u (lane, agent_id, before, state, since, until, rests, saw)
+  u.cooldowns, u.saw
+from unnest(:lane::integer[], :agent_id::text[], :before::bigint[], :state::smallint[], :since::bigint[],
+  :until::bigint[],
+  :cooldowns::smallint[], :saw::text[])
+  as u (lane, agent_id, before, state, since, until, cooldowns, saw)
 where u.before = 0 or exists (
   select from drover.circuit as x
   where x.lane = u.lane and x.agent_id = u.agent_id and x.version = u.before
@@ -148,7 +153,7 @@ where u.before = 0 or exists (
 order by u.lane, u.agent_id
 on conflict (lane, agent_id) do update
 set version = excluded.version, changed_at = now(), state = excluded.state, since = excluded.since,
-  until = excluded.until, rests = excluded.rests, saw = excluded.saw, probe_run = null,
+  until = excluded.until, cooldowns = excluded.cooldowns, saw = excluded.saw, probe_run = null,
   probe_step = null, probe_fence = null, probe_secret = null
 where c.forced is null and c.version = (
   select u.before
@@ -167,7 +172,8 @@ insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, r.partition, u.saw, u.did,
   to_timestamp(u.due_at / 1e3::float8), now(), :node::uuid, :epoch::bigint, r.namespace_id
-from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[], :saw::text[],
+from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[],
+  :saw::text[],
   :did::text[], :due_at::bigint[])
   as u (run_id, step_no, fence, rule, n, saw, did, due_at)
 join drover.run as r on r.id = u.run_id
@@ -226,16 +232,17 @@ where c.forced is distinct from excluded.forced;
 -- Params: :lane integer (of class 0), :agent_id text (empty: the circuit of the lane).
 update drover.circuit
 set version = nextval('drover.circuit_version'), changed_at = now(), forced = null, forced_by = null,
-  forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, rests = 0,
+  forced_why = null, forced_at = null, state = :circuit_state.closed, since = null, until = null, cooldowns = 0,
   probe_run = null, probe_step = null, probe_fence = null, probe_secret = null
 where agent_id = :agent_id::text and forced is not null
-  and (lane = :lane::integer or lane in (select v.lane from drover.version_lane as v where v.base = :lane::integer));
+  and (lane = :lane::integer or lane in (select v.lane from drover.version_lane as v
+    where v.base = :lane::integer));
 
 -- name: circuit_by_key
 -- Purpose: Reads one circuit.
 -- Params: :lane integer, :agent_id text.
 -- Result: No row: the circuit is closed.
-select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
+select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.cooldowns, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at
 from drover.circuit as c
 where c.lane = :lane::integer and c.agent_id = :agent_id::text;
@@ -247,7 +254,7 @@ where c.lane = :lane::integer and c.agent_id = :agent_id::text;
 --   page; 0 and empty: the first page), :limit integer, :agent_ids text[] (null: all), :open_only boolean.
 -- Plan: circuit by key.
 -- Result: agent_version is null for a lane of all agents.
-select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.rests, c.saw, c.forced, c.forced_by,
+select c.lane, c.agent_id, c.version, c.state, c.since, c.until, c.cooldowns, c.saw, c.forced, c.forced_by,
   c.forced_why, c.forced_at, l.queue, l.task, v.agent_version
 from drover.circuit as c
 join drover.lane as l on l.id = c.lane

@@ -15,7 +15,8 @@
 --   with run_id null. There queue names a queue with limits that is not locked yet; null: no such queue.
 --   moves: the namespace has a pin or a paused workflow, so its ready rows may belong to other lanes.
 -- Note: A pause relies on this read: it waits for the claims that began before it (claims_under_way).
-select w.lane as asked, w.moves, w.namespace_id, case when not :queues_locked::boolean then w.queue end as queue,
+select w.lane as asked, w.moves, w.namespace_id,
+  case when not :queues_locked::boolean then w.queue end as queue,
   r.run_id, r.partition, r.step_no, r.lane, r.priority, r.no, r.version, r.wake_at, r.state
 from (
   select u.lane, u.most, u.priorities::smallint[] as priorities, u.firsts::xid8[] as firsts,
@@ -64,7 +65,8 @@ left join lateral (
 select drover.expect_known(count(*) = 0, 'a lane')
 from (
   select
-  from unnest(:lane::integer[], :priorities::text[], :firsts::text[], :lasts::text[]) as u (lane, priorities, firsts, lasts)
+  from unnest(:lane::integer[], :priorities::text[], :firsts::text[], :lasts::text[]) as u (lane,
+    priorities, firsts, lasts)
   join drover.lane as l on l.id = u.lane
   where exists (select from drover.paused_workflow as p where p.namespace_id = l.namespace_id)
     or exists (select from drover.version_pin as v where v.namespace_id = l.namespace_id)
@@ -120,15 +122,18 @@ on conflict (lane, node) do update set seen_at = excluded.seen_at;
 --   integer, :silent_within integer (ms; sessions that fell silent within this time).
 -- Plan: ready_lane, run_page by key, agent_silent.
 -- Result: kind lane: a lane with a ready row that a claim may take. run: an open run with its version; a run
---   that has ended has no row. watermark: for each watermark the transaction of the first row from there on (null:
---   no row), the oldest transaction that still writes, and the incarnation of the database. circuits: one row if
+--   that has ended has no row. watermark: for each watermark the transaction of the first row from there on
+--   (null:
+--   no row), the oldest transaction that still writes, and the incarnation of the database. circuits: one
+--   row if
 --   :circuits is not null, with a mark that differs after every committed change of circuits, cordons, pins
 --   or lanes of classes, and the watched lanes, which had a bad outcome. silent: a silent session in mark.
 -- Note: The tables of circuits are tiny.
 select 'lane' as kind, w.lane, null::uuid as run_id, null::integer as version, null::smallint as priority,
   null::text as first, null::text as oldest, null::text as incarnation, null::timestamptz as now,
   null::text as mark, null::integer[] as watched
-from unnest(:lane::integer[], :priority::smallint[], :first::text[], :last::smallint[]) as w (lane, priority, first, last)
+from unnest(:lane::integer[], :priority::smallint[], :first::text[], :last::smallint[]) as w (lane,
+  priority, first, last)
 where exists (
   select from drover.ready as r
   where r.lane = w.lane and (r.priority, r.ordered_by) >= (w.priority, w.first::xid8)
@@ -136,7 +141,8 @@ where exists (
 )
 and not exists (select from drover.paused_lane as p where p.lane = w.lane)
 union all
-select 'run', null, o.run_id, ((split_part(o.state, E'\n', 1) || '}}')::json #>> '{h,v}')::integer, null, null, null, null, null,
+select 'run', null, o.run_id, ((split_part(o.state, E'\n', 1) || '}}')::json #>> '{h,v}')::integer, null,
+  null, null, null, null,
   null, null
 from (
   select u.partition, u.run_id, 0 as no

@@ -71,7 +71,8 @@ order by r.id;
 --   namespace does not exist: a fail-over may have lost it since the caller found it.
 -- Params: :namespace_id integer, :digest text (SHA-256, hex), :body text (JSON).
 insert into drover.definition (namespace_id, digest, body)
-select n.id, decode(:digest::text, 'hex'), :body::text from drover.namespace as n where n.id = :namespace_id::integer
+select n.id, decode(:digest::text, 'hex'), :body::text from drover.namespace as n
+  where n.id = :namespace_id::integer
 on conflict do nothing;
 
 -- name: find_definition
@@ -163,7 +164,8 @@ values (:namespace_id::integer, :name::text, :version::integer, :definition_id::
 -- name: set_versions
 -- Purpose: Stores the latest and the default version of a workflow. Its row is locked.
 -- Params: :namespace_id integer, :name text, :latest_version integer, :default_version integer.
-update drover.workflow set latest_version = :latest_version::integer, default_version = :default_version::integer
+update drover.workflow set latest_version = :latest_version::integer,
+  default_version = :default_version::integer
 where namespace_id = :namespace_id::integer and name = :name::text;
 
 -- name: set_default_version

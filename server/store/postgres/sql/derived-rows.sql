@@ -103,7 +103,8 @@ insert into drover.lease (run_id, step_no, partition, lane, fence, session, secr
   heartbeat_ms, cancel)
 select u.run_id, u.step_no, u.partition, u.lane, u.fence, decode(u.session, 'hex'), decode(u.secret, 'hex'),
   u.poll_seq, to_timestamp(u.granted_at / 1e3::float8), u.heartbeat_ms, u.cancel
-from unnest(:run_id::uuid[], :step_no::integer[], :partition::smallint[], :lane::integer[], :fence::integer[], :session::text[],
+from unnest(:run_id::uuid[], :step_no::integer[], :partition::smallint[], :lane::integer[],
+  :fence::integer[], :session::text[],
   :secret::text[], :poll_seq::bigint[], :granted_at::float8[], :heartbeat_ms::integer[], :cancel::text[])
   as u (run_id, step_no, partition, lane, fence, session, secret, poll_seq, granted_at, heartbeat_ms,
     cancel);
@@ -179,6 +180,7 @@ delete from drover.lease as l where l.run_id = any (:run_ids::uuid[]);
 --   timer).
 -- Plan: run_page by key.
 update drover.run_page as p
-set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8), case when u.no = 0 then timestamptz 'infinity' end)
+set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8),
+  case when u.no = 0 then timestamptz 'infinity' end)
 from unnest(:run_id::uuid[], :no::integer[], :wake_at::float8[]) as u (run_id, no, wake_at)
 where p.run_id = u.run_id and p.no = u.no;

@@ -195,8 +195,10 @@ limit :limit::integer;
 --   is.
 -- Plan: run_page by key.
 update drover.run_page as p
-set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8), case when u.no = 0 then timestamptz 'infinity' end)
-from unnest(:run_id::uuid[], :no::integer[], :version::integer[], :wake_at::float8[]) as u (run_id, no, version, wake_at)
+set wake_at = coalesce(to_timestamp(u.wake_at / 1e3::float8),
+  case when u.no = 0 then timestamptz 'infinity' end)
+from unnest(:run_id::uuid[], :no::integer[], :version::integer[], :wake_at::float8[]) as u (run_id, no,
+  version, wake_at)
 where (p.run_id, p.no) in (
     select x.run_id, x.no
     from drover.run_page as x

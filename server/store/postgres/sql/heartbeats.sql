@@ -58,7 +58,8 @@ for share of s;
 --   null for a forgotten lease. The reports of one session in one batch count as one list.
 with asked as materialized (
   select *
-  from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :secret::text[], :session::text[]) with ordinality
+  from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :secret::text[],
+    :session::text[]) with ordinality
     as a (run_id, step_no, fence, secret, session, place)
 )
 select a.place, l.heartbeat_ms, l.cancel, null::uuid as run_id, null::smallint as partition,

@@ -34,7 +34,9 @@ insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw
   epoch, namespace_id)
 select u.run_id, u.step_no, u.fence, u.rule, u.n, u.partition, u.saw, u.did,
   to_timestamp(u.due_at / 1e3::float8), to_timestamp(u.acted_at / 1e3::float8), u.node, u.epoch, u.namespace_id
-from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[], :partition::smallint[],
-  :saw::text[], :did::text[], :due_at::bigint[], :acted_at::bigint[], :node::uuid[], :epoch::bigint[], :namespace_id::integer[])
+from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :rule::smallint[], :n::integer[],
+  :partition::smallint[],
+  :saw::text[], :did::text[], :due_at::bigint[], :acted_at::bigint[], :node::uuid[], :epoch::bigint[],
+    :namespace_id::integer[])
   as u (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node, epoch, namespace_id)
 on conflict (run_id, step_no, fence, rule, n) do nothing;

@@ -86,7 +86,8 @@ with page as materialized (
   select o.run_id
   from drover.triggered as o
   where o.run_id > :after::uuid and o.run_id
-    < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32, '0')::uuid
+    < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32,
+      '0')::uuid
   order by o.run_id
   limit :limit::integer
 ),
@@ -132,7 +133,8 @@ with page as materialized (
   select o.namespace_id, o.key, o.run_id, o.expires_at
   from drover.idempotency as o
   where o.expires_at < now() and o.expires_at >= :expires_at::text::timestamptz
-    and (o.expires_at, o.namespace_id, o.key) > (:expires_at::text::timestamptz, :namespace_id::integer, :key::text)
+    and (o.expires_at, o.namespace_id, o.key) > (:expires_at::text::timestamptz, :namespace_id::integer,
+      :key::text)
   order by o.expires_at, o.namespace_id, o.key
   limit :limit::integer
 ),

@@ -13,7 +13,8 @@
 insert into drover.message (partition, run_id, source, kind, undo, step_key, fence, wake_at)
 select u.partition, u.run_id, u.source, u.kind, u.undo, u.step_key, u.fence,
   now() + :grace::integer * interval '1 millisecond'
-from unnest(:partition::smallint[], :run_id::uuid[], :source::uuid[], :kind::smallint[], :undo::boolean[], :step_key::integer[],
+from unnest(:partition::smallint[], :run_id::uuid[], :source::uuid[], :kind::smallint[], :undo::boolean[],
+  :step_key::integer[],
   :fence::integer[]) with ordinality as u (partition, run_id, source, kind, undo, step_key, fence, place)
 cross join lateral (select from drover.run as r where r.id = u.run_id limit 1) as r
 order by u.place;

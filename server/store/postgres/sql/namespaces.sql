@@ -10,7 +10,8 @@ update drover.namespace set retention_ms = :retention_ms::bigint where id = :nam
 -- Params: :namespace_id integer, :open_runs_max integer, :runs_per_second double precision, :runs_burst
 --   integer, :payload_bytes_max integer.
 update drover.namespace
-set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision, runs_burst = :runs_burst::integer,
+set open_runs_max = :open_runs_max::integer, runs_per_second = :runs_per_second::double precision,
+  runs_burst = :runs_burst::integer,
   payload_bytes_max = :payload_bytes_max::integer
 where id = :namespace_id::integer;
 
@@ -62,7 +63,8 @@ with page as materialized (
   where r.namespace_id = :namespace_id::integer
     and r.id > coalesce(:after::uuid, '00000000-0000-0000-0000-000000000000'::uuid)
     and r.id
-      < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32, '0')::uuid
+      < rpad(lpad(to_hex((extract(epoch from now()) * 1000)::bigint - :retention::bigint), 12, '0'), 32,
+        '0')::uuid
   order by r.id
   limit :limit::integer
 ),
@@ -143,13 +145,15 @@ interventions as (
 ),
 escalations as (
   delete from drover.escalation as t
-  using (select a.run_id, a.n from drover.escalation as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer) as o
+  using (select a.run_id, a.n from drover.escalation as a
+    where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer) as o
   where t.run_id = o.run_id and t.n = o.n
   returning t.run_id
 ),
 signals as (
   delete from drover.signal as t
-  using (select a.run_id, a.seq from drover.signal as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer) as o
+  using (select a.run_id, a.seq from drover.signal as a
+    where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer) as o
   where t.run_id = o.run_id and t.seq = o.seq
   returning t.run_id
 ),
@@ -174,7 +178,8 @@ overrides as (
 kept as (
   delete from drover.step_kept as t
   using (
-    select a.run_id, a.step_no from drover.step_kept as a where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
+    select a.run_id, a.step_no from drover.step_kept as a
+      where a.run_id = any (:run_ids::uuid[]) limit :rows_max::integer
   ) as o
   where t.run_id = o.run_id and t.step_no = o.step_no
   returning t.run_id

@@ -118,8 +118,10 @@ with page as (
 used as materialized (
   select u.id, u.name, u.used from drover.region_use as u
 )
-select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address, n.last_seen_at,
-  coalesce(n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond', false) as watched, o.overdue_at
+select now() as now, p.partition, g.name as region, g.used, p.epoch, p.taken_at, p.node, n.address,
+  n.last_seen_at,
+  coalesce(n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond', false) as watched,
+    o.overdue_at
 from page as p
 join used as g on g.id = p.partition / 256
 left join drover.node as n on n.id = p.node
@@ -185,7 +187,8 @@ with found as (
       and i.acted_at < coalesce(to_timestamp(:until::bigint / 1e3::float8), 'infinity')
       and i.acted_at <= coalesce(to_timestamp(:acted_at::bigint / 1e3::float8), 'infinity')
       and (:acted_at::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
-        < (to_timestamp(:acted_at::bigint / 1e3::float8), :run_id::uuid, :step_no::integer, :fence::integer, :rule::smallint, :n::integer))
+        < (to_timestamp(:acted_at::bigint / 1e3::float8), :run_id::uuid, :step_no::integer,
+          :fence::integer, :rule::smallint, :n::integer))
     order by i.acted_at desc, i.run_id desc, i.step_no desc, i.fence desc, i.n desc
     limit :limit::integer
   ) as x
@@ -193,11 +196,13 @@ with found as (
   union all
   select i.*
   from drover.intervention as i
-  where i.run_id = :only_run::uuid and i.namespace_id = :namespace_id::integer and i.rule = any (:rules::smallint[])
+  where i.run_id = :only_run::uuid and i.namespace_id = :namespace_id::integer
+    and i.rule = any (:rules::smallint[])
     and i.acted_at >= coalesce(to_timestamp(:from::bigint / 1e3::float8), '-infinity')
     and i.acted_at < coalesce(to_timestamp(:until::bigint / 1e3::float8), 'infinity')
     and (:acted_at::bigint is null or (i.acted_at, i.run_id, i.step_no, i.fence, i.rule, i.n)
-      < (to_timestamp(:acted_at::bigint / 1e3::float8), :run_id::uuid, :step_no::integer, :fence::integer, :rule::smallint, :n::integer))
+      < (to_timestamp(:acted_at::bigint / 1e3::float8), :run_id::uuid, :step_no::integer, :fence::integer,
+        :rule::smallint, :n::integer))
 )
 select i.run_id, i.step_no, i.fence, i.rule, i.n, i.saw, i.did, i.due_at, i.acted_at, i.node, i.partition,
   i.epoch, r.workflow, r.definition_id,
@@ -272,15 +277,16 @@ asked as (
     ) as counted
   ) as n
 ),
-rests as (
+open_circuits as (
   select count(*) filter (where c.agent_id = '')::integer as queue_circuits,
     count(*) filter (where c.agent_id <> '')::integer as agent_circuits
   from drover.circuit as c
   join drover.lane as l on l.id = c.lane
-  where coalesce(c.forced = :circuit_setting.open, c.state <> :circuit_state.closed) and (l.class = 0 or c.forced is null)
+  where coalesce(c.forced = :circuit_setting.open, c.state <> :circuit_state.closed) and (l.class = 0
+    or c.forced is null)
 )
 select w.waiting, w.waiting_ms, a.escalations, c.queue_circuits, c.agent_circuits
-from waiting as w cross join asked as a cross join rests as c;
+from waiting as w cross join asked as a cross join open_circuits as c;
 
 -- name: orphan_lanes
 -- Purpose: Lists lanes with claimable tasks that no agent has polled for :polled ms, or whose agents have

@@ -84,7 +84,8 @@ group by x.partition;
 -- Result: late_at is the time before which a timer is late.
 select m.partition, x.run_id, x.no, x.wake_at::text as wake_at, x.state as page,
   now() - :by::bigint * interval '1 millisecond' as late_at
-from unnest(:partition::smallint[], :wake_at::text[], :run_id::uuid[], :no::integer[]) as m (partition, wake_at, run_id, no)
+from unnest(:partition::smallint[], :wake_at::text[], :run_id::uuid[], :no::integer[]) as m (partition,
+  wake_at, run_id, no)
 cross join lateral (
   select p.run_id, p.no, p.wake_at, p.state
   from drover.run_page as p
@@ -107,7 +108,8 @@ select u.name as region, count(*)::integer as partitions
 from drover.region_use as u
 join unnest(:partitions::smallint[]) as m (partition) on m.partition / 256 = u.id
 left join drover.partition_lease as p on p.partition = m.partition
-left join drover.node as n on n.id = p.node and n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
+left join drover.node as n on n.id = p.node
+  and n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
 where u.used and n.id is null
 group by u.id, u.name
 order by u.id;

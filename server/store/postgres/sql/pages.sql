@@ -162,7 +162,8 @@ with met as (
       else to_timestamp(u.wake_at / 1e3::float8) end,
     ended_at = to_timestamp(u.ended_at / 1e3::float8)
   from (
-    select unnest(:run_id::uuid[]) as run_id, unnest(:no::integer[]) as no, unnest(:wake_at::float8[]) as wake_at,
+    select unnest(:run_id::uuid[]) as run_id, unnest(:no::integer[]) as no,
+      unnest(:wake_at::float8[]) as wake_at,
       unnest(:run_state::smallint[]) as run_state, unnest(:ended_at::float8[]) as ended_at,
       unnest(:settled::boolean[]) as settled, unnest(:version::integer[]) as version,
       unnest(string_to_array(:states::text, E'\x01')) as state
@@ -179,7 +180,8 @@ select drover.expect_rows(count(*), cardinality(:run_id::uuid[]), 'a write of pa
 --   bytea[] (one of both).
 insert into drover.payload (run_id, step_no, fence, kind, n, what, type, json, data)
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.what, u.type, u.json, u.data
-from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[], :what::text[], :type::text[],
+from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
+  :what::text[], :type::text[],
   :json::text[], :data::bytea[]) as u (run_id, step_no, fence, kind, n, what, type, json, data)
 on conflict (run_id, step_no, fence, kind, n, what) do update
 set type = excluded.type, json = excluded.json, data = excluded.data;
@@ -190,7 +192,8 @@ set type = excluded.type, json = excluded.json, data = excluded.data;
 --   integer[], :attempt text[] (JSON).
 insert into drover.attempt_log (run_id, step_no, fence, kind, n, attempt)
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.attempt
-from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[], :attempt::text[])
+from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
+  :attempt::text[])
   as u (run_id, step_no, fence, kind, n, attempt)
 on conflict (run_id, step_no, fence, kind, n) do nothing;
 
@@ -207,7 +210,8 @@ set attempt = ((a.attempt::jsonb - '{o,c}'::text[]) || jsonb_strip_nulls(jsonb_b
 )))::text
 from (
   select u.run_id, u.step_no, u.fence, u.kind, u.n, u.attempt::jsonb as of
-  from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[], :attempt::text[])
+  from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
+    :attempt::text[])
     as u (run_id, step_no, fence, kind, n, attempt)
 ) as x
 where a.run_id = x.run_id and a.step_no = x.step_no and a.fence = x.fence and a.kind = x.kind
@@ -230,7 +234,8 @@ order by a.run_id, a.step_no, a.fence, a.kind, a.n;
 -- Plan: payload by key.
 -- Result: json or data is null. No row: the payload is not there.
 select u.run_id, u.step_no, u.fence, u.kind, u.n, u.what, x.type, x.json, x.data
-from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[], :what::text[])
+from unnest(:run_id::uuid[], :step_no::integer[], :fence::integer[], :kind::text[], :n::integer[],
+  :what::text[])
   as u (run_id, step_no, fence, kind, n, what)
 cross join lateral (
   select p.type, p.json, p.data

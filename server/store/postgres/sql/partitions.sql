@@ -22,7 +22,8 @@ select pg_advisory_lock('drover.node'::regclass::oid::integer, :number::integer)
 -- name: join_writers
 -- Purpose: Creates the writer rows of a node, numbered from 0.
 -- Params: :node uuid, :writers integer (how many).
-insert into drover.writer (node, slot) select :node::uuid, s from generate_series(0, :writers::integer - 1) as s;
+insert into drover.writer (node, slot) select :node::uuid, s from generate_series(0,
+  :writers::integer - 1) as s;
 
 -- name: hold_writer
 -- Purpose: The first statement of a supervisor's batch: locks a writer row, and reads which of these
@@ -121,7 +122,8 @@ where w.node = former.node;
 -- Plan: partition_history by key.
 -- Result: The partitions with their new epochs.
 with before as materialized (
-  select l.partition, l.epoch, l.node from drover.partition_lease as l where l.partition = any (:partitions::smallint[])
+  select l.partition, l.epoch, l.node from drover.partition_lease as l
+    where l.partition = any (:partitions::smallint[])
 ),
 taken as (
   update drover.partition_lease as l

@@ -9,15 +9,19 @@
 --   :reason smallint[] (code), :message text[], :closed_by text[] (null: open), :answer smallint[] (code;
 --   null: none), :answered_by text[], :answered_why text[], :code text[] (error code), :partition
 --   smallint[], :wake_at bigint[], :deadline_at bigint[] (ms since 1970; null: none), :at bigint[].
-insert into drover.escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at, closed_by,
+insert into drover.escalation (run_id, n, namespace_id, step_no, reason, message, opened_at, closed_at,
+  closed_by,
   answer, answered_by, answered_why, code, partition, wake_at, deadline_at)
 select u.run_id, u.n, u.namespace_id, u.step_no, u.reason, u.message, to_timestamp(u.at / 1e3::float8),
-  case when u.closed_by is not null then to_timestamp(u.at / 1e3::float8) end, u.closed_by, u.answer, u.answered_by,
+  case when u.closed_by is not null then to_timestamp(u.at / 1e3::float8) end, u.closed_by, u.answer,
+    u.answered_by,
   u.answered_why, u.code, u.partition,
   case when u.closed_by is null then to_timestamp(u.wake_at / 1e3::float8) end,
   to_timestamp(u.deadline_at / 1e3::float8)
-from unnest(:run_id::uuid[], :n::integer[], :namespace_id::integer[], :step_no::integer[], :reason::smallint[], :message::text[],
-  :closed_by::text[], :answer::smallint[], :answered_by::text[], :answered_why::text[], :code::text[], :partition::smallint[], :wake_at::bigint[],
+from unnest(:run_id::uuid[], :n::integer[], :namespace_id::integer[], :step_no::integer[],
+  :reason::smallint[], :message::text[],
+  :closed_by::text[], :answer::smallint[], :answered_by::text[], :answered_why::text[], :code::text[],
+    :partition::smallint[], :wake_at::bigint[],
   :deadline_at::bigint[], :at::bigint[])
   as u (run_id, n, namespace_id, step_no, reason, message, closed_by, answer, answered_by,
     answered_why, code, partition, wake_at, deadline_at, at);
@@ -44,7 +48,8 @@ returning e.n;
 update drover.escalation as e
 set closed_at = to_timestamp(u.at / 1e3::float8), closed_by = u.closed_by, answer = u.answer,
   answered_by = u.answered_by, answered_why = u.answered_why, wake_at = null
-from unnest(:run_id::uuid[], :n::integer[], :closed_by::text[], :answer::smallint[], :answered_by::text[], :answered_why::text[], :at::bigint[])
+from unnest(:run_id::uuid[], :n::integer[], :closed_by::text[], :answer::smallint[], :answered_by::text[],
+  :answered_why::text[], :at::bigint[])
   as u (run_id, n, closed_by, answer, answered_by, answered_why, at)
 where e.run_id = u.run_id and e.n = u.n and e.closed_by is null
 returning e.n;
@@ -57,7 +62,8 @@ returning e.n;
 -- Result: The escalations that were closed.
 update drover.escalation as e
 set closed_at = to_timestamp(u.at / 1e3::float8), closed_by = u.closed_by, wake_at = null
-from unnest(:run_id::uuid[], :step_no::integer[], :closed_by::text[], :at::bigint[]) as u (run_id, step_no, closed_by, at)
+from unnest(:run_id::uuid[], :step_no::integer[], :closed_by::text[], :at::bigint[]) as u (run_id, step_no,
+  closed_by, at)
 where e.run_id = u.run_id and e.step_no = u.step_no and e.closed_by is null
   and e.reason <> :reason::smallint
 returning e.run_id, e.n;
@@ -131,7 +137,8 @@ order by e.run_id, e.n;
 insert into drover.signal (run_id, seq, id, name, payload_type, payload_json, payload_data, at, taken_by)
 select u.run_id, u.seq, u.id, u.name, u.payload_type, u.payload_json, u.payload_data,
   to_timestamp(u.at / 1e3::float8), u.taken_by
-from unnest(:run_id::uuid[], :seq::integer[], :id::text[], :name::text[], :payload_type::text[], :payload_json::text[], :payload_data::bytea[],
+from unnest(:run_id::uuid[], :seq::integer[], :id::text[], :name::text[], :payload_type::text[],
+  :payload_json::text[], :payload_data::bytea[],
   :taken_by::smallint[], :at::bigint[])
   as u (run_id, seq, id, name, payload_type, payload_json, payload_data, taken_by, at);
 
@@ -164,7 +171,8 @@ order by s.run_id, s.seq;
 insert into drover.decision (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
 select u.run_id, u.step_no, u.approver, u.approved, u.comment, u.form_type, u.form_json, u.form_data,
   to_timestamp(u.at / 1e3::float8)
-from unnest(:run_id::uuid[], :step_no::integer[], :approver::text[], :approved::boolean[], :comment::text[], :form_type::text[], :form_json::text[],
+from unnest(:run_id::uuid[], :step_no::integer[], :approver::text[], :approved::boolean[],
+  :comment::text[], :form_type::text[], :form_json::text[],
   :form_data::bytea[], :at::bigint[])
   as u (run_id, step_no, approver, approved, comment, form_type, form_json, form_data, at)
 on conflict (run_id, step_no, approver) do update
@@ -188,7 +196,8 @@ order by d.run_id, d.step_no, d.at, d.approver collate "C";
 --   input).
 insert into drover.step_override (run_id, step_no, strategy, input_type, input_json, input_data)
 select u.run_id, u.step_no, u.strategy, u.input_type, u.input_json, u.input_data
-from unnest(:run_id::uuid[], :step_no::integer[], :strategy::smallint[], :input_type::text[], :input_json::text[], :input_data::bytea[])
+from unnest(:run_id::uuid[], :step_no::integer[], :strategy::smallint[], :input_type::text[],
+  :input_json::text[], :input_data::bytea[])
   as u (run_id, step_no, strategy, input_type, input_json, input_data)
 on conflict (run_id, step_no, strategy) do update
 set input_type = excluded.input_type, input_json = excluded.input_json,

@@ -17,7 +17,8 @@ on conflict do nothing;
 -- Result: No row: there is none.
 select c.class
 from drover.version_class as c
-where c.namespace_id = :namespace_id::integer and c.queue = :queue::text and c.agent_version = :agent_version::text;
+where c.namespace_id = :namespace_id::integer and c.queue = :queue::text
+  and c.agent_version = :agent_version::text;
 
 -- name: make_class_lanes
 -- Purpose: Creates the missing lanes of a class, one for each task of the queue. It runs after all
@@ -29,7 +30,8 @@ insert into drover.lane (namespace_id, queue, task, class)
 select l.namespace_id, l.queue, l.task, c.class
 from drover.version_class as c
 join drover.lane as l on l.namespace_id = c.namespace_id and l.queue = c.queue and l.class = 0
-where c.namespace_id = :namespace_id::integer and c.queue = :queue::text and c.agent_version = :agent_version::text
+where c.namespace_id = :namespace_id::integer and c.queue = :queue::text
+  and c.agent_version = :agent_version::text
   and not exists (
     select from drover.lane as k
     where k.namespace_id = l.namespace_id and k.queue = l.queue and k.task = l.task
@@ -57,7 +59,8 @@ on conflict (lane, agent_id) do nothing;
 -- Result: The id of the note.
 with pinned as (
   insert into drover.version_pin as p (namespace_id, queue, workflow, version, definition_id, class)
-  values (:namespace_id::integer, :queue::text, :workflow::text, :version::integer, :definition_id::bigint, :class::smallint)
+  values (:namespace_id::integer, :queue::text, :workflow::text, :version::integer, :definition_id::bigint,
+    :class::smallint)
   on conflict (namespace_id, workflow, queue, definition_id) do update
   set class = excluded.class, pinned_at = excluded.pinned_at
   where p.class <> excluded.class

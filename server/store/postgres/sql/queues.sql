@@ -95,7 +95,8 @@ order by p.name;
 -- Params: :namespace_id integer, :name text, :leases_max integer, :rate double precision (tasks per
 --   second), :burst integer (null: no such limit).
 insert into drover.queue as q (namespace_id, name, leases_max, rate, burst, tokens, filled_at)
-values (:namespace_id::integer, :name::text, :leases_max::integer, :rate::double precision, :burst::integer, :burst::integer,
+values (:namespace_id::integer, :name::text, :leases_max::integer, :rate::double precision,
+  :burst::integer, :burst::integer,
   case when :rate::double precision is not null then now() end)
 on conflict (namespace_id, name) do update
 set leases_max = excluded.leases_max, rate = excluded.rate, burst = excluded.burst,
@@ -184,7 +185,8 @@ returning id;
 -- Plan: definition_workflow.
 select d.id
 from drover.definition as d
-where d.namespace_id = :namespace_id::integer and (d.body::jsonb) ->> 'workflow' = :workflow::text and d.id > :after::bigint
+where d.namespace_id = :namespace_id::integer and (d.body::jsonb) ->> 'workflow' = :workflow::text
+  and d.id > :after::bigint
 order by d.id
 limit :limit::integer;
 
@@ -200,7 +202,8 @@ from unnest(:definition_ids::bigint[]) with ordinality as u (definition_id, plac
 cross join lateral (
   select x.run_id
   from drover.run_page as x
-  where x.namespace_id = :namespace_id::integer and x.definition_id = u.definition_id and x.no = 0 and x.ended_at is null
+  where x.namespace_id = :namespace_id::integer and x.definition_id = u.definition_id and x.no = 0
+    and x.ended_at is null
     and x.run_id > case when u.place = 1 then :after::uuid else '00000000-0000-0000-0000-000000000000'::uuid end
   order by x.namespace_id, x.definition_id, x.run_id
   limit :limit::integer

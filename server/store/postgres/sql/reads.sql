@@ -97,7 +97,8 @@ order by newest.acted_at, newest.step_no, newest.fence, newest.n;
 -- Params: :run_id uuid, :limit integer.
 -- Plan: escalation by the run's key.
 select * from (
-  select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.claimed_by, e.claimed_at, e.deadline_at, e.code, e.answer,
+  select e.n, e.step_no, e.reason, e.message, e.opened_at, e.closed_at, e.closed_by, e.claimed_by,
+    e.claimed_at, e.deadline_at, e.code, e.answer,
     e.answered_by, e.answered_why
   from drover.escalation as e
   where e.run_id = :run_id::uuid
@@ -145,13 +146,15 @@ left join lateral (
   select g.name, not exists (
     select
     from drover.partition_lease as m
-    join drover.node as d on d.id = m.node and d.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
+    join drover.node as d on d.id = m.node
+      and d.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
     where m.partition / 256 = g.id
   ) as whole
   from drover.run as r
   join drover.region as g on g.id = r.partition / 256
   left join drover.partition_lease as p on p.partition = r.partition
-  left join drover.node as n on n.id = p.node and n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
+  left join drover.node as n on n.id = p.node
+    and n.last_seen_at > now() - :owner_lost::integer * interval '1 millisecond'
   where r.id = :run_id::uuid and n.id is null
 ) as w on true
 left join (

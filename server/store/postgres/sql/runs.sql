@@ -62,12 +62,14 @@ with begun as (
   from (
     select unnest(:id::uuid[]) as id, unnest(:namespace_id::integer[]) as namespace_id,
       unnest(:partition::smallint[]) as partition, unnest(:definition_id::bigint[]) as definition_id,
-      unnest(:workflow::text[]) as workflow, unnest(:version::integer[]) as version, unnest(:key::text[]) as key,
+      unnest(:workflow::text[]) as workflow, unnest(:version::integer[]) as version,
+        unnest(:key::text[]) as key,
       unnest(:priority::smallint[]) as priority, unnest(:labels::text[]) as labels,
       unnest(:input_type::text[]) as input_type, unnest(:input_json::text[]) as input_json,
       unnest(:input_data::bytea[]) as input_data, unnest(:created_at::bigint[]) as created_at,
       unnest(:notify_hook::text[]) as notify_hook, unnest(:notify_url::text[]) as notify_url,
-      unnest(:concurrency_key::text[]) as concurrency_key, unnest(:concurrency_limit::integer[]) as concurrency_limit,
+      unnest(:concurrency_key::text[]) as concurrency_key,
+        unnest(:concurrency_limit::integer[]) as concurrency_limit,
       unnest(:concurrency_policy::smallint[]) as concurrency_policy, unnest(:parent_id::uuid[]) as parent_id,
       unnest(:parent_step::text[]) as parent_step, unnest(:parent_step_key::integer[]) as parent_step_key,
       unnest(:parent_fence::integer[]) as parent_fence, unnest(:parent_until::bigint[]) as parent_until,
@@ -143,4 +145,5 @@ insert into drover.outbox (kind, run_id, n, namespace_id, partition, hook, url, 
 select :outbox_kind.run-ended, c.id, 0, c.namespace_id, c.partition, h.name,
   case when h.name = c.notify_hook then c.notify_url end, c.id::text
 from changed as c
-join drover.hook as h on h.namespace_id = c.namespace_id and (h.name = c.notify_hook or :outbox_kind.run-ended = any (h.events));
+join drover.hook as h on h.namespace_id = c.namespace_id and (h.name = c.notify_hook
+  or :outbox_kind.run-ended = any (h.events));

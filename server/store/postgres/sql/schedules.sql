@@ -1,16 +1,20 @@
--- Cron schedules and their occurrences (table fire). A transaction that acts on a schedule locks its row, so
--- one transaction at a time reads and writes its occurrences. `moment` is the nominal time of an occurrence
+-- Cron schedules and their occurrences (table occurrence). A transaction that acts on a schedule locks its
+--   row, so
+-- one transaction at a time reads and writes its occurrences. `nominal_time` is the nominal time of an
+--   occurrence
 -- in ms, `at` its time in ms since 1970.
 
 -- name: create_schedule
 -- Purpose: Creates a schedule.
--- Params: :id uuid, :namespace_id integer, :name text, :partition smallint, :spec text (JSON), :next_moment
+-- Params: :id uuid, :namespace_id integer, :name text, :partition smallint, :spec text (JSON),
+--   :next_nominal_time
 --   bigint, :next_at bigint (ms since 1970; null: no next occurrence), :wake_at bigint (ms since 1970;
 --   null: no next occurrence, or paused), :pause_reason text (null: not paused).
 -- Result: No row: the name is taken.
-insert into drover.schedule (id, namespace_id, name, partition, spec, next_moment, next_at, wake_at,
+insert into drover.schedule (id, namespace_id, name, partition, spec, next_nominal_time, next_at, wake_at,
   paused_at, pause_reason)
-values (:id::uuid, :namespace_id::integer, :name::text, :partition::smallint, :spec::text, :next_moment::bigint,
+values (:id::uuid, :namespace_id::integer, :name::text, :partition::smallint, :spec::text,
+  :next_nominal_time::bigint,
   to_timestamp(:next_at::bigint / 1e3::float8), to_timestamp(:wake_at::bigint / 1e3::float8),
   case when :pause_reason::text is not null then now() end, :pause_reason::text)
 on conflict (namespace_id, name) where deleted_at is null do nothing
@@ -73,29 +77,32 @@ for no key update of s;
 
 -- name: move_schedules
 -- Purpose: Stores the next occurrence of locked schedules.
--- Params: Parallel arrays: :id uuid[], :next_moment bigint[], :next_at bigint[], :wake_at bigint[] (ms
+-- Params: Parallel arrays: :id uuid[], :next_nominal_time bigint[], :next_at bigint[], :wake_at bigint[] (ms
 --   since 1970; null: no next occurrence).
 -- Plan: schedule by key.
 -- Result: One row for each schedule.
 update drover.schedule as s
-set next_moment = u.next_moment, next_at = to_timestamp(u.next_at / 1e3::float8),
+set next_nominal_time = u.next_nominal_time, next_at = to_timestamp(u.next_at / 1e3::float8),
   wake_at = to_timestamp(u.wake_at / 1e3::float8)
-from unnest(:id::uuid[], :next_moment::bigint[], :next_at::bigint[], :wake_at::bigint[])
-  as u (id, next_moment, next_at, wake_at)
+from unnest(:id::uuid[], :next_nominal_time::bigint[], :next_at::bigint[], :wake_at::bigint[])
+  as u (id, next_nominal_time, next_at, wake_at)
 where s.id = u.id
 returning s.id;
 
 -- name: change_schedule
 -- Purpose: Stores what a person has changed of a locked schedule.
--- Params: :id uuid, :spec text (JSON), :series integer, :next_moment bigint, :next_at bigint (ms since
+-- Params: :id uuid, :spec text (JSON), :series integer, :next_nominal_time bigint, :next_at bigint (ms since
 --   1970; null: no next occurrence), :wake_at bigint (ms since 1970; null: no next occurrence, or paused),
 --   :paused_at bigint (ms since 1970; null: not paused), :pause_reason text.
 -- Plan: schedule by key.
 -- Result: No row: there is none.
 update drover.schedule as s
-set spec = :spec::text, series = :series::integer, revision = s.revision + 1, next_moment = :next_moment::bigint,
-  next_at = to_timestamp(:next_at::bigint / 1e3::float8), wake_at = to_timestamp(:wake_at::bigint / 1e3::float8),
-  paused_at = to_timestamp(:paused_at::bigint / 1e3::float8), pause_reason = :pause_reason::text, changed_at = now()
+set spec = :spec::text, series = :series::integer, revision = s.revision + 1,
+  next_nominal_time = :next_nominal_time::bigint,
+  next_at = to_timestamp(:next_at::bigint / 1e3::float8),
+    wake_at = to_timestamp(:wake_at::bigint / 1e3::float8),
+  paused_at = to_timestamp(:paused_at::bigint / 1e3::float8), pause_reason = :pause_reason::text,
+    changed_at = now()
 where s.id = :id::uuid
 returning s.id;
 
@@ -109,52 +116,54 @@ set deleted_at = now(), wake_at = null
 where s.namespace_id = :namespace_id::integer and s.name = :name::text and s.deleted_at is null
 returning s.id;
 
--- name: load_fires
+-- name: load_occurrences
 -- Purpose: Reads occurrences of locked schedules.
--- Params: Parallel arrays: :schedule_id uuid[], :series integer[], :moment bigint[].
--- Plan: fire by key.
+-- Params: Parallel arrays: :schedule_id uuid[], :series integer[], :nominal_time bigint[].
+-- Plan: occurrence by key.
 -- Result: No row: there is no such occurrence yet.
 select f.*
-from unnest(:schedule_id::uuid[], :series::integer[], :moment::bigint[]) as u (schedule_id, series, moment)
+from unnest(:schedule_id::uuid[], :series::integer[], :nominal_time::bigint[])
+  as u (schedule_id, series, nominal_time)
 cross join lateral (
-  select * from drover.fire as x
-  where x.schedule_id = u.schedule_id and x.series = u.series and x.moment = u.moment
-  order by x.schedule_id, x.series, x.moment
+  select * from drover.occurrence as x
+  where x.schedule_id = u.schedule_id and x.series = u.series and x.nominal_time = u.nominal_time
+  order by x.schedule_id, x.series, x.nominal_time
   limit 1
 ) as f;
 
--- name: write_fires
+-- name: write_occurrences
 -- Purpose: Writes occurrences of locked schedules. An occurrence that has a run stays as it is.
--- Params: Parallel arrays: :schedule_id uuid[], :series integer[], :moment bigint[], :at bigint[], :cause
+-- Params: Parallel arrays: :schedule_id uuid[], :series integer[], :nominal_time bigint[], :at bigint[], :cause
 --   smallint[], :outcome smallint[] (codes), :run_id uuid[] (null: no run), :message text[], :missed_count
 --   integer[], :missed_until bigint[] (ms since 1970; null: no mark of missed occurrences), :node uuid[],
 --   :epoch bigint[] (of the supervisor; null: a person acted).
 -- Result: One row for each occurrence that was written.
-insert into drover.fire as f (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count,
-  missed_until, node, epoch)
-select u.schedule_id, u.series, u.moment, to_timestamp(u.at / 1e3::float8), u.cause, u.outcome, u.run_id,
+insert into drover.occurrence as f (schedule_id, series, nominal_time, at, cause, outcome, run_id, message,
+  missed_count, missed_until, node, epoch)
+select u.schedule_id, u.series, u.nominal_time, to_timestamp(u.at / 1e3::float8), u.cause, u.outcome, u.run_id,
   u.message, u.missed_count, to_timestamp(u.missed_until / 1e3::float8), u.node, u.epoch
-from unnest(:schedule_id::uuid[], :series::integer[], :moment::bigint[], :at::bigint[], :cause::smallint[], :outcome::smallint[],
-  :run_id::uuid[], :message::text[], :missed_count::integer[], :missed_until::bigint[], :node::uuid[], :epoch::bigint[])
-  as u (schedule_id, series, moment, at, cause, outcome, run_id, message, missed_count, missed_until,
+from unnest(:schedule_id::uuid[], :series::integer[], :nominal_time::bigint[], :at::bigint[],
+  :cause::smallint[], :outcome::smallint[], :run_id::uuid[], :message::text[], :missed_count::integer[],
+    :missed_until::bigint[], :node::uuid[], :epoch::bigint[])
+  as u (schedule_id, series, nominal_time, at, cause, outcome, run_id, message, missed_count, missed_until,
     node, epoch)
-on conflict (schedule_id, series, moment) do update
-  set at = excluded.at, fired_at = now(), cause = excluded.cause, outcome = excluded.outcome,
+on conflict (schedule_id, series, nominal_time) do update
+  set at = excluded.at, handled_at = now(), cause = excluded.cause, outcome = excluded.outcome,
     run_id = excluded.run_id, message = excluded.message,
     missed_count = excluded.missed_count, missed_until = excluded.missed_until,
     node = excluded.node, epoch = excluded.epoch
   where f.run_id is null
 returning f.schedule_id;
 
--- name: last_fires
+-- name: last_occurrences
 -- Purpose: Reads the newest :limit occurrences of each schedule, with the states of their runs.
 -- Params: :ids uuid[], :limit integer (for each schedule).
--- Plan: fire_by_time; run_page by key.
+-- Plan: occurrence_by_time; run_page by key.
 -- Result: run_state is a code; null: the occurrence has no run, or the run is deleted.
 select f.*, p.run_state
 from unnest(:ids::uuid[]) as u (id)
 cross join lateral (
-  select * from drover.fire as x
+  select * from drover.occurrence as x
   where x.schedule_id = u.id
   order by x.schedule_id, x.at desc
   limit :limit::integer
@@ -168,7 +177,7 @@ order by f.schedule_id, f.at desc, f.series desc;
 -- Purpose: Deletes the occurrences of one deleted schedule, and then the schedule. One call handles one
 --   schedule.
 -- Params: :rows_max integer (occurrences).
--- Plan: schedule_deleted; fire by key.
+-- Plan: schedule_deleted; occurrence by key.
 -- Result: One row. more: there was a deleted schedule, so there may be more to do.
 with gone as (
   select s.id
@@ -177,12 +186,12 @@ with gone as (
   order by s.deleted_at
   limit 1
 ),
-fires as (
-  delete from drover.fire as f
-  where (f.schedule_id, f.series, f.moment) in (
-    select x.schedule_id, x.series, x.moment
+deleted as (
+  delete from drover.occurrence as f
+  where (f.schedule_id, f.series, f.nominal_time) in (
+    select x.schedule_id, x.series, x.nominal_time
     from gone as g
-    join drover.fire as x on x.schedule_id = g.id
+    join drover.occurrence as x on x.schedule_id = g.id
     limit :rows_max::integer
   )
   returning f.schedule_id
@@ -190,6 +199,6 @@ fires as (
 emptied as (
   delete from drover.schedule as s
   using gone as g
-  where s.id = g.id and (select count(*) from fires) < :rows_max::integer
+  where s.id = g.id and (select count(*) from deleted) < :rows_max::integer
 )
 select count(*) > 0 as more from gone;

@@ -19,7 +19,8 @@ where r.id = any (:run_ids::uuid[]) and r.concurrency_key is not null;
 --   differ.
 select pg_advisory_xact_lock(k.number)
 from (
-  select distinct hashtextextended(u.namespace_id || '/' || u.key, 'drover.slot'::regclass::oid::bigint) as number
+  select distinct hashtextextended(u.namespace_id || '/' || u.key,
+    'drover.slot'::regclass::oid::bigint) as number
   from unnest(:namespace_id::integer[], :key::text[]) as u (namespace_id, key)
   order by 1
   offset 0
@@ -57,7 +58,8 @@ cross join lateral (
 insert into drover.slot (namespace_id, key, run_id, max_holders, priority, since, holds, leaving)
 select u.namespace_id, u.key, u.run_id, u.max_holders, u.priority, to_timestamp(u.since / 1e3::float8),
   u.holds, u.leaving
-from unnest(:namespace_id::integer[], :key::text[], :run_id::uuid[], :max_holders::integer[], :priority::smallint[], :since::bigint[],
+from unnest(:namespace_id::integer[], :key::text[], :run_id::uuid[], :max_holders::integer[],
+  :priority::smallint[], :since::bigint[],
   :holds::boolean[], :leaving::boolean[])
   as u (namespace_id, key, run_id, max_holders, priority, since, holds, leaving)
 on conflict (run_id) do update set holds = excluded.holds, leaving = excluded.leaving;

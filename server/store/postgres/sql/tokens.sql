@@ -10,7 +10,8 @@ with gone as (
   where least(t.expires_at, t.revoked_at) < now() - :retention::bigint * interval '1 millisecond'
 )
 insert into drover.api_token (id, digest, name, role, namespace_id, queues, made_by, expires_at)
-values (:id::text, decode(:digest::text, 'hex'), :name::text, :role::text, :namespace_id::integer, :queues::text[], :made_by::text,
+values (:id::text, decode(:digest::text, 'hex'), :name::text, :role::text, :namespace_id::integer,
+  :queues::text[], :made_by::text,
   now() + :valid::bigint * interval '1 millisecond');
 
 -- name: list_tokens

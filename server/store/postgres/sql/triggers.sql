@@ -44,7 +44,8 @@ order by t.name collate "C";
 -- Plan: trigger by key.
 -- Result: No row: there is none.
 with gone as (
-  delete from drover.trigger_refusal as r where r.namespace_id = :namespace_id::integer and r.trigger = :name::text
+  delete from drover.trigger_refusal as r where r.namespace_id = :namespace_id::integer
+    and r.trigger = :name::text
 )
 delete from drover.trigger as t
 where t.namespace_id = :namespace_id::integer and t.name = :name::text
@@ -56,7 +57,8 @@ returning t.name;
 --   smallint[] (length of the chain of triggers; 1 for the first).
 insert into drover.triggered (run_id, trigger, of_run, depth)
 select u.run_id, u.trigger, u.of_run, u.depth
-from unnest(:run_id::uuid[], :trigger::text[], :of_run::uuid[], :depth::smallint[]) as u (run_id, trigger, of_run, depth);
+from unnest(:run_id::uuid[], :trigger::text[], :of_run::uuid[], :depth::smallint[]) as u (run_id, trigger,
+  of_run, depth);
 
 -- name: refuse_calls
 -- Purpose: Counts what triggers have refused, one row for each reason and message. A trigger that does not
@@ -68,7 +70,8 @@ from unnest(:run_id::uuid[], :trigger::text[], :of_run::uuid[], :depth::smallint
 insert into drover.trigger_refusal as r (namespace_id, trigger, digest, reason, message, run_id, count)
 select u.namespace_id, u.trigger, sha256(convert_to(concat_ws(' ', u.reason, u.message), 'UTF8')),
   u.reason, u.message, u.run_id, u.count
-from unnest(:namespace_id::integer[], :trigger::text[], :reason::text[], :message::text[], :run_id::uuid[], :count::bigint[])
+from unnest(:namespace_id::integer[], :trigger::text[], :reason::text[], :message::text[], :run_id::uuid[],
+  :count::bigint[])
   as u (namespace_id, trigger, reason, message, run_id, count)
 join drover.trigger as t on t.namespace_id = u.namespace_id and t.name = u.trigger
 order by 1, 2, 3

@@ -9,7 +9,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { ruleMeanings } from "../../words/rule-words.ts";
-import { fieldMoment, momentOfField } from "../../words/time-words.ts";
+import { fieldTime, timeOfField } from "../../words/time-words.ts";
 import { InterventionEntry } from "./intervention-entry.tsx";
 
 const PAGE = 50;
@@ -26,7 +26,7 @@ interface Filters {
 
 function filtersOf(search: string): Filters {
   const said = new URLSearchParams(search);
-  const moment = (name: string) => (said.has(name) ? momentOfField(said.get(name) ?? "") : null);
+  const moment = (name: string) => (said.has(name) ? timeOfField(said.get(name) ?? "") : null);
   return {
     rule: said.get("rule") ?? "",
     run: said.get("run") ?? "",
@@ -45,14 +45,14 @@ function addressOf({ rule, run, after, before }: Filters): string {
   return text === "" ? "/audit" : `/audit?${text}`;
 }
 
-const momentField = (ms: number | null): Timestamp | undefined =>
+const timeField = (ms: number | null): Timestamp | undefined =>
   ms === null ? undefined : timestampFromMs(ms);
 
 export function AuditPage() {
   const namespace = useNamespace();
   const filters = filtersOf(useSearch());
   const { rule, run, after, before } = filters;
-  const [actedAfter, actedBefore] = [momentField(after), momentField(before)];
+  const [actedAfter, actedBefore] = [timeField(after), timeField(before)];
   const list = useList(
     `interventions ${namespace} ${addressOf(filters)}`,
     async (pageToken, signal) => {
@@ -138,8 +138,8 @@ function FilterFields({ filters }: { readonly filters: Filters }) {
           onChange={({ target }) => say({ run: target.value.trim() })}
         />
       </Field>
-      <MomentField name="Done then or later" ms={after} onSay={(ms) => say({ after: ms })} />
-      <MomentField name="Done before" ms={before} onSay={(ms) => say({ before: ms })} />
+      <TimeField name="Done then or later" ms={after} onSay={(ms) => say({ after: ms })} />
+      <TimeField name="Done before" ms={before} onSay={(ms) => say({ before: ms })} />
       {addressOf(filters) === "/audit" ? null : (
         <button type="button" onClick={() => go("/audit", { replace: true })}>
           Take the filters off
@@ -149,19 +149,19 @@ function FilterFields({ filters }: { readonly filters: Filters }) {
   );
 }
 
-interface MomentFieldProps {
+interface TimeFieldProps {
   readonly name: string;
   readonly ms: number | null;
   readonly onSay: (ms: number | null) => void;
 }
 
-function MomentField({ name, ms, onSay }: MomentFieldProps) {
+function TimeField({ name, ms, onSay }: TimeFieldProps) {
   return (
     <Field name={name}>
       <input
         type="datetime-local"
-        value={ms === null ? "" : fieldMoment(ms)}
-        onChange={({ target }) => onSay(momentOfField(target.value))}
+        value={ms === null ? "" : fieldTime(ms)}
+        onChange={({ target }) => onSay(timeOfField(target.value))}
       />
     </Field>
   );

@@ -7,7 +7,7 @@ import { Badge } from "../../parts/badge.tsx";
 import { ForeignMessage } from "../../parts/foreign-message.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { ruleTone, ruleWords } from "../../words/rule-words.ts";
-import { durationWords, exactMoment } from "../../words/time-words.ts";
+import { durationWords, exactTime } from "../../words/time-words.ts";
 
 export function InterventionEntry({ of }: { readonly of: Intervention }) {
   const { rule, runId, stepId, workflow, saw, did, dueTime, actedTime, attempt } = of;
@@ -41,12 +41,12 @@ export function InterventionEntry({ of }: { readonly of: Intervention }) {
         </div>
         <div>
           <dt>Due</dt>
-          <dd className="number">{dueMs == null ? "–" : exactMoment(dueMs)}</dd>
+          <dd className="number">{dueMs == null ? "–" : exactTime(dueMs)}</dd>
         </div>
         <div>
           <dt>Acted</dt>
           <dd className="number">
-            {actedMs == null ? "–" : exactMoment(actedMs)}
+            {actedMs == null ? "–" : exactTime(actedMs)}
             {late === null ? "" : `, ${durationWords(late)} after it was due`}
           </dd>
         </div>

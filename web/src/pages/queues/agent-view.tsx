@@ -65,7 +65,7 @@ function Seen({ agent, tasks, again }: SeenProps) {
             ["Session", <code key="session">{agent.session.toHex()}</code>],
             ["First seen", <Ago key="first" at={agent.firstSeenTime} />],
             ["Last seen", <Ago key="last" at={agent.lastSeenTime} />],
-            ["Last heartbeat", <Ago key="beat" at={agent.lastBeatTime} />],
+            ["Last heartbeat", <Ago key="beat" at={agent.lastHeartbeatTime} />],
             ["Last success", <Ago key="success" at={agent.lastSuccessTime} />],
             ...Object.entries(agent.labels).map(([name, value]) => [name, value] as const),
             ...cordons.map(

@@ -216,8 +216,8 @@ const kindWords: Readonly<Partial<Record<TaskKind, string>>> = {
 function beatsOf(explained: Explained): ReadonlyMap<string, number> {
   return new Map(
     (explained?.steps ?? []).flatMap(({ stepId, detail }) =>
-      detail.case === "agent" && detail.value.lastBeatTime
-        ? [[stepId, timestampMs(detail.value.lastBeatTime)] as const]
+      detail.case === "agent" && detail.value.lastHeartbeatTime
+        ? [[stepId, timestampMs(detail.value.lastHeartbeatTime)] as const]
         : [],
     ),
   );

@@ -11,7 +11,7 @@ import { ProblemText } from "../../parts/states.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { useNotice } from "../../shell/notices.tsx";
 import { counted } from "../../words/counts.ts";
-import { fieldMoment, momentOfField } from "../../words/time-words.ts";
+import { fieldTime, timeOfField } from "../../words/time-words.ts";
 
 const DAY_MS = 86_400_000;
 const CONCURRENCY_MAX = 1_000;
@@ -37,11 +37,11 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
   const namespace = useNamespace();
   const tell = useNotice();
   const [openedMs] = useState(() => Date.now());
-  const [from, setFrom] = useState(() => fieldMoment(openedMs - DAY_MS));
-  const [to, setTo] = useState(() => fieldMoment(openedMs));
+  const [from, setFrom] = useState(() => fieldTime(openedMs - DAY_MS));
+  const [to, setTo] = useState(() => fieldTime(openedMs));
   const [concurrency, setConcurrency] = useState(1);
   const { name } = schedule;
-  const [fromMs, toMs] = [momentOfField(from), momentOfField(to)];
+  const [fromMs, toMs] = [timeOfField(from), timeOfField(to)];
   const isSpan = fromMs !== null && toMs !== null && fromMs < toMs;
   const asked = {
     ...{ namespace, name, concurrency },
@@ -59,8 +59,8 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
       disabled={look.kind !== "loaded" || look.value.count === 0}
       onClose={onClose}
       onAct={async () => {
-        const { moments, begun } = await backfill(asked);
-        tell(`${counted(begun, "run")} begun for ${counted(moments, "moment")}.`);
+        const { occurrences, begun } = await backfill(asked);
+        tell(`${counted(begun, "run")} begun for ${counted(occurrences, "moment")}.`);
         again();
       }}
     >
@@ -105,9 +105,9 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
 /**
  * `12 moments: 9 runs would begin, 3 have one already`; for a long range only the count is known.
  */
-function whatWouldBegin({ count, moments, nextStartTime }: BackfillScheduleResponse): string {
+function whatWouldBegin({ count, occurrences, nextStartTime }: BackfillScheduleResponse): string {
   if (count === 0) return "No moment of the schedule is in this time.";
-  const had = moments.filter(({ runId, created }) => runId !== "" && !created).length;
+  const had = occurrences.filter(({ runId, created }) => runId !== "" && !created).length;
   if (nextStartTime) return `${counted(count, "moment")}, each of which gets a run if it has none.`;
   const left = counted(count - had, "run");
   return `${counted(count, "moment")}: ${left} would begin, ${had} have one already.`;
@@ -122,17 +122,17 @@ interface Asked {
 }
 
 /** Page by page. */
-async function backfill(asked: Asked): Promise<{ moments: number; begun: number }> {
-  let [moments, begun] = [0, 0];
+async function backfill(asked: Asked): Promise<{ occurrences: number; begun: number }> {
+  let [occurrences, begun] = [0, 0];
   let startTime: Timestamp | undefined = asked.startTime;
   while (startTime) {
     const page: BackfillScheduleResponse = await scheduler.backfillSchedule({
       ...asked,
       startTime,
     });
-    moments += page.moments.length;
-    begun += page.moments.filter(({ created }) => created).length;
+    occurrences += page.occurrences.length;
+    begun += page.occurrences.filter(({ created }) => created).length;
     startTime = page.nextStartTime;
   }
-  return { moments, begun };
+  return { occurrences, begun };
 }

@@ -1,7 +1,7 @@
 // One schedule: its settings, its next occurrences, and the results of the last ones.
 
 import { type Duration, durationMs } from "@bufbuild/protobuf/wkt";
-import type { Fire, Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
+import type { Occurrence, Schedule } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { Link } from "wouter";
 import { scheduler } from "../../calls/clients.ts";
 import { useCall } from "../../calls/use-call.ts";
@@ -19,7 +19,7 @@ import {
   calendarWords,
   causeWords,
   fireStanding,
-  momentWords,
+  nominalTimeWords,
   overlapWords,
   scheduleStanding,
 } from "../../words/schedule-words.ts";
@@ -64,7 +64,7 @@ function Seen({ schedule, again }: SeenProps) {
       </PageHead>
       <WhatItSays schedule={schedule} />
       <div className="beside">
-        <NextMoments schedule={schedule} />
+        <NextTimes schedule={schedule} />
         <Panel title="Input of each run">
           <PayloadView of={spec?.input} what="the input of each run" />
         </Panel>
@@ -75,9 +75,9 @@ function Seen({ schedule, again }: SeenProps) {
         ) : (
           <DataTable
             name="Last moments"
-            columns={fireColumns}
+            columns={occurrenceColumns}
             rows={last}
-            keyOf={({ moment, runId, outcome }) => `${moment} ${runId} ${outcome}`}
+            keyOf={({ nominalTime, runId, outcome }) => `${nominalTime} ${runId} ${outcome}`}
           />
         )}
       </Panel>
@@ -122,16 +122,16 @@ function isNone(length: Duration | undefined): boolean {
   return length === undefined || durationMs(length) === 0;
 }
 
-function NextMoments({ schedule: { next, pause } }: Pick<SeenProps, "schedule">) {
+function NextTimes({ schedule: { next, pause } }: Pick<SeenProps, "schedule">) {
   return (
     <Panel title="Next moments">
       {next.length === 0 ? (
         <p className="dim">{pause ? "None while it is paused." : "None comes any more."}</p>
       ) : (
         <ol className="moments">
-          {next.map(({ time, moment }) => (
-            <li key={moment}>
-              <span className="number">{momentWords(moment)}</span>
+          {next.map(({ time, nominalTime }) => (
+            <li key={nominalTime}>
+              <span className="number">{nominalTimeWords(nominalTime)}</span>
               <Ago at={time} />
             </li>
           ))}
@@ -141,10 +141,18 @@ function NextMoments({ schedule: { next, pause } }: Pick<SeenProps, "schedule">)
   );
 }
 
-const fireColumns: readonly Column<Fire>[] = [
-  { title: "Moment", width: "minmax(13rem, 1.3fr)", cell: ({ moment }) => momentWords(moment) },
+const occurrenceColumns: readonly Column<Occurrence>[] = [
+  {
+    title: "Moment",
+    width: "minmax(13rem, 1.3fr)",
+    cell: ({ nominalTime }) => nominalTimeWords(nominalTime),
+  },
   { title: "Came", width: "7rem", cell: ({ time }) => <Ago at={time} /> },
-  { title: "Outcome", width: "11rem", cell: (fire) => <Badge {...fireStanding(fire)} /> },
+  {
+    title: "Outcome",
+    width: "11rem",
+    cell: (occurrence) => <Badge {...fireStanding(occurrence)} />,
+  },
   {
     title: "Run",
     width: "5.5rem",

@@ -40,7 +40,7 @@ const columns: readonly Column<Schedule>[] = [
   {
     title: "Last",
     width: "minmax(9rem, 1fr)",
-    cell: ({ last: [fire] }) => (fire ? <Badge {...fireStanding(fire)} /> : "–"),
+    cell: ({ last: [occurrence] }) => (occurrence ? <Badge {...fireStanding(occurrence)} /> : "–"),
   },
 ];
 

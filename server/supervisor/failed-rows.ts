@@ -6,8 +6,8 @@
 import type { EpochMs } from "../core/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
-const REST_MS_MIN = 1_000;
-export const REST_MS_MAX = 5 * 60_000;
+const BACKOFF_MS_MIN = 1_000;
+export const BACKOFF_MS_MAX = 5 * 60_000;
 
 interface Entry {
   readonly ref: DueRef;
@@ -18,23 +18,23 @@ interface Entry {
   isBack: boolean;
 }
 
-export interface Rest {
+export interface Backoff {
   /** Failures in a row, as far as is known. */
   readonly failures: number;
-  readonly restMs: number;
+  readonly backoffMs: number;
   /** More rows fail than are kept: it may rest longer, until the walk reaches it. */
   readonly isCrowded: boolean;
 }
 
-export interface Resting {
+export interface FailedRows {
   /**
    * Returns how long the row rests now. `isCrowded`: it was crowded before. null: it rests already,
    * because another row with its key (of another fence) failed while this one was in flight. Both
    * are one failure.
    */
-  failed(ref: DueRef, wakeAt: EpochMs, nowMs: number, isCrowded: boolean): Rest | null;
+  failed(ref: DueRef, wakeAt: EpochMs, nowMs: number, isCrowded: boolean): Backoff | null;
   succeeded(ref: DueRef): void;
-  rests(ref: DueRef, nowMs: number): boolean;
+  isBackingOff(ref: DueRef, nowMs: number): boolean;
   /** Rows that rest now. `since`: a scan that begins there leaves out earlier rows anyway. */
   refs(nowMs: number, since: EpochMs | null): readonly DueRef[];
   /**
@@ -45,7 +45,7 @@ export interface Resting {
 }
 
 /** `rowsMax`: how many rows are kept. */
-export function createResting(rowsMax: number): Resting {
+export function createFailedRows(rowsMax: number): FailedRows {
   /** In the order of their last failures. */
   const entries = new Map<string, Entry>();
   const keyOf = ({ kind, id, place }: DueRef): string => `${kind}/${id}/${place}`;
@@ -63,16 +63,17 @@ export function createResting(rowsMax: number): Resting {
       const isCrowded = wasCrowded || entries.size >= rowsMax;
       const [oldest] = entries.keys();
       if (oldest !== undefined && entries.size >= rowsMax) entries.delete(oldest);
-      const restMs = isCrowded
-        ? REST_MS_MAX
-        : Math.min(REST_MS_MIN * 2 ** (failures - 1), REST_MS_MAX);
-      entries.set(key, { ref, wakeAt, failures, untilMs: nowMs + restMs, isBack: false });
-      return { failures, restMs, isCrowded };
+      const backoffMs = isCrowded
+        ? BACKOFF_MS_MAX
+        : Math.min(BACKOFF_MS_MIN * 2 ** (failures - 1), BACKOFF_MS_MAX);
+      entries.set(key, { ref, wakeAt, failures, untilMs: nowMs + backoffMs, isBack: false });
+      return { failures, backoffMs, isCrowded };
     },
     succeeded(ref: DueRef) {
       entries.delete(keyOf(ref));
     },
-    rests: (ref: DueRef, nowMs: number) => (entries.get(keyOf(ref))?.untilMs ?? nowMs) > nowMs,
+    isBackingOff: (ref: DueRef, nowMs: number) =>
+      (entries.get(keyOf(ref))?.untilMs ?? nowMs) > nowMs,
     refs(nowMs: number, since: EpochMs | null) {
       return [...entries.values()].flatMap(({ ref, wakeAt, untilMs }) =>
         untilMs > nowMs && (since === null || wakeAt >= since) ? [ref] : [],
@@ -82,7 +83,7 @@ export function createResting(rowsMax: number): Resting {
       let earliest: EpochMs | null = null;
       for (const [key, entry] of entries) {
         // It was not found again: what it was about has ended, or another server owns it.
-        if (entry.untilMs + REST_MS_MAX < nowMs) entries.delete(key);
+        if (entry.untilMs + BACKOFF_MS_MAX < nowMs) entries.delete(key);
         if (entry.isBack || entry.untilMs > nowMs) continue;
         entry.isBack = true;
         earliest = Math.min(earliest ?? entry.wakeAt, entry.wakeAt);

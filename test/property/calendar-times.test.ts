@@ -87,12 +87,12 @@ function countedByHand(fields: Fields, timeZone: string, from: number, until: nu
   return [...found];
 }
 
-function between(moments: CalendarTimes, from: number, until: number): readonly NominalTime[] {
+function between(times: CalendarTimes, from: number, until: number): readonly NominalTime[] {
   const found: NominalTime[] = [];
-  let one = moments.firstAfter(from);
+  let one = times.firstAfter(from);
   while (one && one.at <= until) {
     found.push(one);
-    one = moments.after(one.moment);
+    one = times.after(one.nominalTime);
   }
   return found;
 }
@@ -108,12 +108,14 @@ describe("the moments of a cron expression", () => {
       fc.property(around, ({ change: [timeZone, at], fields, before }) => {
         const from = Date.parse(at) - before * MINUTE;
         const until = Date.parse(at) + 30 * HOUR;
-        const moments = calendarTimesOf({ kind: "cron", cron: cronOf(fields), timeZone });
-        const found = between(moments, from, until);
+        const times = calendarTimesOf({ kind: "cron", cron: cronOf(fields), timeZone });
+        const found = between(times, from, until);
         expect(found.map((one) => one.at)).toEqual(countedByHand(fields, timeZone, from, until));
         // In order, and none twice.
-        for (const [place, { moment }] of found.entries())
-          expect(moment).toBeGreaterThan(found[place - 1]?.moment ?? Number.NEGATIVE_INFINITY);
+        for (const [place, { nominalTime }] of found.entries())
+          expect(nominalTime).toBeGreaterThan(
+            found[place - 1]?.nominalTime ?? Number.NEGATIVE_INFINITY,
+          );
       }),
       { numRuns: 60 },
     );
@@ -126,7 +128,7 @@ describe("the moments of a cron expression", () => {
       Date.parse(until),
     ).map((one) => [
       new Date(one.at).toISOString(),
-      new Date(one.moment).toISOString().slice(0, 16),
+      new Date(one.nominalTime).toISOString().slice(0, 16),
     ]);
 
   test("that is skipped in spring is at the first instant after the gap", () => {
@@ -158,13 +160,13 @@ describe("the moments of a cron expression", () => {
   });
 
   test("are found from any instant, also from within a repeated hour", () => {
-    const moments = calendarTimesOf({
+    const times = calendarTimesOf({
       kind: "cron",
       cron: "0,30 * * * *",
       timeZone: "Europe/Berlin",
     });
     const second = Date.parse("2026-10-25T01:10:00Z");
-    expect(moments.firstAfter(second)?.at).toBe(Date.parse("2026-10-25T02:00:00Z"));
+    expect(times.firstAfter(second)?.at).toBe(Date.parse("2026-10-25T02:00:00Z"));
   });
 
   test("that names both days is there on either of them", () => {
@@ -183,14 +185,14 @@ describe("the moments of an interval", () => {
     fc.assert(
       fc.property(asked, ({ everyMs, share, from }) => {
         const offsetMs = Math.floor(everyMs * share);
-        const moments = calendarTimesOf({ kind: "interval", everyMs, offsetMs });
-        const first = moments.firstAfter(from);
+        const times = calendarTimesOf({ kind: "interval", everyMs, offsetMs });
+        const first = times.firstAfter(from);
         if (!first) throw new Error("an interval never ends");
         expect(first.at).toBeGreaterThan(from);
         expect(first.at - from).toBeLessThanOrEqual(everyMs);
         expect((first.at - offsetMs) % everyMs).toBe(0);
-        expect(moments.after(first.moment)).toEqual({
-          ...{ moment: first.moment + everyMs, at: first.at + everyMs },
+        expect(times.after(first.nominalTime)).toEqual({
+          ...{ nominalTime: first.nominalTime + everyMs, at: first.at + everyMs },
         });
       }),
     );
@@ -233,11 +235,11 @@ describe("a calendar", () => {
   );
 
   test("names its moments for people", () => {
-    const moment = Date.parse("2026-03-29T02:30:00Z");
-    expect(nominalTimeText(cron("30 2 * * *", "Europe/Berlin"), moment)).toBe(
+    const nominalTime = Date.parse("2026-03-29T02:30:00Z");
+    expect(nominalTimeText(cron("30 2 * * *", "Europe/Berlin"), nominalTime)).toBe(
       "2026-03-29T02:30:00[Europe/Berlin]",
     );
     const interval: Calendar = { kind: "interval", everyMs: 10_000, offsetMs: 0 };
-    expect(nominalTimeText(interval, moment)).toBe("2026-03-29T02:30:00Z");
+    expect(nominalTimeText(interval, nominalTime)).toBe("2026-03-29T02:30:00Z");
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueRow, DueScan } from "../../server/store/store.ts";
-import type { Rest } from "../../server/supervisor/resting.ts";
+import type { Backoff } from "../../server/supervisor/failed-rows.ts";
 import { createTimerScan } from "../../server/supervisor/timers.ts";
 import { quietLog } from "../support/control-plane.ts";
 import { handClock } from "../support/hand-clock.ts";
@@ -42,7 +42,7 @@ function supervise() {
   const bad = new Set<string>();
   const owned = Array.from({ length: PARTITIONS }, (_, partition) => ({ partition, epoch: 1 }));
   const triedAtMs = new Map<string, number[]>();
-  const rests: Rest[] = [];
+  const isBackingOff: Backoff[] = [];
   const add = (runId: string, wakeAt: number) => {
     const row = backoff(runId, wakeAt);
     rows.set(row.runId, row);
@@ -51,7 +51,7 @@ function supervise() {
     clock,
     log: quietLog,
     settings: SUPERVISOR_DEFAULTS,
-    restingMax: RESTING_MAX,
+    failedRowsMax: RESTING_MAX,
     store: {
       async dueRows(partitions, limit, { since, without = [] } = WHOLE_RANGE): Promise<DueScan> {
         await clock.sleep(20);
@@ -77,17 +77,17 @@ function supervise() {
         return { kind: "done" };
       },
     },
-    fire: async () => ({ kind: "done" }),
+    beginDue: async () => ({ kind: "done" }),
     owner: () => ({ node: "n", owned }),
     onFenced: () => undefined,
-    onFailing: (_, rest) => void rests.push(rest),
+    onFailing: (_, backoff) => void isBackingOff.push(backoff),
     onOutside: () => undefined,
   });
   const triesOf = (runId: string): number => triedAtMs.get(runId)?.length ?? 0;
   /** Of all that are bad, from then until now. */
   const triesSince = (ms: number): number =>
     [...triedAtMs].flatMap(([id, at]) => (bad.has(id) ? at.filter((one) => one >= ms) : [])).length;
-  return { clock, timers, rows, bad, rests, add, triedAtMs, triesOf, triesSince };
+  return { clock, timers, rows, bad, isBackingOff, add, triedAtMs, triesOf, triesSince };
 }
 
 function superviseBad(wakeAtOf: (n: number) => number) {
@@ -116,7 +116,7 @@ describe.each([
     await clock.advance(600_000);
     expect(triesSince(60_000)).toBeLessThanOrEqual(600 * 200);
     expect(triesSince(60_000)).toBeGreaterThan(0);
-    expect(timers.resting()).toBeLessThanOrEqual(RESTING_MAX);
+    expect(timers.failedRows()).toBeLessThanOrEqual(RESTING_MAX);
     // None is tried again with every look, and none is forgotten.
     const tries = [...bad].map(triesOf);
     expect(Math.max(...tries)).toBeLessThan(30);
@@ -154,7 +154,7 @@ describe.each([
     bad.clear();
     await clock.advance(900_000);
     expect(rows.size).toBe(0);
-    expect(timers.resting()).toBe(0);
+    expect(timers.failedRows()).toBe(0);
     bad.add("one 0");
     add("one 0", NOW + clock.monotonicMs());
     await clock.advance(8_000);
@@ -166,9 +166,11 @@ describe.each([
 });
 
 it("tells of each row that fails beyond those in memory", async () => {
-  const { clock, timers, rests } = superviseBad(apart);
+  const { clock, timers, isBackingOff } = superviseBad(apart);
   timers.start();
   await clock.advance(60_000);
-  expect(rests.filter(({ isCrowded }) => isCrowded).length).toBeGreaterThan(BAD - RESTING_MAX - 1);
+  expect(isBackingOff.filter(({ isCrowded }) => isCrowded).length).toBeGreaterThan(
+    BAD - RESTING_MAX - 1,
+  );
   await timers.stop();
 });
