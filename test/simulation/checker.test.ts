@@ -12,7 +12,7 @@ import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
 import { PROMISE_NAMES } from "./checker/violation.ts";
-import { callsWith, must, runOf } from "./damage.ts";
+import { addFault, callsWith, must, refuse, runOf } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
@@ -140,6 +140,22 @@ describe("the checker after a fail-over that lost the last transactions", () => 
     expect(brokenPromises(history(true))).toContain("G1");
     expect(brokenPromises(afterALoss(history(false), lost))).toContain("G1");
     expect(checkHistory(afterALoss(history(true), lost))).toEqual([]);
+  });
+
+  test("takes a copy of a Schedule for accepted, where the run that had its key is lost", () => {
+    const history = (isDoubled: boolean): History =>
+      changed((copy) => {
+        refuse(copy, "Schedule", "r3", "KEY_REUSED");
+        const call = callsWith(copy, "Schedule").find(
+          ({ request }) => "mark" in request && request.mark === "order r3",
+        );
+        const fault = { kind: "network", did: "repeated" } as const;
+        if (isDoubled) addFault(copy, { at: must(call, "Schedule").at, fault });
+      });
+    const lost = { tables: ["idempotency"] };
+    expect(brokenPromises(history(true))).toContain("G13");
+    expect(brokenPromises(afterALoss(history(false), lost))).toContain("G13");
+    expect(brokenPromises(afterALoss(history(true), lost))).not.toContain("G13");
   });
 
   test("is silent about the runs of a moment one of which was lost", () => {

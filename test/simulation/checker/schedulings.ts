@@ -58,8 +58,20 @@ const MAY_BE_RIGHT_LATER: ReadonlySet<string> = new Set([
 ]);
 
 function surely(facts: Facts, call: Call, fate: Fate): Fate {
-  const mayHave = fate.kind === "refused" && MAY_BE_RIGHT_LATER.has(fate.reason);
-  return mayHave && wasRepeated(facts, call) ? { kind: "unknown" } : fate;
+  if (fate.kind !== "refused" || !wasRepeated(facts, call)) return fate;
+  const mayHave =
+    fate.reason === "KEY_REUSED" ? lostKeys(facts) : MAY_BE_RIGHT_LATER.has(fate.reason);
+  return mayHave ? { kind: "unknown" } : fate;
+}
+
+/** A fail-over has taken back reservations: a copy of a call may find its key free. */
+function lostKeys({ faults }: Facts): boolean {
+  return faults.some(
+    ({ fault }) =>
+      fault.kind === "store" &&
+      fault.did === "tail-lost" &&
+      fault.lost.tables.includes("idempotency"),
+  );
 }
 
 function fateOfAnswer(answer: Answer | undefined): Fate {
