@@ -51,7 +51,7 @@ export function occurrenceRows(occurrences: readonly Occurrence[]): string[][] {
 function outcomeWords({ outcome, missed }: Occurrence): string {
   const said = phrase(OccurrenceOutcomeSchema, outcome);
   const many = outcome === OccurrenceOutcome.MISSED || outcome === OccurrenceOutcome.PAUSED;
-  return many && missed > 1 ? `${said}: ${counted(missed, "moment")}` : said;
+  return many && missed > 1 ? `${said}: ${counted(missed, "time")}` : said;
 }
 
 export function printSchedule(schedule: Schedule, output: Output): void {

@@ -256,7 +256,7 @@ create table drover.idempotency (
   primary key (namespace_id, key)
 );
 
-create table drover.slot (
+create table drover.permit (
   run_id uuid primary key,
   namespace_id integer not null,
   key text not null,
@@ -266,7 +266,7 @@ create table drover.slot (
   holds boolean not null,
   leaving boolean not null
 );
-comment on table drover.slot is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';
+comment on table drover.permit is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';
 
 create table drover.message (
   run_id uuid not null,
@@ -833,10 +833,10 @@ comment on column drover.node.regions is 'The regions whose partitions it watche
 
 create table drover.writer (
   node uuid not null,
-  slot smallint not null,
-  primary key (node, slot)
+  number smallint not null,
+  primary key (node, number)
 );
-comment on table drover.writer is 'A supervisor''s batch locks its row first. A take-over deletes the rows of the process that it fences. slot is the writer number.';
+comment on table drover.writer is 'A supervisor''s batch locks its row first. A take-over deletes the rows of the process that it fences.';
 
 -- A share of the runs of a region, with the node that watches it. The epoch grows when the owner changes.
 create table drover.partition_lease (
@@ -914,7 +914,7 @@ create index run_page_open_partition on drover.run_page (partition, run_id)
 create index definition_workflow on drover.definition (namespace_id, ((body::jsonb) ->> 'workflow'), id);
 create index workflow_version_definition on drover.workflow_version (definition_id);
 create index idempotency_expiry on drover.idempotency (expires_at);
-create index slot_of_key on drover.slot (namespace_id, key, holds, priority, since, run_id);
+create index permit_of_key on drover.permit (namespace_id, key, holds, priority, since, run_id);
 
 -- For claims, the leases of a session, and the leases of a lane.
 create index ready_lane on drover.ready (lane, priority, ordered_by, ordinal);
@@ -1016,13 +1016,13 @@ select
   r.version as workflow_version,
   (array['RUNNING', 'STOPPING', 'COMPENSATING', 'ESCALATED', 'COMPLETED', 'FAILED', 'COMPENSATED',
     'CANCELLED', 'PAUSED', 'FINISHING', 'PENDING'])[p.run_state + 1] as state,
-  coalesce(s.state ->> 'reason', s.state #>> '{end,reason}', s.state #>> '{verdict,reason}',
-    s.state #>> '{from,end,reason}', s.state #>> '{from,verdict,reason}') as reason,
+  coalesce(s.state ->> 'reason', s.state #>> '{end,reason}', s.state #>> '{stopReason,reason}',
+    s.state #>> '{from,end,reason}', s.state #>> '{from,stopReason,reason}') as reason,
   r.created_at,
   p.ended_at,
   to_timestamp(case
     when jsonb_typeof(s.state) = 'number' then s.state::float8
-    when s.state ->> 'kind' = 'PENDING' and s.state ->> 'on' = 'slot' then (s.state ->> 'until')::float8
+    when s.state ->> 'kind' = 'PENDING' and s.state ->> 'on' = 'permit' then (s.state ->> 'until')::float8
   end / 1000) as deadline,
   case when p.ended_at is null then coalesce((h.head #>> '{c,0}')::smallint, 0::smallint) end as steps_left,
   case when p.ended_at is null then coalesce((h.head #>> '{c,2}')::smallint, 0::smallint) end as moving,

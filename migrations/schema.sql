@@ -443,6 +443,18 @@ create table drover.paused_workflow (
   constraint paused_workflow_pkey primary key (namespace_id, name)
 );
 
+create table drover.permit (
+  run_id uuid not null,
+  namespace_id integer not null,
+  key text not null,
+  max_holders integer not null,
+  priority smallint not null,
+  since timestamp with time zone not null,
+  holds boolean not null,
+  leaving boolean not null,
+  constraint permit_pkey primary key (run_id)
+);
+
 create table drover.pin_move (
   id bigint generated always as identity not null,
   namespace_id integer not null,
@@ -526,18 +538,6 @@ create table drover.schedule (
   constraint schedule_pkey primary key (id)
 )
 with (fillfactor=70);
-
-create table drover.slot (
-  run_id uuid not null,
-  namespace_id integer not null,
-  key text not null,
-  max_holders integer not null,
-  priority smallint not null,
-  since timestamp with time zone not null,
-  holds boolean not null,
-  leaving boolean not null,
-  constraint slot_pkey primary key (run_id)
-);
 
 create table drover.trigger (
   namespace_id integer not null,
@@ -627,8 +627,8 @@ create table drover.workflow_version (
 
 create table drover.writer (
   node uuid not null,
-  slot smallint not null,
-  constraint writer_pkey primary key (node, slot)
+  number smallint not null,
+  constraint writer_pkey primary key (node, number)
 );
 
 create table drover.attempt_log (
@@ -842,6 +842,7 @@ create index lease_session on drover.lease using btree (session, heartbeat_ms);
 create index message_wake on drover.message using btree (partition, wake_at);
 create index occurrence_by_time on drover.occurrence using btree (schedule_id, at);
 create index outbox_partition on drover.outbox using btree (partition, id);
+create index permit_of_key on drover.permit using btree (namespace_id, key, holds, priority, since, run_id);
 create index ready_lane on drover.ready using btree (lane, priority, ordered_by, ordinal);
 create index run_by_namespace on drover.run using btree (namespace_id, id);
 create index run_by_parent on drover.run using btree (parent_id, id) where (parent_id is not null);
@@ -854,7 +855,6 @@ create index run_page_wake on drover.run_page using btree (partition, wake_at) w
 create unique index schedule_by_name on drover.schedule using btree (namespace_id, name) where (deleted_at is null);
 create index schedule_deleted on drover.schedule using btree (deleted_at) where (deleted_at is not null);
 create index schedule_wake on drover.schedule using btree (partition, wake_at);
-create index slot_of_key on drover.slot using btree (namespace_id, key, holds, priority, since, run_id);
 create index trigger_by_workflow on drover.trigger using btree (namespace_id, workflow) where (workflow is not null);
 create index trigger_end_due on drover.trigger_end using btree (partition, next_at);
 create index trigger_refusal_last on drover.trigger_refusal using btree (namespace_id, last_at);
@@ -876,13 +876,13 @@ create view drover.run_view as
     r.workflow,
     r.version as workflow_version,
     (array['RUNNING'::text, 'STOPPING'::text, 'COMPENSATING'::text, 'ESCALATED'::text, 'COMPLETED'::text, 'FAILED'::text, 'COMPENSATED'::text, 'CANCELLED'::text, 'PAUSED'::text, 'FINISHING'::text, 'PENDING'::text])[p.run_state + 1] as state,
-    coalesce(s.state ->> 'reason'::text, s.state #>> '{end,reason}'::text[], s.state #>> '{verdict,reason}'::text[], s.state #>> '{from,end,reason}'::text[], s.state #>> '{from,verdict,reason}'::text[]) as reason,
+    coalesce(s.state ->> 'reason'::text, s.state #>> '{end,reason}'::text[], s.state #>> '{stopReason,reason}'::text[], s.state #>> '{from,end,reason}'::text[], s.state #>> '{from,stopReason,reason}'::text[]) as reason,
     r.created_at,
     p.ended_at,
     to_timestamp(
         case
             when jsonb_typeof(s.state) = 'number'::text then s.state::double precision
-            when (s.state ->> 'kind'::text) = 'PENDING'::text and (s.state ->> 'on'::text) = 'slot'::text then (s.state ->> 'until'::text)::double precision
+            when (s.state ->> 'kind'::text) = 'PENDING'::text and (s.state ->> 'on'::text) = 'permit'::text then (s.state ->> 'until'::text)::double precision
             else null::double precision
         end / 1000::double precision) as deadline,
         case
@@ -1289,6 +1289,7 @@ comment on function drover.page_of(place integer) is 'The number of the page of 
 comment on column drover.partition_history.why is 'Why the partition was free: it had had no owner, the owner before gave it back, or that owner was lost.';
 comment on column drover.partition_history.left_at is 'When the owner gave it back, or the next one took it; null: this owner has it.';
 comment on table drover.paused_workflow is 'No task of the runs of a paused workflow is assigned: their ready rows are in the negative of their lane.';
+comment on table drover.permit is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';
 comment on table drover.pin_move is 'Ready rows of this workflow may be in other lanes than its pins, or its pause, want. The row is written with the change and deleted when the ready rows have been moved. Housekeeping completes what a server left incomplete.';
 comment on table drover.queue is 'Pauses and limits of queues; no row: none. The name '''' is all queues of the namespace.';
 comment on column drover.queue.leases_max is 'How many tasks agents may hold at a time; null: any number.';
@@ -1322,7 +1323,6 @@ comment on column drover.schedule.spec is 'What a person has configured, as JSON
 comment on column drover.schedule.next_nominal_time is 'The nominal time of the next occurrence, as in occurrence.nominal_time; next_at is its time. null: none comes any more.';
 comment on column drover.schedule.wake_at is 'When its owner acts: next_at and jitter; null while the schedule is paused.';
 comment on table drover.signal is 'A signal that was sent to a run, perhaps before a step waits for it. A repeated signal has the same id.';
-comment on table drover.slot is 'A permit: a run that holds one for its concurrency key, or waits for one, until it ends. Written under the lock of the key.';
 comment on table drover.step_kept is 'A step that is reused from an earlier run. Its effect has the key of the run that made it.';
 comment on view drover.step_name is 'The name of each step of each definition, by its number.';
 comment on table drover.step_override is 'The whole input that a person gave to a strategy, by its index in the strategies of the step.';
@@ -1339,4 +1339,4 @@ comment on table drover.version_class is 'Which agents ask for the lanes of a cl
 comment on table drover.version_pin is 'Ready rows of these runs are in the lanes of a class of their queue.';
 comment on column drover.version_pin.version is '0: every version of the workflow without a pin of its own.';
 comment on column drover.version_pin.definition_id is 'The definition of the version; 0 with version 0.';
-comment on table drover.writer is 'A supervisor''s batch locks its row first. A take-over deletes the rows of the process that it fences. slot is the writer number.';
+comment on table drover.writer is 'A supervisor''s batch locks its row first. A take-over deletes the rows of the process that it fences.';

@@ -121,7 +121,7 @@ export function learningOf(
 ): Loop {
   const onError = (error: unknown) => {
     measures?.failed("durations");
-    log.warn({ event: "durations.not-told", err: String(error) });
+    log.warn({ event: "durations.not-saved", err: String(error) });
   };
   return createLoop({ clock, everyMs, runOnce: typical.save, onError });
 }

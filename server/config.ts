@@ -70,7 +70,7 @@ export interface HealthConfig {
   /** It is degraded if the last whole round of its consistency check began longer ago than this. */
   readonly consistencyLateMs: number;
   /** How often it checks. */
-  readonly lookEveryMs: number;
+  readonly scanEveryMs: number;
 }
 
 /** 5 s: the promise for a frozen supervisor, the longest of the promises. */
@@ -78,7 +78,7 @@ export const HEALTH_DEFAULTS: HealthConfig = Object.freeze({
   overdueMs: 5_000,
   unownedMs: 2_000,
   consistencyLateMs: 3_600_000,
-  lookEveryMs: 3_000,
+  scanEveryMs: 3_000,
 });
 
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -104,9 +104,9 @@ export interface TraceConfig {
  * A receiver as a person writes it: `http://HOST:4318` for OTLP over HTTP, whose path is added, or
  * `grpc://HOST:4317`; with TLS `https` and `grpcs`. null: it is neither.
  */
-export function traceReceiver(said: string): Pick<TraceConfig, "url" | "protocol"> | null {
+export function traceReceiver(given: string): Pick<TraceConfig, "url" | "protocol"> | null {
   const [, scheme = "", secure = "", host = "", path = ""] =
-    /^(http|grpc)(s?):\/\/([^/?#\s]+)(\/[^?#\s]*)?$/.exec(said) ?? [];
+    /^(http|grpc)(s?):\/\/([^/?#\s]+)(\/[^?#\s]*)?$/.exec(given) ?? [];
   if (host === "") return null;
   const origin = `http${secure}://${host}`;
   if (scheme === "grpc") return { url: origin, protocol: "grpc" };
@@ -152,13 +152,13 @@ const DAY = 24 * HOUR;
  * stall, pickup and the like) are in the definition, so that a run keeps what it started with.
  */
 export const SUPERVISOR_SETTINGS = Object.freeze({
-  lookEveryMs: {
-    ...{ flag: "look-every", unit: "ms", byDefault: SECOND, least: 100, most: 10 * SECOND },
-    why: "the longest sleep between two looks for due rows. Known moments wake the owner themselves; this bounds how late one is found that another server has set",
+  scanEveryMs: {
+    ...{ flag: "scan-every", unit: "ms", byDefault: SECOND, least: 100, most: 10 * SECOND },
+    why: "the longest sleep between two scans for due rows. Known due times wake the owner themselves; this bounds how late one is found that another server has set",
   },
   gapMs: {
     ...{ flag: "watch-gap", unit: "ms", byDefault: 2 * SECOND, least: 500, most: MINUTE },
-    why: "two looks further apart: nobody could have heard a heartbeat meanwhile, so silence counts anew. At least twice --look-every",
+    why: "two scans further apart: nobody could have heard a heartbeat meanwhile, so silence counts anew. At least twice --scan-every",
   },
   jumpMs: {
     ...{ flag: "watch-jump", unit: "ms", byDefault: SECOND, least: 100, most: MINUTE },
@@ -192,13 +192,13 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
     ...{ flag: "polled", unit: "ms", byDefault: MINUTE, least: 10 * SECOND, most: HOUR },
     why: "a lane counts as polled for so long after a poll: a task that nobody has taken within its pickup is then a backlog, and else there is no agent for it. Longer than any pause between two polls of agents that are well",
   },
-  ownerLookMs: {
-    ...{ flag: "owner-look", unit: "ms", byDefault: 500, least: 100, most: 10 * SECOND },
-    why: "how often a node renews its session and looks who watches which partition: a sign of life, and how late it sees that one is free",
+  ownerPollMs: {
+    ...{ flag: "owner-poll", unit: "ms", byDefault: 500, least: 100, most: 10 * SECOND },
+    why: "how often a node renews its session and reads who owns which partition: a sign of life, and how late it sees that one is free",
   },
   ownerLostMs: {
     ...{ flag: "owner-lost", unit: "ms", byDefault: 3 * SECOND, least: SECOND, most: MINUTE },
-    why: "a node that has said nothing for so long is gone: the database ends its session, and another takes its partitions. It stops by itself one look before. At least three times --owner-look, as one look may be slow; less finds a frozen one sooner, and moves partitions for nothing when the database hesitates",
+    why: "a node that has said nothing for so long is gone: the database ends its session, and another takes its partitions. It stops by itself one look before. At least three times --owner-poll, as one look may be slow; less finds a frozen one sooner, and moves partitions for nothing when the database hesitates",
   },
   ownerMoves: {
     ...{ flag: "owner-moves", unit: "count", byDefault: 4, least: 1, most: 256 },
@@ -227,7 +227,7 @@ export type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
 export type SupervisorConfig = Readonly<Record<SupervisorSetting, number>>;
 
 export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.freeze([
-  "lookEveryMs",
+  "scanEveryMs",
   "gapMs",
   "jumpMs",
   "slowFactor",
@@ -237,7 +237,7 @@ export const SUPERVISOR_SETTING_NAMES: readonly SupervisorSetting[] = Object.fre
   "sessionRetentionMs",
   "pollerRetentionMs",
   "polledMs",
-  "ownerLookMs",
+  "ownerPollMs",
   "ownerLostMs",
   "ownerMoves",
   "overdueMs",
@@ -256,17 +256,17 @@ export function supervisorConfig(given: Partial<SupervisorConfig>): SupervisorCo
   const problems = SUPERVISOR_SETTING_NAMES.flatMap((name) =>
     problemsOf(SUPERVISOR_SETTINGS[name], config[name]),
   );
-  if (config.gapMs < 2 * config.lookEveryMs)
+  if (config.gapMs < 2 * config.scanEveryMs)
     problems.push(
-      `--watch-gap is ${config.gapMs} ms and --look-every ${config.lookEveryMs} ms: with a gap of less than two looks silence would never count`,
+      `--watch-gap is ${config.gapMs} ms and --scan-every ${config.scanEveryMs} ms: with a gap of less than two scans silence would never count`,
     );
   if (config.pollerRetentionMs < 2 * config.polledMs)
     problems.push(
       `--poller-retention is ${config.pollerRetentionMs} ms and --polled ${config.polledMs} ms: who polled would be forgotten while his lane counts as polled; keep him at least twice as long`,
     );
-  if (config.ownerLostMs < 3 * config.ownerLookMs)
+  if (config.ownerLostMs < 3 * config.ownerPollMs)
     problems.push(
-      `--owner-lost is ${config.ownerLostMs} ms and --owner-look ${config.ownerLookMs} ms: one slow look would cost a node its partitions; give three looks at least`,
+      `--owner-lost is ${config.ownerLostMs} ms and --owner-poll ${config.ownerPollMs} ms: one slow poll would cost a node its partitions; give three looks at least`,
     );
   if (problems.length > 0) throw new Error(problems.join("; "));
   return config;
@@ -276,8 +276,8 @@ function problemsOf({ flag, unit, least, most }: Setting, value: number): readon
   const isShare = unit === "share";
   const isWhole = unit === "factor" || isShare || Number.isInteger(value);
   if (isWhole && value >= least && value <= most) return [];
-  const [said, from, to] = [value, least, most].map((one) => (isShare ? one * 100 : one));
-  return [`--${flag} is ${said}: give ${isWhole ? "" : "a whole number "}${from} to ${to}`];
+  const [given, from, to] = [value, least, most].map((one) => (isShare ? one * 100 : one));
+  return [`--${flag} is ${given}: give ${isWhole ? "" : "a whole number "}${from} to ${to}`];
 }
 
 /** When circuits open, and for how long (docs/CIRCUITS.md). */
@@ -370,7 +370,7 @@ export function edgeConfig(given: Partial<EdgeConfig>): Partial<EdgeConfig> {
 
 function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig {
   return Object.freeze({
-    lookEveryMs: value("lookEveryMs"),
+    scanEveryMs: value("scanEveryMs"),
     gapMs: value("gapMs"),
     jumpMs: value("jumpMs"),
     slowFactor: value("slowFactor"),
@@ -380,7 +380,7 @@ function configOf(value: (name: SupervisorSetting) => number): SupervisorConfig 
     sessionRetentionMs: value("sessionRetentionMs"),
     pollerRetentionMs: value("pollerRetentionMs"),
     polledMs: value("polledMs"),
-    ownerLookMs: value("ownerLookMs"),
+    ownerPollMs: value("ownerPollMs"),
     ownerLostMs: value("ownerLostMs"),
     ownerMoves: value("ownerMoves"),
     overdueMs: value("overdueMs"),

@@ -134,7 +134,7 @@ export interface ControlPlane {
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const { store, clock, random, isRetryable, measures, waitingMax } = options;
   const { settings = SUPERVISOR_DEFAULTS } = options;
-  const looking = { ...options, clock: options.patient ?? clock };
+  const patient = { ...options, clock: options.patient ?? clock };
   const { failed, onError } = failuresOf(options);
   const plans = createPlans(store, evaluatorOf);
   const traces = tracingOf(options, plans);
@@ -152,7 +152,7 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
   const handOver = handOverBy(() => claims);
   const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
   const { onFlushed, outdated: onOutdated } = measures ?? {};
-  const rateLimit = rateLimitOf(looking);
+  const rateLimit = rateLimitOf(patient);
   const world = { store, plans, clock, random, onError };
   const shared: AdvanceOptions = {
     ...{ ...world, handOver, typical, publish, isRetryable, waitingMax, onFlushed, onOutdated },
@@ -177,23 +177,23 @@ export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
     void claims.scan(filled);
     ownership.announceLanes(filled);
   };
-  const { ownership, timers, owner } = supervisionOf(options, looking, {
+  const { ownership, timers, owner } = supervisionOf(options, patient, {
     ...{ settings, advance, beginDue, claims, onFailed: failed("timers") },
     quiet: () => consistency.quiet(),
     outside: () => ({ inbox, deliveries, triggers }),
   });
-  const deliveries = deliveriesOf(looking, plans, ownership.owned);
-  const triggers = triggeringOf(looking, plans, schedule.schedule, ownership.owned);
-  const housekeeping = housekeepingOf(looking, settings);
-  const learning = learningOf(looking, typical, settings);
-  const consistency = consistencyOf(looking, shared, { owner, settings });
-  const inbox = inboxOf(looking, schedule.schedule, ownership.owned);
+  const deliveries = deliveriesOf(patient, plans, ownership.owned);
+  const triggers = triggeringOf(patient, plans, schedule.schedule, ownership.owned);
+  const housekeeping = housekeepingOf(patient, settings);
+  const learning = learningOf(patient, typical, settings);
+  const consistency = consistencyOf(patient, shared, { owner, settings });
+  const inbox = inboxOf(patient, schedule.schedule, ownership.owned);
   const learn = snapshotHandler({ admission, versions, lanes, waiters, claims });
-  const circuits = circuitsOf(looking, { owner, counted: outcomeCounts.take, learn });
+  const circuits = circuitsOf(patient, { owner, counted: outcomeCounts.take, learn });
   const parked = { waiters, lanes, claims, runWatchers, agentRegistry: createAgentRegistry(clock) };
-  const pollTick = pollTickOf(looking, { watermarks, ...parked, circuits });
+  const pollTick = pollTickOf(patient, { watermarks, ...parked, circuits });
   forgetWith(store, [plans, lanes, claims, parked.agentRegistry], waiters);
-  const calls = callsOf(options, { clock: looking.clock, advance, onError, ...parked });
+  const calls = callsOf(options, { clock: patient.clock, advance, onError, ...parked });
 
   const loops = [pollTick, rateLimit, triggers, housekeeping, learning, consistency];
   const idle = [claims, ...calls.parts, schedule, advance, { idle: occurrencesIdle }];
@@ -226,12 +226,12 @@ interface SupervisionParts {
 /** The partitions that this process owns, and the scan of their timers. */
 function supervisionOf(
   { store, clock, log }: ControlPlaneOptions,
-  looking: ControlPlaneOptions,
+  patient: ControlPlaneOptions,
   { settings, advance, beginDue, claims, onFailed, quiet, outside }: SupervisionParts,
 ) {
   const ownership = createOwnership({
-    ...{ ...looking, settings, supervision: looking.supervision ?? EMBEDDED },
-    partitions: looking.partitions,
+    ...{ ...patient, settings, supervision: patient.supervision ?? EMBEDDED },
+    partitions: patient.partitions,
     onTaken: (partitions) => timers.taken(partitions),
     onLanes: (announced) => void claims.scan(announced),
     onDueTime: (at) => timers.announce(at),
@@ -288,10 +288,10 @@ function forgetWith(
 
 /** Passes a snapshot of circuits, cordons and pins to the parts of dispatch. */
 function snapshotHandler({ admission, versions, lanes, waiters, claims }: SnapshotParts) {
-  return async (look: CircuitSnapshot): Promise<void> => {
-    const made = versions.learn(look.pinned);
+  return async (snapshot: CircuitSnapshot): Promise<void> => {
+    const made = versions.learn(snapshot.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
-    void claims.scan([...admission.learn(look), ...made]);
+    void claims.scan([...admission.learn(snapshot), ...made]);
   };
 }
 

@@ -54,7 +54,7 @@ const RUNS = 200;
 const DUE_WITHIN_MS = 8_000;
 const SHARE = 8;
 /** Of the owners, as the servers have it by default. */
-const LOOK_EVERY_MS = 500;
+const SCAN_EVERY_MS = 500;
 
 interface World {
   readonly database: Client;
@@ -184,7 +184,7 @@ async function round(
     }),
   );
   // A round would else meet the survivor's looks always at the same place between two of them.
-  await wait(DUE_WITHIN_MS / 8 + Math.random() * LOOK_EVERY_MS);
+  await wait(DUE_WITHIN_MS / 8 + Math.random() * SCAN_EVERY_MS);
   const { rows } = await database.query<{ partition: number; at: number }>(
     `select partition, (extract(epoch from clock_timestamp()) * 1000)::float8 as at
      from drover.partition_lease where node = $1`,

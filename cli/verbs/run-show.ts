@@ -149,7 +149,7 @@ function printRun(run: Run, texts: Texts, output: Output): void {
     ["labels", labelWords(run.labels)],
     ["created", timeWords(run.createdTime)],
     ["starts", timeWords(run.startTime)],
-    ["slots", slotWords(run)],
+    ["permits", permitWords(run)],
     ["deadline", timeWords(run.deadlineTime)],
     ["ended", run.endedTime ? `${timeWords(run.endedTime)}, after ${took}` : ""],
     ["cancelled", clean(run.cancelReason)],
@@ -158,7 +158,7 @@ function printRun(run: Run, texts: Texts, output: Output): void {
 }
 
 /** `of customer-17: 2 at a time, else queue` */
-function slotWords({ concurrency }: Run): string {
+function permitWords({ concurrency }: Run): string {
   if (concurrency === undefined) return "";
   const { key, limit, policy } = concurrency;
   return `of ${clean(key)}: ${limit} at a time, else ${phrase(ConcurrencyPolicySchema, policy)}`;

@@ -28,10 +28,10 @@ const shownMax = 50;
 export function addScheduleBackfill(schedule: Command, ended: Ended): void {
   schedule
     .command("backfill")
-    .description("begin the runs of moments that have passed and have none")
+    .description("start runs for past times of the schedule that have none")
     .argument("<schedule>", "name of the schedule")
-    .requiredOption("--from <time>", "moments from this one on, as 2026-01-31T12:00Z", parseTime)
-    .requiredOption("--to <time>", "moments before this one, as 2026-02-28T12:00Z", parseTime)
+    .requiredOption("--from <time>", "times from this one on, as 2026-01-31T12:00Z", parseTime)
+    .requiredOption("--to <time>", "times before this one, as 2026-02-28T12:00Z", parseTime)
     .option(
       "--concurrency <n>",
       "so many runs of it under way at a time",
@@ -62,7 +62,7 @@ export function addScheduleBackfill(schedule: Command, ended: Ended): void {
       if (output.format === "table") {
         printTable(output, ["TIME", "MOMENT", "RUN", "WHAT", "WHY"], rows);
         const more = occurrences.length - rows.length;
-        if (more > 0) output.line(`and ${counted(more, "moment")} more`);
+        if (more > 0) output.line(`and ${counted(more, "time")} more`);
       }
       output.note(summary(whole, options));
       const isRefused = occurrences.some(({ message }) => message !== "");
@@ -104,7 +104,6 @@ function summary(
   { dryRun = false }: BackfillOptions,
 ): string {
   const begun = occurrences.filter(({ created }) => created).length;
-  if (!dryRun)
-    return `${counted(begun, "run")} started for ${counted(occurrences.length, "moment")}`;
-  return `${counted(count, "moment")}; nothing was started\n  next: the same without --dry-run`;
+  if (!dryRun) return `${counted(begun, "run")} started for ${counted(occurrences.length, "time")}`;
+  return `${counted(count, "time")}; nothing was started\n  next: the same without --dry-run`;
 }

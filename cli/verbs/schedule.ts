@@ -185,7 +185,7 @@ function addList(schedule: Command, ended: Ended): void {
 function addShow(schedule: Command, ended: Ended): void {
   schedule
     .command("show")
-    .description("show a schedule: what it says, its next moments and its last ones")
+    .description("show a schedule: its settings, its next times and its last occurrences")
     .argument("<schedule>", "name of the schedule")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -217,7 +217,7 @@ function addPause(schedule: Command, ended: Ended): void {
 function addResume(schedule: Command, ended: Ended): void {
   schedule
     .command("resume")
-    .description("let a paused schedule go on, with its next moment")
+    .description("resume a paused schedule, with its next time")
     .argument("<schedule>", "name of the schedule")
     .action(async (name: string, _options: unknown, command: Command) => {
       const { output, connect } = contextOf(command);
@@ -233,7 +233,7 @@ function addResume(schedule: Command, ended: Ended): void {
 function addRun(schedule: Command, ended: Ended): void {
   schedule
     .command("run")
-    .description("begin a run now, as a moment of the schedule would")
+    .description("start a run now, as a time of the schedule would")
     .argument("<schedule>", "name of the schedule")
     .option("--request-id <id>", "your own name for it; makes repeating this command safe")
     .action(

@@ -159,7 +159,7 @@ export const ROWS: readonly { readonly title: string; readonly panels: readonly 
     panels: [
       {
         title: "Dispatch latency",
-        about: "From the moment at which a task was ready to its lease. Long: agents are too few.",
+        about: "From the time at which a task was ready to its lease. Long: agents are too few.",
         unit: "s",
         queries: quantiles("drover_task_wait_seconds"),
       },

@@ -127,7 +127,7 @@ function firstState(now: EpochMs, deadline: EpochMs, begins: Begins): RunState {
     return { kind: "FAILED", reason: "REFUSED" };
   if (parent) return { kind: "PENDING", on: "start", until: now };
   if (startAt && startAt > now) return { kind: "PENDING", on: "start", until: startAt };
-  if (waits) return { kind: "PENDING", on: "slot", until: deadline };
+  if (waits) return { kind: "PENDING", on: "permit", until: deadline };
   return { kind: "RUNNING", deadline };
 }
 

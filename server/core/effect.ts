@@ -23,13 +23,13 @@ export type RunTrigger =
   /** The counters ask for it at the end of an event (`nextRunState`). */
   | "counters"
   /** A step has failed for good. */
-  | "verdict"
+  | "stop"
   | "deadline"
   | "cancel"
   | "pause"
   | "resume"
   /** An answer, a late report or a command resumes an ESCALATED run. */
-  | "thaw"
+  | "continue"
   /** A person ends the run and leaves its effects as they are. */
   | "leave";
 
@@ -160,12 +160,16 @@ export type Effect =
   | {
       readonly kind: "outcome-unknown";
       readonly step: number;
-      readonly doubt: UnknownOutcome | null;
+      readonly unknownOutcome: UnknownOutcome | null;
     }
   /**
    * The step leaves a strategy that may have an effect. That is undone before the step continues.
    */
-  | { readonly kind: "strategy-undoing"; readonly step: number; readonly doubt: UnknownOutcome }
+  | {
+      readonly kind: "strategy-undoing";
+      readonly step: number;
+      readonly unknownOutcome: UnknownOutcome;
+    }
   /** That undo is done, or is left to the compensation of the run. */
   | { readonly kind: "strategy-undo-ended"; readonly step: number }
   /** Another way to try the step begins, with new retries and an effect of its own. */

@@ -35,7 +35,7 @@ const ASKING: readonly EventState[] = [
 const ENDING: readonly EventState[] = ["STOPPING", "COMPENSATING", "FINISHING"];
 const ASKING_AT_THE_END: readonly EventState[] = ASKING.slice(1);
 
-const STALE = "nothing: no such moment stands in such a run";
+const STALE = "nothing: such a run has no such timer";
 const REMINDED = "nothing: people are reminded; past its deadline it is an answer";
 const FINAL = "refused: final is final";
 
@@ -90,7 +90,12 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
     [["PENDING"], "done", "same", "nothing: nothing of it has begun"],
     [["RUNNING", "COMPENSATING", "FINISHING"], "done", "same", "ends the attempt as drover.lost"],
     [["PAUSED"], "done", "same", "ends the attempt as drover.lost; what follows is held"],
-    [["STOPPING"], "done", "same", "ends the attempt as drover.lost; the effect is in doubt"],
+    [
+      ["STOPPING"],
+      "done",
+      "same",
+      "ends the attempt as drover.lost; the outcome of the effect is unknown",
+    ],
     [ASKING, "done", "same", "nothing: no task is out"],
     [ENDED, "done", "same", "nothing: no task is out"],
   ]),
@@ -167,7 +172,7 @@ export const EVENT_TABLE: readonly EventRow[] = Object.freeze([
   ...rows("resume", [
     [["PENDING"], "done", "same", "nothing: it is not paused"],
     [["RUNNING", ...ENDING], "done", "same", "nothing: it is not paused"],
-    [["PAUSED"], "done", "RUNNING", "puts back what is held, or gives the verdict that waited"],
+    [["PAUSED"], "done", "RUNNING", "puts back what is held, or stops for the reason that waited"],
     [ASKING, "done", "same", "nothing: it is not paused"],
     [ENDED, "refused", "same", FINAL],
   ]),

@@ -39,7 +39,7 @@ type Blocked = Extract<Step["forward"], { kind: "BLOCKED" }>;
 
 /** The tries of an undo are counted from 0. */
 const UNCOUNTED = Object.freeze({ attempt: 0, lost: 0, tries: [] });
-const FRESH_TRIES = Object.freeze({ tries: [], lost: 0, doubt: null });
+const FRESH_TRIES = Object.freeze({ tries: [], lost: 0, unknownOutcome: null });
 
 /** The step after an effect that is about it. */
 export function evolveStep(step: Step, effect: StepEffect): Step {
@@ -72,7 +72,7 @@ export function evolveStep(step: Step, effect: StepEffect): Step {
     case "settling":
       return { ...step, settleUntil: Math.max(step.settleUntil ?? 0, effect.until) };
     case "outcome-unknown":
-      return { ...step, doubt: effect.doubt };
+      return { ...step, unknownOutcome: effect.unknownOutcome };
     case "strategy-begun":
     case "strategy-dropped":
     case "strategy-undoing":
@@ -120,10 +120,10 @@ function evolveStrategies(step: Step, effect: StrategyEffect): Step {
       return { ...step, attempt: effect.attempt, strategies: step.strategies.slice(0, -1) };
     case "strategy-undoing": {
       const sides = { forward: { kind: "UNDOING" }, undo: { kind: "PENDING" } } as const;
-      return { ...step, ...sides, ...UNCOUNTED, doubt: effect.doubt };
+      return { ...step, ...sides, ...UNCOUNTED, unknownOutcome: effect.unknownOutcome };
     }
     case "strategy-undo-ended":
-      return { ...step, ...UNCOUNTED, undo: { kind: "NONE" }, doubt: null };
+      return { ...step, ...UNCOUNTED, undo: { kind: "NONE" }, unknownOutcome: null };
   }
 }
 
@@ -238,9 +238,9 @@ function beginChild(step: Step, effect: Extract<Effect, { kind: "child-began" }>
 /** The lease has ended. The next effect of the same pass replaces the LEASED state. */
 function endTask(step: Step, effect: Extract<Effect, { kind: "task-ended" }>): Step {
   if (effect.attempt.kind === "verify") {
-    const tries = (step.doubt?.tries ?? 0) + Number(effect.counted !== null);
-    const doubt = step.doubt && { ...step.doubt, tries };
-    return { ...step, doubt, verifies: step.verifies + 1 };
+    const tries = (step.unknownOutcome?.tries ?? 0) + Number(effect.counted !== null);
+    const unknownOutcome = step.unknownOutcome && { ...step.unknownOutcome, tries };
+    return { ...step, unknownOutcome, verifies: step.verifies + 1 };
   }
   // A returned task says nothing about the work: it does not break a row of losses.
   const { kind } = effect.attempt.outcome;

@@ -36,7 +36,7 @@ export function untouchedStep(no: number, needs: number): Step {
     attempt: 0,
     lost: 0,
     tries: [],
-    doubt: null,
+    unknownOutcome: null,
     verifies: 0,
     firstReadyAt: null,
     settleUntil: null,
@@ -200,7 +200,7 @@ export function asks(step: Step): boolean {
 
 function settling(view: View, until: EpochMs): View {
   const state: RunState = view.run.state;
-  if (state.kind !== "STOPPING" || !state.verdict.undo) return view;
+  if (state.kind !== "STOPPING" || !state.stopReason.undo) return view;
   const settleUntil = Math.max(state.settleUntil ?? 0, until);
   return { ...view, run: { ...view.run, state: { ...state, settleUntil } } };
 }

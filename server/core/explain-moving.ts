@@ -104,7 +104,7 @@ function behindCircuit(
   return {
     waitsFor: { kind: "circuit-to-close", task, ...lane, circuit },
     since,
-    next: until === null ? { what: "look-again", at: wakeAt } : { what: "try-one", at: until },
+    next: until === null ? { what: "check-again", at: wakeAt } : { what: "try-one", at: until },
     actions: [{ kind: "set-circuit", ...lane }],
   };
 }
@@ -113,7 +113,7 @@ function afterPickup(planned: PlanStep, step: Step, ready: Ready, polled: boolea
   const performs = ready.task === "perform";
   const totalEndsAt = (step.firstReadyAt ?? ready.readyAt) + planned.timeouts.totalMs;
   if (performs && ready.wakeAt >= totalEndsAt) return "fail";
-  if (polled) return "look-again";
+  if (polled) return "check-again";
   const onPickup = performs ? planned.onPickup : "alarm";
   if (onPickup === "escalate") return "escalate";
   const { work } = planned;
@@ -186,7 +186,7 @@ function waitingFor(place: StepSide, { on, wakeAt }: Waiting): Found {
       actions: [{ kind: "complete-deferred", step: no }],
     };
   }
-  if (on === "items") return { ...onItems(place), next: { what: "look-again", at: wakeAt } };
+  if (on === "items") return { ...onItems(place), next: { what: "check-again", at: wakeAt } };
   if (on === "child" || on === "child-end")
     return {
       waitsFor: { kind: "child", step: no, fence: step.fence, stopping: on === "child-end" },

@@ -96,8 +96,8 @@ function whatWords(
       return `${of} is with agent ${waitsFor.agentId} (${workWords(waitsFor, ago)})`;
     case "agent-to-stop": {
       const { agentId, cause, heard } = waitsFor;
-      const told = heard ? "has heard so" : "has not heard it yet";
-      return `${of} is with agent ${agentId}, which should stop (${CAUSES[cause]}) and ${told}`;
+      const noticed = heard ? "has heard so" : "has not heard it yet";
+      return `${of} is with agent ${agentId}, which should stop (${CAUSES[cause]}) and ${noticed}`;
     }
     case "backoff":
       return `${of} waits to be tried again`;
@@ -131,8 +131,8 @@ function whatWords(
     case "end-of-run":
       return `${of} runs last and waits for all others`;
     case "start":
-    case "slot":
-      return `${of} waits for ${waitsFor.kind === "start" ? "its start" : "a slot of its concurrency key"}`;
+    case "permit":
+      return `${of} waits for ${waitsFor.kind === "start" ? "its start" : "a permit of its concurrency key"}`;
     case "ended":
       return `${of} has ended`;
   }
@@ -147,10 +147,11 @@ function pauseWords({ queue, pause }: Extract<WaitsFor, { kind: "queue-to-resume
 function circuitWords({
   queue,
   taskName,
-  circuit: { trying, said, saw },
+  circuit: { trying, override, saw },
 }: Extract<WaitsFor, { kind: "circuit-to-close" }>): string {
   const what = `the circuit of task "${taskName}" in queue "${queue}" is open`;
-  if (said) return `${what}: ${said.by} opened it${said.why === "" ? "" : ` (${said.why})`}`;
+  if (override)
+    return `${what}: ${override.by} opened it${override.why === "" ? "" : ` (${override.why})`}`;
   return `${what}: ${saw}${trying ? "; one task tries it" : ""}`;
 }
 
@@ -162,9 +163,9 @@ function workWords(
     lastHeartbeatAt === null
       ? "it has sent no heartbeat yet"
       : `last heartbeat ${ago(lastHeartbeatAt)}`;
-  const said = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
+  const shownProgress = progress ? `, progress ${progress.text} ${ago(progress.since)}` : "";
   const slow = suspectAt === null ? "" : `, suspect: past its typical duration ${ago(suspectAt)}`;
-  return `${heartbeat}${said}${slow}`;
+  return `${heartbeat}${shownProgress}${slow}`;
 }
 
 function itemWords(
@@ -183,7 +184,7 @@ const CAUSES: Readonly<Record<CancelCause, string>> = Object.freeze({
 });
 
 const NEXT: Readonly<Record<NextKind, string>> = Object.freeze({
-  "look-again": "the supervisor looks again",
+  "check-again": "the supervisor looks again",
   start: "its first steps begin",
   "give-up": "it ends without having begun",
   "try-one": "one task may try it",

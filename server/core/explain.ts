@@ -109,7 +109,7 @@ function explainRun(plan: Plan, seen: SeenRun, steps: readonly StepWait[], first
     const what = state.on === "start" ? "start" : "give-up";
     const next = { what, at: state.until } as const;
     // The run gives up once it has waited for as long as it may last.
-    const waits = state.on === "slot" ? state.until - plan.timeoutMs : seen.createdAt;
+    const waits = state.on === "permit" ? state.until - plan.timeoutMs : seen.createdAt;
     const since = Math.max(seen.createdAt, waits);
     return { ...own, next, waitsFor: { kind: state.on }, since };
   }

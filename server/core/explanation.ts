@@ -96,7 +96,7 @@ export interface LaneCircuit {
   /** The probe is with an agent, and all other tasks wait for its outcome. */
   readonly trying: boolean;
   /** The operator who opened it, with the reason; null: the supervisor opened it. */
-  readonly said: { readonly by: string; readonly why: string } | null;
+  readonly override: { readonly by: string; readonly why: string } | null;
   /** The evidence of the supervisor. */
   readonly saw: string;
 }
@@ -194,7 +194,7 @@ export type WaitsFor =
   /** The run starts later. */
   | { readonly kind: "start" }
   /** Other runs hold the permits of its concurrency key. */
-  | { readonly kind: "slot" }
+  | { readonly kind: "permit" }
   | { readonly kind: "ended" };
 
 export interface AgentToPoll {
@@ -256,7 +256,7 @@ export interface Next {
 
 export type NextKind =
   /** The lane is polled, paused or behind an open circuit: the supervisor checks the task again. */
-  | "look-again"
+  | "check-again"
   /** No agent polls the lane: an alarm. */
   | "alarm"
   /** One task of its lane may be the probe. */

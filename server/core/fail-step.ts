@@ -77,9 +77,9 @@ export function fail(
 }
 
 /** Stops the run. A paused run keeps its first stop reason until it is resumed. */
-export function stopRun(pass: Pass, verdict: StopReason): void {
+export function stopRun(pass: Pass, stopReason: StopReason): void {
   const { state } = pass.view.run;
-  if (state.kind !== "PAUSED") stop(pass, verdict);
-  else if (state.verdict === null)
-    emit(pass, { kind: "run-moved", by: "verdict", state: { ...state, verdict } });
+  if (state.kind !== "PAUSED") stop(pass, stopReason);
+  else if (state.stopReason === null)
+    emit(pass, { kind: "run-moved", by: "stop", state: { ...state, stopReason } });
 }

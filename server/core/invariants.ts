@@ -128,7 +128,7 @@ function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
   switch (state.kind) {
     case "PENDING":
       must(!hasBegun(view), "steps have begun");
-      must(state.on === "start" || view.run.keyed, "it waits for a slot of no key");
+      must(state.on === "start" || view.run.keyed, "it waits for a permit of no key");
       break;
     case "RUNNING":
     case "COMPENSATING":
@@ -139,7 +139,7 @@ function brokenRunState({ plan, view, steps, all, state }: Run): string[] {
       break;
     case "STOPPING": {
       const settle = Math.max(...all.map((step) => step.settleUntil ?? 0));
-      const expected = state.verdict.undo && settle > 0 ? settle : null;
+      const expected = state.stopReason.undo && settle > 0 ? settle : null;
       must(moving > 0 || state.settleUntil !== null, "nothing will ever wake it");
       must(
         state.settleUntil === expected,
@@ -226,10 +226,10 @@ function brokenSides({ forward, undo }: Step, planned: PlanStep, run: Run): stri
       break;
     case "FAILED":
       if (stage === "RUNNING" && planned.onFailure !== "continue" && itemOf(planned.no) === 0)
-        must(state.kind === "PAUSED" && state.verdict !== null, "FAILED without a verdict");
+        must(state.kind === "PAUSED" && state.stopReason !== null, "FAILED without a stop reason");
       break;
     case "CANCELLED":
-      must(stage !== "RUNNING", "CANCELLED without a verdict");
+      must(stage !== "RUNNING", "CANCELLED without a stop reason");
       break;
     default:
       break;
@@ -248,7 +248,7 @@ function brokenUndoing(undo: Undo, { state, stage }: Run): string[] {
 
 function mayHandOut(task: TaskKind, state: RunState): boolean {
   if (state.kind === "RUNNING" || (state.kind === "PAUSED" && task !== "compensate")) return true;
-  return task === "verify" && state.kind === "STOPPING" && state.verdict.undo;
+  return task === "verify" && state.kind === "STOPPING" && state.stopReason.undo;
 }
 
 function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run): string[] {
@@ -261,8 +261,8 @@ function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run
   if (step.forward.kind !== "BLOCKED")
     return unfinished > 0 ? [`${step.forward.kind} with ${unfinished} needs left`] : [];
   // Needs are no longer counted once there is a stop reason; `always` steps wait for the end.
-  const verdict = state.kind === "PAUSED" && state.verdict !== null;
-  if (stage !== "RUNNING" || verdict || planned.always) return [];
+  const stopReason = state.kind === "PAUSED" && state.stopReason !== null;
+  if (stage !== "RUNNING" || stopReason || planned.always) return [];
   const { waitingFor } = step.forward;
   if (waitingFor !== unfinished) return [`waits for ${waitingFor} needs, ${unfinished} are left`];
   return waitingFor === 0 ? ["BLOCKED, but waits for nothing"] : [];
@@ -274,11 +274,12 @@ function brokenMoving(step: Step, planned: PlanStep, { state: runState }: Run): 
   if (!moving || moving.state.kind === "HELD") return [];
   const { side, state } = moving;
   const broken: string[] = [];
-  if (!Number.isFinite(state.wakeAt)) broken.push(`${state.kind} without a moment`);
+  if (!Number.isFinite(state.wakeAt)) broken.push(`${state.kind} without a time`);
   if (state.kind === "WAITING") return broken;
   if ((side === "undo") !== (state.task === "compensate"))
     broken.push(`${side} is ${state.kind} with the task ${state.task}`);
-  if (state.task === "verify" && step.doubt === null) broken.push("verified without a doubt");
+  if (state.task === "verify" && step.unknownOutcome === null)
+    broken.push("verified without an unknown outcome");
   if (state.kind === "BACKOFF") return broken;
   const next = state.task === "verify" ? step.fence : step.fence + 1;
   if (state.fence !== next) broken.push(`${state.kind} has fence ${state.fence}, ${next} is next`);
@@ -333,9 +334,9 @@ function brokenEffect(step: Step, planned: PlanStep, { plan, steps, state, stage
     const others = new Set(steps.flatMap((other) => (isUndoLeft(other.undo) ? [other.no] : [])));
     if (reaches(plan, step.no, others)) broken.push(`undo is ${undo.kind} before its successors`);
   }
-  if (step.doubt !== null && strategyToUndo(step) === null && !isFinal(forward))
-    broken.push(`in doubt, but its effect is ${mark}`);
-  if (forward.kind === "UNDOING" && step.doubt === null)
+  if (step.unknownOutcome !== null && strategyToUndo(step) === null && !isFinal(forward))
+    broken.push(`of unknown outcome, but its effect is ${mark}`);
+  if (forward.kind === "UNDOING" && step.unknownOutcome === null)
     broken.push("UNDOING, and no setback says what follows");
   return broken;
 }
@@ -353,7 +354,7 @@ function brokenMap({ no, forward, undo, items }: Step, all: readonly Step[], run
     .filter((name) => items[name] !== counted[name])
     .map((name) => `${name} is ${items[name]}, its items say ${counted[name]}`);
   const { state } = run;
-  const stops = state.kind === "PAUSED" && state.verdict !== null;
+  const stops = state.kind === "PAUSED" && state.stopReason !== null;
   if (forward.kind === "MAPPING" && items.open === 0 && !stops)
     broken.push("MAPPING, and none of its items is under way");
   if (undo.kind === "MAPPING" && state.kind === "COMPENSATING" && items.undosLeft === 0)

@@ -107,7 +107,7 @@ function ask(pass: Pass, no: number, setback: Setback): void {
 
 /** Undoes the effect of the strategy. After that, `setback` decides what follows. */
 export function undoStrategy(pass: Pass, no: number, setback: Setback): void {
-  emit(pass, { kind: "strategy-undoing", step: no, doubt: { ...setback, tries: 0 } });
+  emit(pass, { kind: "strategy-undoing", step: no, unknownOutcome: { ...setback, tries: 0 } });
   afterSettling(pass, no, "compensate");
 }
 
@@ -120,13 +120,14 @@ export function strategyUndone(pass: Pass, no: number): void {
 
 /** The strategy that the step leaves has no effect any more: the step continues. */
 export function afterUndo(pass: Pass, no: number): void {
-  const { doubt } = stepOf(pass, no);
-  if (!doubt) throw new Error(`step ${no} undoes a strategy, and no setback says what follows`);
+  const { unknownOutcome } = stepOf(pass, no);
+  if (!unknownOutcome)
+    throw new Error(`step ${no} undoes a strategy, and no setback says what follows`);
   emit(pass, { kind: "strategy-undo-ended", step: no });
   const step = stepOf(pass, no);
   // A person has begun the next strategy, with another input.
   if (isFresh(step)) beginStrategy(pass, no, plannedOf(step));
-  else leave(pass, no, doubt);
+  else leave(pass, no, unknownOutcome);
 }
 
 /** The strategy of the plan after the current one; null: the current one is the last. */

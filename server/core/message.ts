@@ -9,9 +9,9 @@ export type Message =
   | ParentCommand
   | ChildEnded
   /** The run got a permit of its concurrency key. */
-  | { readonly kind: "slot" }
+  | { readonly kind: "permit" }
   /** There is no permit, and the run does not wait for one. */
-  | { readonly kind: "no-slot" }
+  | { readonly kind: "no-permit" }
   /** A newer run of its concurrency key replaces it. */
   | { readonly kind: "make-room" };
 

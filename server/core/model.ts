@@ -182,7 +182,7 @@ export interface Step {
   /** Tries by retry policy, in the plan's order; shorter than the list if the last are unused. */
   readonly tries: readonly number[];
   /** The unknown outcome that a verify or an undo has to settle first; null: none. */
-  readonly doubt: UnknownOutcome | null;
+  readonly unknownOutcome: UnknownOutcome | null;
   /** Verify tasks about this fence claimed and ended so far; they number the next one. */
   readonly verifies: number;
   /** The first time that it was ready, moved by the time that its run was paused or escalated. */
@@ -228,35 +228,35 @@ export type Stage =
   | { readonly kind: "RUNNING"; readonly leftMs: number | null; readonly since: EpochMs }
   | {
       readonly kind: "STOPPING";
-      readonly verdict: StopReason;
+      readonly stopReason: StopReason;
       readonly settleUntil: EpochMs | null;
     }
-  | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
+  | { readonly kind: "COMPENSATING"; readonly stopReason: StopReason }
   | { readonly kind: "FINISHING"; readonly end: End };
 
 export type RunState =
   /** Accepted, and no step has begun. Its deadline counts from its start. */
   | {
       readonly kind: "PENDING";
-      readonly on: "start" | "slot";
+      readonly on: "start" | "permit";
       /** When it starts; or, without a permit until then, when it ends. */
       readonly until: EpochMs;
     }
   /** No deadline: it has passed after the pivot, and the run only goes forward. */
   | { readonly kind: "RUNNING"; readonly deadline: EpochMs | null }
-  /** By a person. A step that fails for good meanwhile sets `verdict`, which applies on resume. */
+  /** By a person. If a step fails for good meanwhile, `stopReason` applies on resume. */
   | {
       readonly kind: "PAUSED";
       readonly leftMs: number | null;
       readonly since: EpochMs;
-      readonly verdict: StopReason | null;
+      readonly stopReason: StopReason | null;
     }
   | {
       readonly kind: "STOPPING";
-      readonly verdict: StopReason;
+      readonly stopReason: StopReason;
       readonly settleUntil: EpochMs | null;
     }
-  | { readonly kind: "COMPENSATING"; readonly verdict: StopReason }
+  | { readonly kind: "COMPENSATING"; readonly stopReason: StopReason }
   /** Its end is certain; its `always` steps run. */
   | { readonly kind: "FINISHING"; readonly end: End }
   | { readonly kind: "ESCALATED"; readonly from: Stage }

@@ -70,8 +70,8 @@ export function onEscalationTimer(
   const isOver = deadlineAt !== null && now >= deadlineAt;
   if (isOver && deadline) {
     const why = `nobody answered within ${inWords(deadline.afterMs)}`;
-    const said = { n, answer: deadline.answer, by: "deadline", why, payload: null };
-    if (onAnswer(pass, { kind: "answer", ...said }).kind === "done") return DONE;
+    const given = { n, answer: deadline.answer, by: "deadline", why, payload: null };
+    if (onAnswer(pass, { kind: "answer", ...given }).kind === "done") return DONE;
   }
   const next = now + remindMs;
   const wakeAt = isOver ? next : Math.min(next, deadlineAt ?? Number.POSITIVE_INFINITY);
@@ -98,7 +98,7 @@ function answerForward(pass: Pass, no: number, event: Answered): void {
       return;
     }
     case "succeed":
-      emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
+      emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
       setEffectStatus(pass, no, "MADE");
       if (isAtGate(pass, no)) {
         beginWave(pass, no);
@@ -144,7 +144,7 @@ function declareFailed(pass: Pass, no: number, event: Answered): void {
   recordFailure(pass, stepOf(pass, no), code, message);
   if (state.kind === "STOPPING") {
     // The escalation asked whether the effect took place. The person answers that it did not.
-    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
     setEffectStatus(pass, no, "NONE");
     emit(pass, { kind: "failed", step: no, code });
     return;

@@ -154,7 +154,7 @@ export function childLate(pass: Pass, step: Step, on: "child" | "child-end", due
   const { no, fence } = step;
   const { state } = pass.view.run;
   if (on === "child-end") {
-    endChild(pass, step, state.kind === "STOPPING" ? state.verdict.undo : true);
+    endChild(pass, step, state.kind === "STOPPING" ? state.stopReason.undo : true);
     return;
   }
   const wakeAt = totalEndsAt(pass, step);

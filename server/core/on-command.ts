@@ -53,7 +53,7 @@ function isBeingUndone(state: RunState): boolean {
   if (state.kind !== "ESCALATED" || state.from.kind === "RUNNING") return false;
   const { from } = state;
   if (from.kind === "FINISHING") return from.end.reason === "CANCELLED_BY_USER";
-  return from.verdict.reason === "CANCELLED_BY_USER" && from.verdict.undo;
+  return from.stopReason.reason === "CANCELLED_BY_USER" && from.stopReason.undo;
 }
 
 /**
@@ -75,7 +75,7 @@ export function onPause(pass: Pass, event: Extract<RunEvent, { kind: "pause" }>)
   emit(pass, {
     kind: "run-moved",
     by: "pause",
-    state: { kind: "PAUSED", leftMs, since, verdict: null },
+    state: { kind: "PAUSED", leftMs, since, stopReason: null },
   });
   for (const step of touchedSteps(pass)) {
     const moving = movingSide(step)?.state;
@@ -99,8 +99,8 @@ export function onResume(pass: Pass, event: Extract<RunEvent, { kind: "resume" }
   if (state.kind !== "PAUSED") return DONE;
   emit(pass, { kind: "command-noted", command: "resume", note: event.note });
   goOn(pass, "resume", state);
-  if (state.verdict) {
-    stop(pass, state.verdict);
+  if (state.stopReason) {
+    stop(pass, state.stopReason);
     return DONE;
   }
   messageChildren(pass, { kind: "resume" });

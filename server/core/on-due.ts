@@ -197,20 +197,20 @@ export function onRunTimer(pass: Pass): Answer {
 
 function startComes(pass: Pass, dueAt: EpochMs): void {
   const { keyed } = pass.view.run;
-  const saw = "the moment that the run was to start at has come";
-  const did = keyed ? "asked for a slot of its concurrency key" : "started it";
+  const saw = "the start time of the run has come";
+  const did = keyed ? "asked for a permit of its concurrency key" : "started it";
   intervene(pass, "start", { step: null, fence: 0, dueAt, saw, did });
   if (!keyed) {
     begin(pass);
     return;
   }
   const until = pass.occasion.now + pass.plan.timeoutMs;
-  emit(pass, { kind: "run-moved", by: "start", state: { kind: "PENDING", on: "slot", until } });
+  emit(pass, { kind: "run-moved", by: "start", state: { kind: "PENDING", on: "permit", until } });
 }
 
 /** Its time counts from when it could have begun, so waiting for a permit counts. */
 function permitTooLate(pass: Pass, dueAt: EpochMs): void {
-  const saw = `no slot of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
+  const saw = `no permit of its concurrency key came free within ${inWords(pass.plan.timeoutMs)}`;
   const did = "ended it before it began";
   intervene(pass, "deadline", { step: null, fence: 0, dueAt, saw, did });
   const state = { kind: "FAILED", reason: "NEVER_STARTED" } as const;

@@ -52,10 +52,10 @@ function apply(pass: Pass, message: Message, note: string): void {
       if (pass.view.run.state.kind === "RUNNING") onRunTimer(pass);
       childEnded(pass, message);
       return;
-    case "slot":
+    case "permit":
       if (waitsForPermit(pass)) begin(pass);
       return;
-    case "no-slot":
+    case "no-permit":
       if (waitsForPermit(pass)) end(pass, "refuse", { kind: "FAILED", reason: "REFUSED" });
       return;
     case "make-room":
@@ -65,7 +65,7 @@ function apply(pass: Pass, message: Message, note: string): void {
 
 function waitsForPermit(pass: Pass): boolean {
   const { state } = pass.view.run;
-  return state.kind === "PENDING" && state.on === "slot";
+  return state.kind === "PENDING" && state.on === "permit";
 }
 
 /**

@@ -91,19 +91,19 @@ function findEnded(
   );
 }
 
-function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport): Answer {
-  if (ended.digest === said.digest) return { kind: "repeated" };
+function onEnded(pass: Pass, step: Step, ended: EndedAttempt, report: LateReport): Answer {
+  if (ended.digest === report.digest) return { kind: "repeated" };
   const settled = ended.outcome === "success" || ended.outcome === "failure";
   // The callback came before the agent's own report.
-  if (!said.called && settled && said.outcome.kind === "deferred") return { kind: "repeated" };
+  if (!report.called && settled && report.outcome.kind === "deferred") return { kind: "repeated" };
   const open =
     ended.outcome === "unknown" ||
     ended.outcome === "cancelled" ||
     ended.outcome === "deferred" ||
-    (said.called && said.outcome.kind === "success" && ended.transient);
+    (report.called && report.outcome.kind === "success" && ended.transient);
   if (!open && ended.outcome !== "superseded") return { kind: "over", outcome: ended.outcome };
   const run = pass.view.run.state;
-  const { outcome } = said;
+  const { outcome } = report;
   if (outcome.kind !== "success" && outcome.kind !== "failure")
     return { kind: "lease-lost", run: run.kind };
   const over =
@@ -112,12 +112,12 @@ function onEnded(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport):
       : isFinal(step.forward) || isPassed(step);
   const stale = ended.kind === "verify" || currentFence(step) !== ended.fence;
   if (isEnded(run) || over || stale) {
-    emit(pass, { kind: "attempt-stored", attempt: endedAttempt(pass, ended, said, "late") });
+    emit(pass, { kind: "attempt-stored", attempt: endedAttempt(pass, ended, report, "late") });
     if (outcome.kind === "success" && ended.kind !== "verify")
-      lateSuccess(pass, step, ended, said, { final: isEnded(run) || over, stale });
+      lateSuccess(pass, step, ended, report, { final: isEnded(run) || over, stale });
     return { kind: "lease-lost", run: run.kind };
   }
-  settle(pass, step, ended, said, outcome);
+  settle(pass, step, ended, report, outcome);
   return { kind: "done" };
 }
 
@@ -143,16 +143,16 @@ function settle(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
-  said: LateReport,
-  told: Extract<Outcome, { kind: "success" | "failure" }>,
+  report: LateReport,
+  reported: Extract<Outcome, { kind: "success" | "failure" }>,
 ): void {
   const task = ended.kind;
-  const outcome = task === "perform" ? evaluated(pass, step.no, told) : told;
+  const outcome = task === "perform" ? evaluated(pass, step.no, reported) : reported;
   const setback = setbackOf(outcome, null);
   const undoing = step.forward.kind === "UNDOING";
   if (task === "perform" && (isFresh(step) || undoing)) {
     if (outcome.kind !== "success") {
-      failedBefore(pass, step, ended, { ...said, outcome });
+      failedBefore(pass, step, ended, { ...report, outcome });
       return;
     }
     if (undoing) emit(pass, { kind: "strategy-undo-ended", step: step.no });
@@ -163,7 +163,7 @@ function settle(
   if (step.forward.kind === "LEASED") supersede(pass, step, step.forward);
   emit(pass, {
     kind: "attempt-settled",
-    attempt: endedAttempt(pass, ended, { ...said, outcome }, task),
+    attempt: endedAttempt(pass, ended, { ...report, outcome }, task),
     was: ended.counted,
     // The undo of a strategy that was left to the run does not count any more.
     counted:
@@ -172,7 +172,8 @@ function settle(
         : { policy: setback ? policyFor(retry, setback.code) : null },
   });
   reopen(pass, step);
-  if (step.doubt && !undoing) emit(pass, { kind: "outcome-unknown", step: step.no, doubt: null });
+  if (step.unknownOutcome && !undoing)
+    emit(pass, { kind: "outcome-unknown", step: step.no, unknownOutcome: null });
   const { fence, session } = ended;
   taskEnded(pass, step.no, task, { fence, n: 0, session, outcome, setback, settles: true });
 }
@@ -181,10 +182,10 @@ function settle(
  * A strategy that was left, or is being left, did fail. The step continues as before, unless the
  * report changes what is known of the effect: then its undo begins, or is needless.
  */
-function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, said: LateReport): void {
+function failedBefore(pass: Pass, step: Step, ended: EndedAttempt, report: LateReport): void {
   const { no } = step;
-  const { outcome } = said;
-  const attempt = endedAttempt(pass, ended, said, "perform");
+  const { outcome } = report;
+  const attempt = endedAttempt(pass, ended, report, "perform");
   emit(pass, { kind: "attempt-settled", attempt, was: null, counted: null });
   const strategy = currentStrategy(step) - Number(isFresh(step));
   setStatusAfter(pass, no, strategy, { outcome, settles: true });
@@ -231,11 +232,11 @@ function lateSuccess(
   pass: Pass,
   step: Step,
   ended: EndedAttempt,
-  said: LateReport,
+  report: LateReport,
   { final, stale }: { readonly final: boolean; readonly stale: boolean },
 ): void {
   const { no, undo } = step;
-  const saw = `${said.agentId} reports a success of attempt ${ended.attempt}`;
+  const saw = `${report.agentId} reports a success of attempt ${ended.attempt}`;
   if (final)
     intervene(pass, "late-effect", {
       step,
@@ -255,8 +256,8 @@ function lateSuccess(
   escalate(pass, no, "doubled", message);
 }
 
-function endedAttempt(pass: Pass, ended: EndedAttempt, said: LateReport, kind: AttemptKind) {
-  const late = kind === "late" && said.outcome.kind === "success";
+function endedAttempt(pass: Pass, ended: EndedAttempt, report: LateReport, kind: AttemptKind) {
+  const late = kind === "late" && report.outcome.kind === "success";
   return {
     step: ended.step,
     kind,
@@ -264,12 +265,12 @@ function endedAttempt(pass: Pass, ended: EndedAttempt, said: LateReport, kind: A
     // A late success is evidence of its own beside a late failure of the same attempt.
     n: kind === "late" ? Number(late) : ended.n,
     attempt: ended.attempt,
-    agentId: said.agentId,
-    session: said.session,
+    agentId: report.agentId,
+    session: report.session,
     secret: ended.secret,
     startedAt: ended.startedAt,
     endedAt: pass.occasion.now,
-    outcome: said.outcome,
-    digest: said.digest,
+    outcome: report.outcome,
+    digest: report.digest,
   };
 }

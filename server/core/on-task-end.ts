@@ -52,12 +52,12 @@ export function endTask(
   pass: Pass,
   step: Step,
   lease: Lease,
-  said: Outcome,
+  reported: Outcome,
   by: ReportSource,
   undelivery: Undelivery | null = null,
 ): void {
   const plan = planStep(pass, step.no);
-  const outcome = checkedOutcome(pass, step, lease, said);
+  const outcome = checkedOutcome(pass, step, lease, reported);
   const setback = setbackOf(outcome, lease);
   const lost = setback?.lostBy != null && lease.task !== "verify";
   const counts = countsOf(lease, outcome, setback) && !lost;
@@ -142,10 +142,10 @@ function failureOf({ code, message }: Pick<Setback, "code" | "message">): Outcom
  * The output of a perform or verify task must match the step's schema; only a perform task can be
  * deferred.
  */
-function checkedOutcome(pass: Pass, step: Step, lease: Lease, said: Outcome): Outcome {
+function checkedOutcome(pass: Pass, step: Step, lease: Lease, reported: Outcome): Outcome {
   const { task } = lease;
-  if (said.kind === "cancelled") return stoppedAs(lease, said);
-  const outcome = task === "perform" ? said : undeferred(said);
+  if (reported.kind === "cancelled") return stoppedAs(lease, reported);
+  const outcome = task === "perform" ? reported : undeferred(reported);
   return task === "compensate" ? outcome : evaluated(pass, step.no, outcome);
 }
 
@@ -153,9 +153,9 @@ function checkedOutcome(pass: Pass, step: Step, lease: Lease, said: Outcome): Ou
  * The outcome of an attempt that its agent stopped: unknown, by the cause of the cancel. It stays
  * cancelled if its run stops, or if there is no effect. A verify that stops has found nothing out.
  */
-function stoppedAs(lease: Lease, said: Extract<Outcome, { kind: "cancelled" }>): Outcome {
+function stoppedAs(lease: Lease, reported: Extract<Outcome, { kind: "cancelled" }>): Outcome {
   const why = whyStopped(lease);
-  if (why === null || (said.noEffect && lease.task !== "verify")) return said;
+  if (why === null || (reported.noEffect && lease.task !== "verify")) return reported;
   return { kind: "unknown", ...why };
 }
 

@@ -77,7 +77,7 @@ function passOn(pass: Pass, no: number, how: NeedEnd, facts: StepFacts): void {
  * once it is resumed.
  */
 export function startsForward(state: RunState): boolean {
-  if (state.kind === "PAUSED") return state.verdict === null;
+  if (state.kind === "PAUSED") return state.stopReason === null;
   return state.kind === "RUNNING" || state.kind === "FINISHING";
 }
 

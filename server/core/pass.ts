@@ -49,8 +49,8 @@ export interface TaskEnd {
   readonly settles: boolean;
 }
 
-export function emit(pass: Pass, said: Effect): void {
-  const effect = notBefore(pass.occasion.now, said);
+export function emit(pass: Pass, given: Effect): void {
+  const effect = notBefore(pass.occasion.now, given);
   const shape = (step: number) => shapeOf(planStep(pass, step));
   pass.view = evolve(pass.view, effect, shape, pass.steps);
   pass.effects.push(effect);
@@ -176,8 +176,8 @@ export function totalEndsAt(pass: Pass, step: Step): EpochMs {
   const { totalMs } = planStep(pass, step.no).timeouts;
   if (step.firstReadyAt === null) return now + totalMs;
   const { state } = pass.view.run;
-  const stood = state.kind === "PAUSED" ? now - Math.max(state.since, step.firstReadyAt) : 0;
-  return step.firstReadyAt + stood + (pass.view.suspendedMs.get(step.no) ?? 0) + totalMs;
+  const pausedMs = state.kind === "PAUSED" ? now - Math.max(state.since, step.firstReadyAt) : 0;
+  return step.firstReadyAt + pausedMs + (pass.view.suspendedMs.get(step.no) ?? 0) + totalMs;
 }
 
 export function attemptsEndAt(pass: Pass, step: Step): EpochMs {

@@ -383,15 +383,15 @@ function planTask(
   };
 }
 
-function timeoutsOf(said: Partial<Timeouts> = {}): Timeouts {
-  const timeouts = { ...TIMEOUTS_DEFAULT, ...said };
-  const settleMs = said.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
-  return { ...timeouts, settleMs, totalMs: totalOf(said) };
+function timeoutsOf(given: Partial<Timeouts> = {}): Timeouts {
+  const timeouts = { ...TIMEOUTS_DEFAULT, ...given };
+  const settleMs = given.settleMs ?? Math.max(timeouts.heartbeatMs, SETTLE_MS_MIN);
+  return { ...timeouts, settleMs, totalMs: totalOf(given) };
 }
 
 /** The default of `total` allows one try to take all of the times that the step gives it. */
-export function totalOf(said: Partial<Timeouts>): number {
-  const attemptMs = said.attemptMs ?? TIMEOUTS_DEFAULT.attemptMs;
-  const oneTryMs = (said.pickupMs ?? 0) + attemptMs + (said.callbackMs ?? 0);
-  return said.totalMs ?? Math.max(TIMEOUTS_DEFAULT.totalMs, oneTryMs);
+export function totalOf(given: Partial<Timeouts>): number {
+  const attemptMs = given.attemptMs ?? TIMEOUTS_DEFAULT.attemptMs;
+  const oneTryMs = (given.pickupMs ?? 0) + attemptMs + (given.callbackMs ?? 0);
+  return given.totalMs ?? Math.max(TIMEOUTS_DEFAULT.totalMs, oneTryMs);
 }

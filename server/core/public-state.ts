@@ -70,7 +70,7 @@ function hasStopReason(run: RunState): boolean {
     case "RUNNING":
       return false;
     case "PAUSED":
-      return run.verdict !== null;
+      return run.stopReason !== null;
     case "ESCALATED":
       return run.from.kind !== "RUNNING";
     default:

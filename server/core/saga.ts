@@ -32,31 +32,31 @@ import { isUnsettled, strategyToUndo } from "./strategy.ts";
 import { onUnknownOutcome } from "./unknown-outcome.ts";
 
 const TRIGGERS: Readonly<Record<StopReason["reason"], RunTrigger>> = Object.freeze({
-  STEP_FAILED: "verdict",
+  STEP_FAILED: "stop",
   TIMED_OUT: "deadline",
   CANCELLED_BY_USER: "cancel",
   CANCELLED_BY_NEWER: "cancel",
 });
 
 /** Stops the run by a stop reason. The pass must have loaded every step of the run. */
-export function stop(pass: Pass, verdict: StopReason): void {
+export function stop(pass: Pass, stopReason: StopReason): void {
   const settles = touchedSteps(pass).map(({ settleUntil }) => settleUntil ?? 0);
   const settleUntil = Math.max(0, ...settles);
   emit(pass, {
     kind: "run-moved",
-    by: TRIGGERS[verdict.reason],
+    by: TRIGGERS[stopReason.reason],
     state: {
       kind: "STOPPING",
-      verdict,
-      settleUntil: verdict.undo && settleUntil > 0 ? settleUntil : null,
+      stopReason,
+      settleUntil: stopReason.undo && settleUntil > 0 ? settleUntil : null,
     },
   });
-  for (const step of touchedSteps(pass)) stopStep(pass, step, verdict);
+  for (const step of touchedSteps(pass)) stopStep(pass, step, stopReason);
 }
 
-function stopStep(pass: Pass, step: Step, verdict: StopReason): void {
+function stopStep(pass: Pass, step: Step, stopReason: StopReason): void {
   const { no, forward } = step;
-  const verifying = verdict.undo && step.doubt !== null;
+  const verifying = stopReason.undo && step.unknownOutcome !== null;
   switch (forward.kind) {
     case "LEASED":
       if (forward.cancel.kind === "none" && !(verifying && forward.task === "verify"))
@@ -74,21 +74,21 @@ function stopStep(pass: Pass, step: Step, verdict: StopReason): void {
       stopped(pass, step, null);
       return;
     case "WAITING":
-      if (isChildWait(forward.on)) endChild(pass, step, verdict.undo);
+      if (isChildWait(forward.on)) endChild(pass, step, stopReason.undo);
       else stopped(pass, step, null);
       return;
     case "UNDOING":
       // A claimed undo ends by itself; an effect that it undoes need not be undone again.
       if (step.undo.kind === "LEASED") return;
       if (step.undo.kind === "FAILED")
-        emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
+        emit(pass, { kind: "escalation-closed", step: no, by: stopReason.reason });
       leaveUndoToRun(pass, no);
       return;
     case "ESCALATED":
       // Compensation has to know whether the effect exists: the escalation stays open, unless an
       // undo removes a possible effect.
-      if (verdict.undo && isOutcomeUnknown(pass, step) && !planStep(pass, no).compensate) return;
-      emit(pass, { kind: "escalation-closed", step: no, by: verdict.reason });
+      if (stopReason.undo && isOutcomeUnknown(pass, step) && !planStep(pass, no).compensate) return;
+      emit(pass, { kind: "escalation-closed", step: no, by: stopReason.reason });
       emit(pass, { kind: "cancelled", step: no });
       return;
     default:
@@ -111,7 +111,7 @@ function isOutcomeUnknown(pass: Pass, step: Step): boolean {
  */
 export function stopped(pass: Pass, step: Step, outcome: Outcome | null): void {
   const { state } = pass.view.run;
-  const undo = state.kind === "STOPPING" && state.verdict.undo;
+  const undo = state.kind === "STOPPING" && state.stopReason.undo;
   if (undo && isOutcomeUnknown(pass, step)) {
     const message = "it was stopped, and nobody knows whether it took effect";
     onUnknownOutcome(pass, step.no, {
@@ -155,11 +155,11 @@ export function nextRunState(run: Run, now: EpochMs): RunState | null {
     case "STOPPING":
       if (run.moving > 0) return null;
       if (run.asking > 0) return { kind: "ESCALATED", from: state };
-      if (!state.verdict.undo) return finishing(run, endOf(run, state.verdict));
+      if (!state.stopReason.undo) return finishing(run, endOf(run, state.stopReason));
       if (state.settleUntil !== null && state.settleUntil > now) return null;
-      return { kind: "COMPENSATING", verdict: state.verdict };
+      return { kind: "COMPENSATING", stopReason: state.stopReason };
     case "COMPENSATING":
-      if (run.undosLeft === 0) return finishing(run, endOf(run, state.verdict));
+      if (run.undosLeft === 0) return finishing(run, endOf(run, state.stopReason));
       return run.moving > 0 ? null : { kind: "ESCALATED", from: state };
     case "FINISHING":
       if (run.finallyLeft === 0) return state.end;
@@ -178,8 +178,8 @@ export function leftOf(deadline: EpochMs | null, now: EpochMs): number | null {
 export function resumeStopped(pass: Pass): void {
   const { state } = pass.view.run;
   if (state.kind !== "ESCALATED") return;
-  if (state.from.kind === "RUNNING") goOn(pass, "thaw", state.from);
-  else emit(pass, { kind: "run-moved", by: "thaw", state: state.from });
+  if (state.from.kind === "RUNNING") goOn(pass, "continue", state.from);
+  else emit(pass, { kind: "run-moved", by: "continue", state: state.from });
 }
 
 /**
@@ -188,7 +188,7 @@ export function resumeStopped(pass: Pass): void {
  */
 export function goOn(
   pass: Pass,
-  by: "thaw" | "resume",
+  by: "continue" | "resume",
   { leftMs, since }: { readonly leftMs: number | null; readonly since: EpochMs },
 ): void {
   const { now } = pass.occasion;
@@ -229,8 +229,9 @@ export function finishAsIs(pass: Pass, by: string, kind: "CANCELLED" | "FAILED")
     if (step.forward.kind === "ESCALATED") leaveAsIs(pass, step.no);
   }
   if (state.kind === "FINISHING") return;
-  const verdict = state.kind === "STOPPING" || state.kind === "COMPENSATING" ? state.verdict : null;
-  const reason = kind === "CANCELLED" || !verdict ? "CANCELLED_BY_USER" : verdict.reason;
+  const stopReason =
+    state.kind === "STOPPING" || state.kind === "COMPENSATING" ? state.stopReason : null;
+  const reason = kind === "CANCELLED" || !stopReason ? "CANCELLED_BY_USER" : stopReason.reason;
   const next = finishing(pass.view.run, { kind, reason });
   emit(pass, { kind: "run-moved", by: "leave", state: next });
   if (next.kind === "FINISHING") finish(pass);

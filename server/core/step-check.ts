@@ -162,7 +162,7 @@ function timeProblem(until: string | undefined): DefinitionProblem[] {
   return [
     {
       path: "wait.until",
-      message: `waits until ${JSON.stringify(until)}, which is no moment: write it as 2026-03-01T08:00:00Z, or an expression as "\${input.start}"`,
+      message: `waits until ${JSON.stringify(until)}, which is no time: write it as 2026-03-01T08:00:00Z, or an expression as "\${input.start}"`,
     },
   ];
 }

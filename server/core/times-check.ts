@@ -26,7 +26,7 @@ const PARTS = [
   ["callback", ({ callbackMs }) => callbackMs],
 ] as const satisfies readonly (readonly [
   string,
-  (said: Partial<Timeouts>) => number | undefined,
+  (given: Partial<Timeouts>) => number | undefined,
 ])[];
 
 export function timeProblems(step: StepDefinition, definition: Definition): readonly Problem[] {

@@ -18,7 +18,7 @@ export function onUnknownOutcome(pass: Pass, no: number, setback: Setback): void
     emit(pass, {
       kind: "outcome-unknown",
       step: no,
-      doubt: { ...setback, unknown: false, tries: 0 },
+      unknownOutcome: { ...setback, unknown: false, tries: 0 },
     });
     afterSettling(pass, no, "verify");
   } else if (pass.view.run.state.kind === "STOPPING" && compensate) {

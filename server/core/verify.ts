@@ -24,30 +24,30 @@ import { backoffMs, policyFor } from "./retry.ts";
 
 export function verifyEnded(pass: Pass, no: number, ended: TaskEnd): void {
   const { outcome } = ended;
-  const { doubt } = stepOf(pass, no);
-  if (!doubt) throw new Error(`step ${no} was verified without a doubt`);
+  const { unknownOutcome } = stepOf(pass, no);
+  if (!unknownOutcome) throw new Error(`step ${no} was verified without an unknown outcome`);
   const { state } = pass.view.run;
-  if (state.kind === "STOPPING" && !state.verdict.undo && outcome.kind !== "success") {
+  if (state.kind === "STOPPING" && !state.stopReason.undo && outcome.kind !== "success") {
     emit(pass, { kind: "cancelled", step: no });
   } else if (isGivenBack(outcome)) {
     makeReady(pass, no, "verify", outcome.kind === "released" ? ended.session : null);
   } else if (outcome.kind === "success") {
-    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
     setEffectStatus(pass, no, "MADE");
     succeed(pass, no, { fence: ended.fence, kind: "verify", n: ended.n }, outcome.output);
   } else if (outcome.kind === "failure" && isDoneWithoutOutput(outcome.code)) {
     const { code, message } = outcome;
-    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
     setEffectStatus(pass, no, "MADE");
     if (state.kind === "STOPPING") {
       emit(pass, { kind: "failed", step: no, code });
       addFacts(pass, no, { status: "FAILED", output: null, error: { code, message } });
     } else recover(pass, no, "perform", { ...PERMANENT, code, message });
   } else if (outcome.kind === "failure" && outcome.noEffect) {
-    emit(pass, { kind: "outcome-unknown", step: no, doubt: null });
+    emit(pass, { kind: "outcome-unknown", step: no, unknownOutcome: null });
     setEffectStatus(pass, no, "NONE");
     if (state.kind === "STOPPING") emit(pass, { kind: "cancelled", step: no });
-    else recover(pass, no, "perform", doubt);
+    else recover(pass, no, "perform", unknownOutcome);
   } else {
     inconclusive(pass, no, outcome);
   }
@@ -59,7 +59,7 @@ function isGivenBack({ kind }: Outcome): boolean {
 
 function inconclusive(pass: Pass, no: number, outcome: Outcome): void {
   const step = stepOf(pass, no);
-  const tries = step.doubt?.tries ?? 0;
+  const tries = step.unknownOutcome?.tries ?? 0;
   const { retry } = planTaskOf(planStep(pass, no), step, "verify");
   const code = codeOf(outcome);
   const index = policyFor(retry, code);
@@ -74,8 +74,12 @@ function inconclusive(pass: Pass, no: number, outcome: Outcome): void {
     return;
   }
   const { id, compensate } = planStep(pass, no);
-  if (step.doubt && isLeaving(pass, step, step.doubt) && isUndoneFirst(pass, no)) {
-    undoStrategy(pass, no, step.doubt);
+  if (
+    step.unknownOutcome &&
+    isLeaving(pass, step, step.unknownOutcome) &&
+    isUndoneFirst(pass, no)
+  ) {
+    undoStrategy(pass, no, step.unknownOutcome);
     return;
   }
   if (pass.view.run.state.kind === "STOPPING" && compensate) {
@@ -89,8 +93,11 @@ function inconclusive(pass: Pass, no: number, outcome: Outcome): void {
 }
 
 /** Whether no further try of the strategy would follow if the attempt had no effect. */
-function isLeaving(pass: Pass, step: Step, doubt: UnknownOutcome): boolean {
-  return pass.view.run.state.kind !== "STOPPING" && nextTry(pass, step, "perform", doubt) === null;
+function isLeaving(pass: Pass, step: Step, unknownOutcome: UnknownOutcome): boolean {
+  return (
+    pass.view.run.state.kind !== "STOPPING" &&
+    nextTry(pass, step, "perform", unknownOutcome) === null
+  );
 }
 
 function codeOf(outcome: Outcome): string {

@@ -19,7 +19,7 @@ export interface Admission {
    * Replaces what is known. Returns the lanes that have to be scanned: those whose circuits let
    * tasks through again, and those that have no probe yet.
    */
-  learn(look: CircuitSnapshot): ReadonlySet<number>;
+  learn(snapshot: CircuitSnapshot): ReadonlySet<number>;
   /** null: the waiter may claim nothing. */
   admit(waiter: Waiter): AdmittedWaiter | null;
   /** The circuits that would count a task of this lane, handed to this agent, as their probe. */
@@ -38,7 +38,7 @@ export interface Admission {
 }
 
 interface Known {
-  readonly look: CircuitSnapshot;
+  readonly snapshot: CircuitSnapshot;
   /** Monotonic time at which the snapshot arrived. */
   readonly atMs: number;
   readonly circuits: ReadonlyMap<string, Circuit>;
@@ -50,7 +50,7 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   let known: Known | null = null;
   let openProbes = new Set<string>();
 
-  const now = (of: Known): EpochMs => of.look.now + (clock.monotonicMs() - of.atMs);
+  const now = (of: Known): EpochMs => of.snapshot.now + (clock.monotonicMs() - of.atMs);
 
   function flow(of: Known, lane: number, agentId: string): Flow {
     const circuit = of.circuits.get(keyOf(lane, agentId));
@@ -73,26 +73,28 @@ export function createAdmission(clock: Pick<Clock, "monotonicMs">): Admission {
   }
 
   return Object.freeze({
-    learn(look: CircuitSnapshot): ReadonlySet<number> {
+    learn(snapshot: CircuitSnapshot): ReadonlySet<number> {
       const before = known;
-      const stood = before ? [...before.circuits.values()] : [];
-      const flows = stood.map(({ lane, agentId }) => before && flow(before, lane, agentId));
+      const earlier = before ? [...before.circuits.values()] : [];
+      const flows = earlier.map(({ lane, agentId }) => before && flow(before, lane, agentId));
       known = {
-        look,
+        snapshot,
         atMs: clock.monotonicMs(),
-        circuits: new Map(look.circuits.map((one) => [keyOf(one.lane, one.agentId), one])),
-        outages: Map.groupBy(look.outages, ({ lane }) => lane),
+        circuits: new Map(snapshot.circuits.map((one) => [keyOf(one.lane, one.agentId), one])),
+        outages: Map.groupBy(snapshot.outages, ({ lane }) => lane),
         cordoned: new Set(
-          look.cordons.map(({ namespaceId, kind, name }) => cordonOf(namespaceId, kind, name)),
+          snapshot.cordons.map(({ namespaceId, kind, name }) => cordonOf(namespaceId, kind, name)),
         ),
       };
       const of = known;
       openProbes = new Set(of.circuits.keys());
-      const freed = stood.filter(
+      const freed = earlier.filter(
         ({ lane, agentId }, at) => flows[at] === "nothing" && flow(of, lane, agentId) !== "nothing",
       );
       // A probe was possible and did not happen: the lane had no ready task, or no suitable waiter.
-      const trying = look.circuits.filter(({ lane, agentId }) => flow(of, lane, agentId) === "one");
+      const trying = snapshot.circuits.filter(
+        ({ lane, agentId }) => flow(of, lane, agentId) === "one",
+      );
       return new Set([...freed, ...trying].map(({ lane }) => lane));
     },
     admit(waiter: Waiter): AdmittedWaiter | null {

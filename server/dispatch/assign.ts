@@ -80,26 +80,26 @@ export async function assign(
   const second = await later();
   const takers = [...first, ...second];
   if (takers.length === 0) return null;
-  const looked = second.length === 0 ? early : await alsoFor(tx, takers, early, watermarks);
-  const { from, found } = looked;
-  let { asked } = looked;
+  const both = second.length === 0 ? early : await alsoFor(tx, takers, early, watermarks);
+  const { from, found } = both;
+  let { asked } = both;
   const budgets = await lockQueues(tx, found.limited);
-  let look = await queryLockedQueues(tx, takers, { asked, from, found }, budgets);
-  const kept = look.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
+  let queried = await queryLockedQueues(tx, takers, { asked, from, found }, budgets);
+  const kept = queried.rows.filter(({ avoid }) => avoid !== null && tx.now < avoid.until);
   const places = takers.reduce((sum, taker) => sum + taker.places, 0);
-  if (kept.length > 0 && look.matches.length < places) {
+  if (kept.length > 0 && queried.matches.length < places) {
     const longer = asked.map((one) => {
-      const isFull = countOf(look.rows, one.lane) === limitOf(one, budgets);
+      const isFull = countOf(queried.rows, one.lane) === limitOf(one, budgets);
       return isFull ? { ...one, kept: countOf(kept, one.lane) } : one;
     });
     const grows = longer.some((one) => limitOf(one, budgets) > limitOf(one, budgets, 0));
     if (grows) {
       asked = longer;
       const again = await tx.lockReady(withLimits(asked, []), false, from);
-      look = await queryLockedQueues(tx, takers, { asked, from, found: again }, budgets);
+      queried = await queryLockedQueues(tx, takers, { asked, from, found: again }, budgets);
     }
   }
-  return assignment(tx, asked, look);
+  return assignment(tx, asked, queried);
 }
 
 /** What a query has found without the lock of any queue. */

@@ -138,7 +138,7 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
         deliver() {
           watermarks.used(granted.map(({ ready }) => ready));
           for (const queue of full) scanWhenOpen(queue, startedAtMs);
-          if (cut.size > 0) void look(cut);
+          if (cut.size > 0) void scan(cut);
           options.onGranted?.(granted, clock.monotonicMs() - startedAtMs);
           void deliver(won, startedAtMs);
         },
@@ -167,7 +167,7 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
     const leftMs = startedAtMs + opensInMs - clock.monotonicMs();
     const timer = clock.after(Math.max(0, leftMs), () => {
       opening.delete(name);
-      void look(refused);
+      void scan(refused);
     });
     opening.set(name, { timer, lanes: refused });
   }
@@ -175,10 +175,10 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
   /** Releases waiters, and scans again for what became ready while they were reserved. */
   function free(left: readonly Waiter[]): void {
     const reminded = waiters.release(left);
-    if (reminded.size > 0) void look(reminded);
+    if (reminded.size > 0) void scan(reminded);
   }
 
-  async function look(lanes: Iterable<number>): Promise<void> {
+  async function scan(lanes: Iterable<number>): Promise<void> {
     for (const lane of lanes) wanted.add(lane);
     if (wanted.size === 0) return;
     const { promise } = round;
@@ -227,10 +227,10 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
       const waitMs = bucket.waitMs();
       if (waitMs > 0) await clock.sleep(waitMs);
       bucket.take();
-      const [lanes, looked] = [wanted, round];
+      const [lanes, scanned] = [wanted, round];
       [wanted, round] = [new Set(), Promise.withResolvers()];
       await claimAlone(lanes);
-      looked.resolve();
+      scanned.resolve();
     }
     // In the same turn: a caller that adds a lane from now on has to start a scan.
     scanning = null;
@@ -250,7 +250,7 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
       for (const made of claims) made.deliver();
       // Other claims have skipped ready tasks while this one had their pages locked.
       const passedOver = await left.lanes;
-      if (claims.length > 0) void look(passedOver);
+      if (claims.length > 0) void scan(passedOver);
     } catch (error) {
       for (const made of claims) made.giveUp(error);
       options.onError(error);
@@ -271,7 +271,7 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
     begun: runs.begun,
     ended: runs.ended,
     forget: runs.forget,
-    scan: look,
+    scan,
     async idle() {
       for (const { timer } of opening.values()) timer.cancel();
       opening.clear();

@@ -58,10 +58,10 @@ export function createDispatch(options: DispatchOptions): Dispatcher {
       const arrivedAtMs = clock.monotonicMs();
       await lostPolls.giveBack({ session: request.agent.session, polls: request.lostPolls });
       const parked = await park(request, false);
-      const looked = options.claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
+      const scanned = options.claims.scan(parked.waiter.lanes.map(({ lane }) => lane));
       // However short its wait is, a poll ends only after one scan.
       const left = agentRegistry.parked(request.agent, request.namespace.id, pollOf(request));
-      const timer = clock.after(request.waitMs, () => void looked.then(parked.end));
+      const timer = clock.after(request.waitMs, () => void scanned.then(parked.end));
       for (const end of [over, gone]) {
         if (end.aborted) parked.end();
         end.addEventListener("abort", parked.end, { once: true });

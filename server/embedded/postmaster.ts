@@ -44,7 +44,7 @@ export interface BringUpOptions {
 
 /** Recovery after a crash is part of starting, and may have much WAL to replay. */
 const startMsMax = 300_000;
-const lookEveryMs = 20;
+const scanEveryMs = 20;
 const inUseRetryMs = 200;
 const portTriesMax = 20;
 const logBytesMax = 10 * 1024 * 1024;
@@ -101,7 +101,7 @@ export async function bringUp(
       const port = await choosePort(cluster, options, portsTried);
       attempt = launch(cluster, port, options.settings);
     }
-    await clock.sleep(lookEveryMs);
+    await clock.sleep(scanEveryMs);
   }
   throw new Error(
     `PostgreSQL in ${cluster.data} was not ready after ${startMsMax} ms. Its log is ` +
@@ -124,7 +124,7 @@ export async function endPostmaster(
   process.kill(target.pid, signal);
   while (isServerOf(target.pid, data)) {
     if (clock.monotonicMs() > giveUpAtMs) return false;
-    await clock.sleep(lookEveryMs);
+    await clock.sleep(scanEveryMs);
   }
   return true;
 }

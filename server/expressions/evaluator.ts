@@ -119,10 +119,10 @@ export function evaluatorOf(definition: Definition): Evaluator {
     time(no, facts) {
       const result = evaluated(at(no).until, () => factsOf(facts, ids, at(no)));
       if (result?.kind !== "value") return result ?? failed("it has no `until`");
-      const moment = typeof result.value === "string" ? Date.parse(result.value) : Number.NaN;
-      return Number.isNaN(moment)
-        ? failed(`it is ${JSON.stringify(result.value)}, which is no moment in RFC 3339`)
-        : { kind: "value", value: moment };
+      const time = typeof result.value === "string" ? Date.parse(result.value) : Number.NaN;
+      return Number.isNaN(time)
+        ? failed(`it is ${JSON.stringify(result.value)}, which is no time in RFC 3339`)
+        : { kind: "value", value: time };
     },
     outputProblem(place, output) {
       const { map, output: problem } = at(place);

@@ -155,9 +155,9 @@ export function compileTrigger(definition: TriggerDefinition): CompiledTrigger {
     ...{ steps: [], allSteps: [], hasItem: false },
     names: NAMES[source.kind],
   };
-  const told = templateOf(action);
-  if (!told.ok) return { ok: false, problems: [told.problem] };
-  const { texts, labels, payload } = told.template;
+  const compiled = templateOf(action);
+  if (!compiled.ok) return { ok: false, problems: [compiled.problem] };
+  const { texts, labels, payload } = compiled.template;
   const condition = when === "" ? null : compileCondition(when, scope, meter);
   const whole: JsonObject = {
     ...texts,

@@ -13,7 +13,7 @@ const DONE = "true: the remote service has done it all the same";
 const succeed = choice(
   "does what it was asked to, and says so",
   { output, after },
-  ({ output: said, after: afterMs }): SucceedAct => ({ kind: "succeed", output: said, afterMs }),
+  ({ output: given, after: afterMs }): SucceedAct => ({ kind: "succeed", output: given, afterMs }),
 );
 
 const fail = choice(
@@ -27,10 +27,10 @@ const fail = choice(
     effect: effect("true: the remote service has done some of it, and it is there to be undone"),
     after,
   },
-  (said): FailAct => ({
-    ...{ kind: "fail", code: said.code, message: said.message, permanent: said.permanent },
-    ...{ noEffect: said.no_effect, retryAfterMs: said.retry_after },
-    ...{ effect: said.effect, afterMs: said.after },
+  (given): FailAct => ({
+    ...{ kind: "fail", code: given.code, message: given.message, permanent: given.permanent },
+    ...{ noEffect: given.no_effect, retryAfterMs: given.retry_after },
+    ...{ effect: given.effect, afterMs: given.after },
   }),
   "code",
 );
@@ -94,7 +94,7 @@ export const ACT = oneOf(
       },
       ({ for: forMs, answer: next, effect: isDone }): Act => ({
         ...{ kind: "freeze", effect: isDone },
-        thaw: forMs === null ? null : { forMs, answer: next },
+        resumes: forMs === null ? null : { forMs, answer: next },
       }),
       "for",
     ),
@@ -104,7 +104,7 @@ export const ACT = oneOf(
         by: optional(time, "so long after its lease has ended; 1s if nothing is said", WORK_MS),
         output,
       },
-      ({ by: byMs, output: said }): Act => ({ kind: "answer-late", output: said, byMs }),
+      ({ by: byMs, output: given }): Act => ({ kind: "answer-late", output: given, byMs }),
       "by",
     ),
     crash: choice(
@@ -134,10 +134,10 @@ export const ACT = oneOf(
       "in",
     ),
     release: choice("gives the task back untouched", {}, (): Act => ({ kind: "release" })),
-    look: choice(
+    check: choice(
       "of a verify: says whether the effect is there. What a verify does if nothing is said",
       { after },
-      ({ after: afterMs }): Act => ({ kind: "look", afterMs }),
+      ({ after: afterMs }): Act => ({ kind: "check", afterMs }),
     ),
   },
   {},

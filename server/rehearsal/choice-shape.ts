@@ -67,14 +67,14 @@ export function oneOf<T, B extends object, U>(
   const known = [...byKey.keys(), ...besides.keys()];
 
   function ofWord(node: Node, path: string, reading: ValueReading): T | undefined {
-    const said = isScalar(node) ? String(node.value) : "";
-    const found = byKey.get(said);
+    const word = isScalar(node) ? String(node.value) : "";
+    const found = byKey.get(word);
     if (found?.alone) return found.alone();
-    const needs = found ? `${said} needs more: write \`${said}: …\`, ${found.shape.says}` : null;
+    const needs = found ? `${word} needs more: write \`${word}: …\`, ${found.shape.says}` : null;
     return refuse(
       node,
       path,
-      needs ?? `${what} ${shown(said)} is not known: ${suggestion(said, [...byKey.keys()])}`,
+      needs ?? `${what} ${shown(word)} is not known: ${suggestion(word, [...byKey.keys()])}`,
       reading,
     );
   }

@@ -23,9 +23,9 @@ const decision = (approve: boolean) =>
       comment: optional(text, "why", ""),
       form: optional(anything, "what was filled in", null),
     },
-    (said): ScriptedAction => ({
-      ...{ kind: "decide", approve, step: said.step, by: said.by, roles: said.roles },
-      ...{ comment: said.comment, form: said.form },
+    (given): ScriptedAction => ({
+      ...{ kind: "decide", approve, step: given.step, by: given.by, roles: given.roles },
+      ...{ comment: given.comment, form: given.form },
     }),
     "step",
   );
@@ -77,7 +77,7 @@ export const EVENT = oneOf(
         ),
         by,
       },
-      (said): ScriptedAction => ({ kind: "answer", ...said }),
+      (given): ScriptedAction => ({ kind: "answer", ...given }),
       "answer",
     ),
     cancel: choice(
@@ -108,8 +108,8 @@ export const EVENT = oneOf(
     when: optional(STATE, "when something comes to a state for the first time", null),
     after: optional(time, "with `when`: so much later", 0),
   },
-  (deed: ScriptedAction, { at, when, after }, path): ScenarioEvent => ({
+  (action: ScriptedAction, { at, when, after }, path): ScenarioEvent => ({
     on: when === null ? { kind: "at", ms: at ?? 0 } : { kind: "when", state: when, afterMs: after },
-    ...{ deed, path },
+    ...{ action, path },
   }),
 );

@@ -20,34 +20,34 @@ function unitMs(duration: string): number {
 
 function range(
   says: string,
-  numberOf: (said: string) => number | null,
-  slack: (said: string) => number,
+  numberOf: (given: string) => number | null,
+  slack: (given: string) => number,
 ): Shape<Range> {
-  const problem = (said: string) => ({
+  const problem = (given: string) => ({
     kind: "problem" as const,
-    message: `${shown(said)} is not ${says}`,
+    message: `${shown(given)} is not ${says}`,
   });
   return scalar(says, { type: ["string", "integer"] }, (node) => {
-    const said = String(node.source ?? node.value).trim();
+    const given = String(node.source ?? node.value).trim();
     const [, sign = "", first = "", last] =
-      /^(<=|>=)? *([^.<>=]+?)(?:\.\.([^.<>=]+))?$/.exec(said) ?? [];
+      /^(<=|>=)? *([^.<>=]+?)(?:\.\.([^.<>=]+))?$/.exec(given) ?? [];
     const [low, high] = [numberOf(first), last === undefined ? null : numberOf(last)];
     if (low === null || (last !== undefined && (high === null || sign !== "")))
-      return problem(said);
+      return problem(given);
     const most =
       high ?? (sign === ">=" ? Number.POSITIVE_INFINITY : low + (sign === "" ? slack(first) : 0));
-    return { kind: "value", value: { least: sign === "<=" ? 0 : low, most, text: said } };
+    return { kind: "value", value: { least: sign === "<=" ? 0 : low, most, text: given } };
   });
 }
 
 const TIMES = range(
   "a time, as 12s, <=15s, >=10s or 10s..15s",
   durationMs,
-  (said) => unitMs(said) - 1,
+  (given) => unitMs(given) - 1,
 );
 const COUNTS = range(
   "a number, as 2, <=3, >=1 or 1..3",
-  (said) => (/^\d{1,9}$/.test(said) ? Number(said) : null),
+  (given) => (/^\d{1,9}$/.test(given) ? Number(given) : null),
   () => 0,
 );
 

@@ -86,7 +86,7 @@ export async function perform(
 }
 
 function tryWords({ kind, attempt }: Task): string {
-  return `${kind === TaskKind.VERIFY ? "look" : kind === TaskKind.COMPENSATE ? "undo" : "attempt"} ${attempt}`;
+  return `${kind === TaskKind.VERIFY ? "check" : kind === TaskKind.COMPENSATE ? "undo" : "attempt"} ${attempt}`;
 }
 
 async function play(stage: Stage, act: Act): Promise<ProcessState> {
@@ -95,12 +95,12 @@ async function play(stage: Stage, act: Act): Promise<ProcessState> {
     case "hang":
       return hang(stage, act);
     case "freeze": {
-      say(stage, act.thaw ? "falls silent for a while" : "falls silent for good", "taken");
+      say(stage, act.resumes ? "falls silent for a while" : "falls silent for good", "taken");
       if (act.effect) effect(stage, null);
-      if (!act.thaw) return gone(stage);
-      await stage.world.sleep(act.thaw.forMs);
+      if (!act.resumes) return gone(stage);
+      await stage.world.sleep(act.resumes.forMs);
       tell("is back");
-      return answer(stage, act.thaw.answer);
+      return answer(stage, act.resumes.answer);
     }
     case "answer-late": {
       effect(stage, act.output);
@@ -133,14 +133,14 @@ function gone({ rest }: Stage): ProcessState {
   return "gone";
 }
 
-function say({ world, agent, about }: Stage, what: string, rank: TimelineRank = "said"): void {
+function say({ world, agent, about }: Stage, what: string, rank: TimelineRank = "action"): void {
   world.timeline.add(rank, { who: agent.name, about, what });
 }
 
 /** Works, obeys the answers to its heartbeats, and reports. */
 async function answer(
   stage: Stage,
-  act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
+  act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "check" }>,
 ): Promise<ProcessState> {
   const heard = await works(stage, act.afterMs);
   if (heard === "lost") say(stage, "hears that its lease is lost, and drops it");
@@ -154,13 +154,13 @@ async function answer(
 
 function ended(
   stage: Stage,
-  act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "look" }>,
+  act: Extract<Act, { kind: "succeed" | "fail" | "unknown" | "check" }>,
 ): { readonly outcome: Outcome; readonly words: string } {
   switch (act.kind) {
     case "succeed":
       effect(stage, act.output);
       return { outcome: success(act.output), words: "succeeded" };
-    case "look": {
+    case "check": {
       const found = stage.world.outside.find(stage.task.effectKey);
       if (found) return { outcome: success(found.output), words: "it is there" };
       const nothing = { code: "not-there", message: "", noEffect: true };
@@ -256,7 +256,7 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
   );
   const words = said.kind === "fail" ? `failed, ${said.code}` : "succeeded";
   const what = `calls back: ${words}${told}`;
-  world.timeline.add("said", { who: "the world", about, what });
+  world.timeline.add("action", { who: "the world", about, what });
   return "alive";
 }
 

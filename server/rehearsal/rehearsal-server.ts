@@ -60,7 +60,7 @@ const NEVER_MS = 1_000 * 86_400_000;
 /** It is the only server, so no other server sets due times. */
 const ALONE = Object.freeze({
   ...SUPERVISOR_DEFAULTS,
-  ...{ lookEveryMs: 6 * 3_600_000, gapMs: NEVER_MS, jumpMs: NEVER_MS, ownerLostMs: NEVER_MS },
+  ...{ scanEveryMs: 6 * 3_600_000, gapMs: NEVER_MS, jumpMs: NEVER_MS, ownerLostMs: NEVER_MS },
 });
 /** All runs of a rehearsal are in partition 0: the last byte of their ids is 0. */
 const PARTITIONS = Object.freeze([0]);

@@ -148,7 +148,7 @@ async function untilOver(playing: Playing): Promise<void> {
   let stepped: Stepped = "happened";
   for (let steps = 0; steps < STEPS_MAX; steps++) {
     if (stepped === "happened") {
-      if (server.isUp() && (await observer.look()) && findsQueues)
+      if (server.isUp() && (await observer.poll()) && findsQueues)
         for (const queue of await observer.newQueues()) agents.serve(queue);
       actions.changed();
       if (agents.busy() === 0 && !actions.isPending(observer.needsPerson()) && observer.isAtRest())
@@ -192,6 +192,6 @@ async function whyNot(server: RehearsalServer, runId: string): Promise<string> {
 }
 
 function whyWords({ wait, steps }: ExplainRunResponse): string {
-  const said = [wait?.sentence ?? "", ...steps.map(({ sentence }) => sentence)];
-  return [...new Set(said)].filter((sentence) => sentence !== "").join(" ");
+  const sentences = [wait?.sentence ?? "", ...steps.map(({ sentence }) => sentence)];
+  return [...new Set(sentences)].filter((sentence) => sentence !== "").join(" ");
 }

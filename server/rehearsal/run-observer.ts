@@ -39,7 +39,7 @@ export interface SeenRun {
 
 export interface RunObserver {
   /** Reads the run; true: it has changed since the last read. */
-  look(): Promise<boolean>;
+  poll(): Promise<boolean>;
   seen(): SeenRun;
   reached(): readonly Reached[];
   openEscalations(): readonly Escalation[];
@@ -79,7 +79,7 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
   let version = -1;
   let state = "";
   let last: GetRunResponse | null = null;
-  let toldOf = { interventions: 0, escalations: 0 };
+  let reported = { interventions: 0, escalations: 0 };
   const sinceStart = (at: Timestamp | undefined): number => (at ? timestampMs(at) - startMs : 0);
 
   function reach(about: string, to: string): void {
@@ -110,16 +110,16 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
   }
 
   function describeSupervision({ interventions, escalations }: GetRunResponse): void {
-    for (const { stepId: about, rule, saw, did } of interventions.slice(toldOf.interventions))
+    for (const { stepId: about, rule, saw, did } of interventions.slice(reported.interventions))
       timeline.add("supervisor", { who: "supervisor", about, what: `${rule}: ${saw}; ${did}` });
-    for (const { stepId: about, reason, message } of escalations.slice(toldOf.escalations)) {
+    for (const { stepId: about, reason, message } of escalations.slice(reported.escalations)) {
       const what = `asks a person: ${reason}: ${message}`;
       timeline.add("run", { who: "run", about, what });
     }
-    toldOf = { interventions: interventions.length, escalations: escalations.length };
+    reported = { interventions: interventions.length, escalations: escalations.length };
   }
 
-  async function look(): Promise<boolean> {
+  async function poll(): Promise<boolean> {
     const found = await server.store.reads.runDetail(runId, NOTHING_MORE);
     if (!found || found.run.stateVersion === version) return false;
     version = found.run.stateVersion;
@@ -144,7 +144,7 @@ export function observeRun({ server, runId, timeline, startMs }: ObserverOptions
     WAITS_FOR_A_PERSON.has(runState()) && open().every(({ deadlineTime }) => !deadlineTime);
 
   return Object.freeze({
-    look,
+    poll,
     reached: () => reached,
     openEscalations: open,
     needsPerson,

@@ -64,9 +64,9 @@ function unknownIn(scenario: Scenario, known: Known, anyQueue: boolean): readonl
     if (task !== "*") ask(own, task, "task", known.tasks);
     if (step !== null) ask(own, step, "step", known.allSteps);
   }
-  for (const { on, deed, path: where } of events) {
+  for (const { on, action, path: where } of events) {
     if (on.kind === "when") askState(`${where}.when`, on.state);
-    const about = aboutOf(deed);
+    const about = aboutOf(action);
     if (about?.kind === "step") askStep(where, about.name);
     if (about?.kind === "queue" && !anyQueue) ask(where, about.name, "queue", known.queues);
   }
@@ -84,27 +84,27 @@ function unknownIn(scenario: Scenario, known: Known, anyQueue: boolean): readonl
       ...known.main.steps,
     ]);
   for (const kind of ["interventions", "escalations"] as const)
-    for (const [place, said] of (expect[kind] ?? []).entries()) {
-      const step = / of (\S+)$/.exec(said)?.[1];
+    for (const [place, sentence] of (expect[kind] ?? []).entries()) {
+      const step = / of (\S+)$/.exec(sentence)?.[1];
       if (step !== undefined) askStep(`${at}.${kind}[${place}]`, step);
     }
   return problems;
 }
 
 function aboutOf(
-  deed: ScriptedAction,
+  action: ScriptedAction,
 ): { readonly kind: "step" | "queue"; readonly name: string } | null {
-  switch (deed.kind) {
+  switch (action.kind) {
     case "decide":
-      return { kind: "step", name: deed.step };
+      return { kind: "step", name: action.step };
     case "answer":
-      return deed.step === null ? null : { kind: "step", name: deed.step };
+      return action.step === null ? null : { kind: "step", name: action.step };
     case "pause":
     case "resume":
-      return deed.queue === null ? null : { kind: "queue", name: deed.queue };
+      return action.queue === null ? null : { kind: "queue", name: action.queue };
     case "leave":
     case "return":
-      return { kind: "queue", name: deed.queue };
+      return { kind: "queue", name: action.queue };
     default:
       return null;
   }

@@ -7,9 +7,9 @@ import type { Act, ScenarioEvent } from "./scenario.ts";
 import {
   anything,
   count,
+  instant,
   list,
   matching,
-  moment,
   named,
   referred,
   type Shape,
@@ -39,7 +39,7 @@ export interface FileShape {
 }
 
 const AGENTS = named("a task", list(referred("act", ACT), { mayBeOne: true }));
-const STARTS = "the moment at which the run is started; 2026-01-05T09:00:00Z, a Monday";
+const STARTS = "when the run is started; 2026-01-05T09:00:00Z, a Monday";
 const NO_ACTS: ScenarioShape["agents"] = new Map();
 
 const SCENARIO_FIELDS: Fields<ScenarioShape> = {
@@ -47,7 +47,7 @@ const SCENARIO_FIELDS: Fields<ScenarioShape> = {
   input: optional(anything, "the input of the run", null),
   agents: optional(
     AGENTS,
-    "what agents do with a task, time after time; the last act repeats. What is not named succeeds after a second, and a verify looks what is there",
+    "what agents do with a task, time after time; the last act repeats. What is not named succeeds after a second, and a verify checks what is there",
     NO_ACTS,
   ),
   events: optional(
@@ -57,7 +57,7 @@ const SCENARIO_FIELDS: Fields<ScenarioShape> = {
   ),
   expect: required(referred("expect", EXPECT), "what must come of it"),
   key: optional(text, "the key of the run; `rehearsal`", "rehearsal"),
-  starts: optional(moment, STARTS, null),
+  starts: optional(instant, STARTS, null),
   seed: optional(count, "of the chance that is in jitter; 1", 1),
 };
 
@@ -75,6 +75,6 @@ export const FILE: RecordShape<FileShape> = record<FileShape>("a file of scenari
   ),
   input: optional(anything, "of scenarios that have none of their own", null),
   agents: optional(AGENTS, "of all scenarios; one that names a task says all of it", NO_ACTS),
-  starts: optional(moment, STARTS, null),
+  starts: optional(instant, STARTS, null),
   scenarios: required(list(SCENARIO), "the scenarios"),
 });

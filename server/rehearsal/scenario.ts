@@ -17,7 +17,7 @@ export type Act =
       readonly afterMs: number;
     }
   /** For a verify task: it reports whether the effect exists. */
-  | { readonly kind: "look"; readonly afterMs: number }
+  | { readonly kind: "check"; readonly afterMs: number }
   /**
    * It sends heartbeats, never ends and ignores cancellation. `progress`: it stays at this value;
    * null: it advances.
@@ -27,7 +27,7 @@ export type Act =
   | {
       readonly kind: "freeze";
       readonly effect: boolean;
-      readonly thaw: { readonly forMs: number; readonly answer: SucceedAct | FailAct } | null;
+      readonly resumes: { readonly forMs: number; readonly answer: SucceedAct | FailAct } | null;
     }
   /** It does its work, sends no heartbeats, and answers long after its lease was lost. */
   | { readonly kind: "answer-late"; readonly output: Payload | null; readonly byMs: number }
@@ -63,7 +63,7 @@ export interface FailAct {
 export const WORK_MS = 1_000;
 
 export const SUCCEED: Act = Object.freeze({ kind: "succeed", output: null, afterMs: WORK_MS });
-export const LOOK: Act = Object.freeze({ kind: "look", afterMs: WORK_MS });
+export const CHECK: Act = Object.freeze({ kind: "check", afterMs: WORK_MS });
 
 /** The tasks that a script is for: all of a name, those of one step, or that of one item. */
 export interface ScriptKey {
@@ -115,7 +115,7 @@ export interface ScenarioEvent {
   readonly on:
     | { readonly kind: "at"; readonly ms: number }
     | { readonly kind: "when"; readonly state: string; readonly afterMs: number };
-  readonly deed: ScriptedAction;
+  readonly action: ScriptedAction;
   /** The event's path in the file. */
   readonly path: string;
 }

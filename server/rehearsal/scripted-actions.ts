@@ -42,10 +42,10 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
   const { scenario, time, observer, troubles } = world;
   const waiting = new Set<ScenarioEvent>();
   let planned = 0;
-  let looked = 0;
+  let readTo = 0;
   let people = 0;
 
-  function plan({ deed: action, path }: ScenarioEvent, inMs: number): void {
+  function plan({ action, path }: ScenarioEvent, inMs: number): void {
     planned += 1;
     time.after(inMs, () => {
       people += 1;
@@ -53,7 +53,7 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
         .catch((error: unknown) => {
           if (!(error instanceof DroverError)) throw error;
           const what = `is refused: ${error.message}`;
-          world.timeline.add("said", { who: "a person", about: "", what });
+          world.timeline.add("action", { who: "a person", about: "", what });
           troubles.push(`${path} was refused: ${error.message}`);
         })
         .finally(() => {
@@ -68,8 +68,8 @@ export function createScriptedActions(world: ActionsWorld): ScriptedActions {
 
   return Object.freeze({
     changed() {
-      const news = observer.reached().slice(looked);
-      looked = observer.reached().length;
+      const news = observer.reached().slice(readTo);
+      readTo = observer.reached().length;
       for (const event of waiting) {
         const { on } = event;
         if (on.kind !== "when" || !news.some(({ state }) => state === on.state)) continue;
@@ -93,7 +93,7 @@ function act(world: ActionsWorld, action: ScriptedAction, number: number): Promi
   const run = { ref: { case: "runId" as const, value: runId } };
   const { cancelRun, signal } = SchedulerService.method;
   const tell = (who: string, about: string, what: string) =>
-    timeline.add("said", { who, about, what });
+    timeline.add("action", { who, about, what });
   switch (action.kind) {
     case "signal": {
       tell("the world", "", `sends the signal ${action.name}`);
@@ -158,7 +158,7 @@ async function decide(
 ): Promise<unknown> {
   const approver = by ?? `person-${number}`;
   const what = approve ? "approves" : "rejects";
-  timeline.add("said", { who: approver, about: stepId, what });
+  timeline.add("action", { who: approver, about: stepId, what });
   return await server.call(SchedulerService.method.decide, {
     run: { ref: { case: "runId", value: runId } },
     ...{ stepId, approver, roles: [...(roles ?? approvers.get(stepId) ?? [])], comment },
@@ -175,10 +175,10 @@ async function answerQuestion(
   const open = observer.openEscalations().find(fits);
   if (!open) {
     const whose = step === null ? "no question is open" : `no question about ${step} is open`;
-    throw new DroverError("ESCALATION_NOT_FOUND", `${whose} at this moment`);
+    throw new DroverError("ESCALATION_NOT_FOUND", `${whose} now`);
   }
   const who = by ?? "operator";
-  timeline.add("said", { who, about: open.stepId, what: `answers: ${answer}` });
+  timeline.add("action", { who, about: open.stepId, what: `answers: ${answer}` });
   return await server.call(OperatorService.method.resolveEscalation, {
     run: { ref: { case: "runId", value: runId } },
     ...{ escalationId: open.id, answer, by: who, why: "rehearsed" },

@@ -1,6 +1,6 @@
 // Chooses the act for a task: of the most specific key that matches, the next act.
 import { type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { type Act, LOOK, type Script, SUCCEED, stepName } from "./scenario.ts";
+import { type Act, CHECK, type Script, SUCCEED, stepName } from "./scenario.ts";
 
 export interface Scripts {
   next(task: Task): Act;
@@ -15,7 +15,7 @@ export function createScripts(scripts: readonly Script[]): Scripts {
   return Object.freeze({
     next(task: Task) {
       const script = sorted.find((one) => fits(one, task));
-      if (!script) return task.kind === TaskKind.VERIFY ? LOOK : SUCCEED;
+      if (!script) return task.kind === TaskKind.VERIFY ? CHECK : SUCCEED;
       used.add(script.key);
       const of = `${script.key} ${task.task} ${stepName(task.stepId, task.item)}`;
       const place = played.get(of) ?? 0;

@@ -106,13 +106,13 @@ export const share: Shape<number> = scalar(
 );
 
 /** In milliseconds since 1970. */
-export const moment: Shape<number> = scalar(
-  "a moment, as 2026-01-31T12:00:00Z",
+export const instant: Shape<number> = scalar(
+  "a time, as 2026-01-31T12:00:00Z",
   { type: "string" },
   (node) => {
     const found = Date.parse(typeof node.value === "string" ? node.value : "");
     if (!Number.isNaN(found)) return { kind: "value", value: found };
-    const message = `${shown(String(node.value))} is no moment: write it as 2026-01-31T12:00:00Z`;
+    const message = `${shown(String(node.value))} is no time: write it as 2026-01-31T12:00:00Z`;
     return { kind: "problem", message };
   },
 );

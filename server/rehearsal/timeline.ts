@@ -12,7 +12,7 @@ export interface TimelineEntry {
 }
 
 /** The order within one millisecond. */
-const RANKS = Object.freeze({ said: 0, supervisor: 1, run: 2, taken: 3 });
+const RANKS = Object.freeze({ action: 0, supervisor: 1, run: 2, taken: 3 });
 export type TimelineRank = keyof typeof RANKS;
 
 export interface Timeline {

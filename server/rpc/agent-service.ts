@@ -86,7 +86,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
           details: payloadFrom(report.details),
         })),
       );
-      const verdicts = await dispatcher.heartbeat({
+      const answers = await dispatcher.heartbeat({
         namespace,
         agent: identityOf(request.agent),
         lostPolls: pollNumbers(request.lostPolls, "lost_polls"),
@@ -96,7 +96,7 @@ export function createAgentService(deps: AgentServiceDeps): Handlers<typeof Agen
           : 0,
         reports: asked(items),
       });
-      return { answers: merged(items, verdicts, heartbeatAnswer, heartbeatError) };
+      return { answers: merged(items, answers, heartbeatAnswer, heartbeatError) };
     },
 
     async complete(request, { itemErrors, signal }) {
@@ -249,12 +249,12 @@ function merged<T, Answer, Out>(
   return out;
 }
 
-function heartbeatAnswer(verdict: HeartbeatResult): HeartbeatAnswerInit {
-  switch (verdict.kind) {
+function heartbeatAnswer(stopReason: HeartbeatResult): HeartbeatAnswerInit {
+  switch (stopReason.kind) {
     case "carry-on":
-      return { answer: { case: "carryOn", value: { leaseFor: wholeMs(verdict.leaseMs) } } };
+      return { answer: { case: "carryOn", value: { leaseFor: wholeMs(stopReason.leaseMs) } } };
     case "cancel":
-      return { answer: { case: "cancel", value: { within: wholeMs(verdict.withinMs) } } };
+      return { answer: { case: "cancel", value: { within: wholeMs(stopReason.withinMs) } } };
     case "lease-lost":
       return { answer: { case: "leaseLost", value: {} } };
   }

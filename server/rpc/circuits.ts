@@ -52,8 +52,8 @@ export function createCircuitSettings({
     async setCircuit({ namespace, queue, task, agentId, setting, by, why }) {
       const { id: namespaceId } = await namespaces.find(namespace);
       const forced = forcedOf(setting);
-      const said = forced && { forced, by, why };
-      const circuit = await scheduler.sayCircuit({ namespaceId, queue, task }, agentId, said);
+      const override = forced && { forced, by, why };
+      const circuit = await scheduler.setCircuit({ namespaceId, queue, task }, agentId, override);
       return { circuit: circuitMessage(circuit) };
     },
     async cordonAgent(request) {
@@ -141,13 +141,13 @@ export function circuitMessage({
 export function laneCircuitMessage(
   queue: string,
   task: string,
-  { since, until, trying, said, saw }: LaneCircuit,
+  { since, until, trying, override, saw }: LaneCircuit,
 ): MessageInitShape<typeof CircuitSchema> {
   return {
     ...{ queue, task, saw, state: trying ? CircuitState.TRYING : CircuitState.OPEN },
     ...{ sinceTime: timestampFromMs(since), ...timeField("tryTime", until) },
-    ...(said && { setting: CircuitSetting.OPEN, setBy: said.by, why: said.why }),
-    ...(said && { setTime: timestampFromMs(since) }),
+    ...(override && { setting: CircuitSetting.OPEN, setBy: override.by, why: override.why }),
+    ...(override && { setTime: timestampFromMs(since) }),
   };
 }
 

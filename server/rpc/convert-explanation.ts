@@ -59,13 +59,13 @@ const WAIT_KINDS: Readonly<Record<WaitsFor["kind"], WaitKind>> = Object.freeze({
   steps: WaitKind.STEPS,
   "end-of-run": WaitKind.END_OF_RUN,
   start: WaitKind.START,
-  slot: WaitKind.PERMIT,
+  permit: WaitKind.PERMIT,
   ended: WaitKind.ENDED,
   items: WaitKind.ITEMS,
 });
 
 const NEXT_KINDS: Readonly<Record<CoreNextKind, NextKind>> = Object.freeze({
-  "look-again": NextKind.CHECK_AGAIN,
+  "check-again": NextKind.CHECK_AGAIN,
   "try-one": NextKind.TRY_ONE,
   alarm: NextKind.ALARM,
   escalate: NextKind.ESCALATE,
@@ -123,8 +123,8 @@ export function explainMessage(
       }),
     ),
     now: timestampFromMs(now),
-    untakenSignals: untakenSignals(plan, detail, now).map(({ id, at, ...said }) => ({
-      ...said,
+    untakenSignals: untakenSignals(plan, detail, now).map(({ id, at, ...signal }) => ({
+      ...signal,
       signalId: id,
       receivedTime: timestampFromMs(at),
     })),

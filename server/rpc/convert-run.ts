@@ -249,7 +249,7 @@ function progressOf(step: CoreStep) {
     fence: currentFence(step),
     agentId: lease?.agentId ?? "",
     waitingOn: waitingOn(step),
-    verifies: step.doubt ? step.verifies : 0,
+    verifies: step.unknownOutcome ? step.verifies : 0,
     ...timeField("nextTime", moving && moving.kind !== "HELD" ? moving.wakeAt : null),
     ...timeField("suspectTime", lease?.suspectAt ?? null),
   };

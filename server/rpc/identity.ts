@@ -51,9 +51,9 @@ export function createIdentity(tokens: Pick<Tokens, "find" | "noteUse">, clock: 
   const known = createKnownTokens(tokens, clock);
 
   function holderOf({ header }: Headers): HeldToken | Promise<HeldToken> {
-    const said = header("authorization");
-    if (said === null) throw unidentified("missing", "The call shows no API token");
-    const secret = BEARER.exec(said)?.[1];
+    const credentials = header("authorization");
+    if (credentials === null) throw unidentified("missing", "The call shows no API token");
+    const secret = BEARER.exec(credentials)?.[1];
     if (secret === undefined)
       throw unidentified("malformed", "The call's authorization is no API token of Drover");
     const found = known.find(apiTokenDigest(secret));

@@ -98,7 +98,7 @@ export function createAnswerCalls(
   return Object.freeze({
     async getEscalation(request) {
       const run = await runs.find(request.namespace, request.run);
-      const found = await lookUp(runs, run, request.escalationId);
+      const found = await findEscalation(runs, run, request.escalationId);
       return escalationWithHistory(await withItem(deps, run, found), run);
     },
     resolveEscalation: (request) => resolveEscalation(deps, runs, request),
@@ -157,7 +157,11 @@ export async function listEscalations(
   };
 }
 
-async function lookUp(runs: RunLookup, run: FoundRun, escalationId: string): Promise<Found> {
+async function findEscalation(
+  runs: RunLookup,
+  run: FoundRun,
+  escalationId: string,
+): Promise<Found> {
   const detail = await runs.detail(run, WANTED);
   const escalation = detail.escalations.find(({ n }) => String(n) === escalationId);
   if (escalation) return { detail, escalation, plan: await runs.plan(detail.run) };
@@ -219,17 +223,17 @@ async function resolveEscalation(
   request: ResolveEscalationRequest,
 ): Promise<MessageInitShape<typeof ResolveEscalationResponseSchema>> {
   const run = await runs.find(request.namespace, request.run);
-  const asked = await lookUp(runs, run, request.escalationId);
-  const said = { answer: answerFrom(request), by: request.by, why: request.why };
+  const asked = await findEscalation(runs, run, request.escalationId);
+  const given = { answer: answerFrom(request), by: request.by, why: request.why };
   const answer = await scheduler.command(run.ref, {
     kind: "answer",
     n: asked.escalation.n,
-    ...said,
+    ...given,
     payload: payloadFrom(request.payload),
   });
-  const found = await lookUp(runs, run, request.escalationId);
+  const found = await findEscalation(runs, run, request.escalationId);
   const refused = answer.kind === "refused" ? answer : null;
-  if (refused && !isSame(found.escalation, said)) throw notTaken(found, run, refused.why);
+  if (refused && !isSame(found.escalation, given)) throw notTaken(found, run, refused.why);
   const { repeated } = refused
     ? { repeated: true }
     : accepted(answer, run.ref.runId, { refused: "RUN_STATE", unknown: "ESCALATION_NOT_FOUND" });
@@ -255,8 +259,8 @@ function answerFrom({ answer, payload }: ResolveEscalationRequest): AnswerKind {
 /**
  * The same answer is already recorded: the first call lost its response, and this call repeats it.
  */
-function isSame({ answer }: EscalationRecord, said: NonNullable<EscalationRecord["answer"]>) {
-  return answer?.answer === said.answer && answer.by === said.by && answer.why === said.why;
+function isSame({ answer }: EscalationRecord, given: NonNullable<EscalationRecord["answer"]>) {
+  return answer?.answer === given.answer && answer.by === given.by && answer.why === given.why;
 }
 
 function notTaken(found: Found, run: FoundRun, why: string): DroverError {
@@ -287,10 +291,10 @@ async function claim(
 ): Promise<{ readonly escalation: ReturnType<typeof messageOf> }> {
   const { by, anyway, escalationId } = request;
   const run = await runs.find(request.namespace, request.run);
-  const { escalation } = await lookUp(runs, run, escalationId);
+  const { escalation } = await findEscalation(runs, run, escalationId);
   const { runId } = run.ref;
   const held = await change({ runId, n: escalation.n, by, anyway });
-  const found = await lookUp(runs, run, escalationId);
+  const found = await findEscalation(runs, run, escalationId);
   if (held === null) return { escalation: messageOf(found) };
   if (held.by === null) throw closed(found, run);
   throw new DroverError(

@@ -14,10 +14,10 @@ import {
 import type { Clock } from "../clock.ts";
 import { DroverError } from "../errors.ts";
 import type { Namespace } from "../store/store.ts";
-import { readActivity } from "./activity-look.ts";
 import type { OperatorCallDeps } from "./agents.ts";
 import { cursorOf } from "./cursor.ts";
 import type { Drain } from "./drain.ts";
+import { readActivity } from "./read-activity.ts";
 import { aborted, whileWaiting } from "./waits.ts";
 
 export interface OverviewWatchDeps extends OperatorCallDeps {
@@ -41,7 +41,7 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
 
   const activity = sharedFor(ACTIVITY_AGAIN_MS, clock, ({ id }) => readActivity(deps, id));
 
-  const look = sharedFor(POLL_MS, clock, async (namespace: Namespace) => {
+  const read = sharedFor(POLL_MS, clock, async (namespace: Namespace) => {
     const overview = await deps.overview(namespace);
     const state = create(WatchOverviewResponseSchema, {
       overview,
@@ -54,7 +54,7 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
     const namespace = await namespaces.find(name);
     let sent = after;
     while (!caller.aborted) {
-      const state = await look(namespace);
+      const state = await read(namespace);
       if (state.cursor !== sent) yield state;
       sent = state.cursor;
       if (drain.begun)
@@ -68,17 +68,17 @@ export function createOverviewWatch(deps: OverviewWatchDeps): Watch {
 function sharedFor<T>(
   ms: number,
   clock: Clock,
-  lookAt: (namespace: Namespace) => Promise<T>,
+  read: (namespace: Namespace) => Promise<T>,
 ): (namespace: Namespace) => Promise<T> {
-  const looks = new Map<number, { readonly at: number; readonly seen: Promise<T> }>();
+  const reads = new Map<number, { readonly at: number; readonly seen: Promise<T> }>();
   return (namespace) => {
     const at = clock.monotonicMs();
-    const known = looks.get(namespace.id);
+    const known = reads.get(namespace.id);
     if (known && at - known.at < ms) return known.seen;
-    const seen = lookAt(namespace);
-    looks.set(namespace.id, { at, seen });
+    const seen = read(namespace);
+    reads.set(namespace.id, { at, seen });
     // The callers get the error; this only keeps it from counting as an unhandled rejection.
-    seen.catch(() => looks.delete(namespace.id));
+    seen.catch(() => reads.delete(namespace.id));
     return seen;
   };
 }

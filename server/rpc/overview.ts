@@ -15,7 +15,6 @@ import type { OrphanLane, PartitionRecord } from "../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../store/partition.ts";
 import type { Pause } from "../store/queues.ts";
 import type { Namespace, Store } from "../store/store.ts";
-import { readActivity } from "./activity-look.ts";
 import type { OperatorCallDeps } from "./agents.ts";
 import { circuitMessage, cordonMessage } from "./circuits.ts";
 import { RUN_STATES } from "./convert-run.ts";
@@ -24,6 +23,7 @@ import type { Handlers } from "./mount.ts";
 import { createOverviewWatch } from "./overview-watch.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pauseMessage } from "./queues.ts";
+import { readActivity } from "./read-activity.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 

@@ -94,8 +94,8 @@ function parseError(text: string): string | null {
  * longest beginning of the text that could still become JSON.
  */
 function brokenAt(text: string, error: string): number {
-  const told = / at position (\d+)/.exec(error);
-  if (told) return Number(told[1]);
+  const match = / at position (\d+)/.exec(error);
+  if (match) return Number(match[1]);
   let good = 0;
   let bad = text.length + 1;
   while (bad - good > 1) {
@@ -109,6 +109,6 @@ function brokenAt(text: string, error: string): number {
 function couldGoOn(beginning: string): boolean {
   const error = parseError(beginning);
   if (error === null || error.startsWith("Unexpected end")) return true;
-  const told = / at position (\d+)/.exec(error);
-  return told !== null && Number(told[1]) >= beginning.length;
+  const match = / at position (\d+)/.exec(error);
+  return match !== null && Number(match[1]) >= beginning.length;
 }

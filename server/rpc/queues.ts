@@ -123,8 +123,8 @@ export function createQueueCalls({
 
   async function messagesOf(namespaceId: number, records: readonly QueueRecord[]) {
     const names = records.map(({ name }) => name);
-    const looks = await operators.queueActivity(namespaceId, names);
-    return records.map((record, place) => queueMessage(record, looks[place]));
+    const activities = await operators.queueActivity(namespaceId, names);
+    return records.map((record, place) => queueMessage(record, activities[place]));
   }
 
   return {
@@ -193,12 +193,12 @@ function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
   return { leasesMax: leased === 0 ? null : leased, rate: perSecond === 0 ? null : rate };
 }
 
-function queueMessage(record: QueueRecord, look: QueueActivity | undefined) {
+function queueMessage(record: QueueRecord, activity: QueueActivity | undefined) {
   const { name, ready, leased, pause, limits } = record;
   return {
-    ...{ name, depth: ready, leased, agents: look?.agents ?? 0 },
-    ...timeField("oldestTime", look?.oldestAt ?? null),
-    ...timeField("polledTime", look?.polledAt ?? null),
+    ...{ name, depth: ready, leased, agents: activity?.agents ?? 0 },
+    ...timeField("oldestTime", activity?.oldestAt ?? null),
+    ...timeField("polledTime", activity?.polledAt ?? null),
     ...(pause ? { pause: pauseMessage(pause) } : {}),
     ...(isLimited(limits) ? { limits: limitsMessage(limits) } : {}),
   };

@@ -17,6 +17,6 @@ export function epochMsFrom(timestamp: Timestamp | undefined, path: string): num
   if (timestamp === undefined) return null;
   if (timestamp.seconds >= SECONDS_MIN && timestamp.seconds <= SECONDS_MAX)
     return timestampMs(timestamp);
-  const message = `${timestamp.seconds} s since 1970 is no moment between the years 1 and 9999`;
+  const message = `${timestamp.seconds} s since 1970 is no time between the years 1 and 9999`;
   throw refusal("INVALID_REQUEST", [{ path, message }]);
 }

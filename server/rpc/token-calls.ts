@@ -68,7 +68,7 @@ export function createTokenCalls(
       const { secret, id, digest } = newApiToken(random);
       const { name, queues, validFor } = request;
       const validMs = validFor ? durationMs(validFor) : null;
-      const madeBy = saidBy(request.by, caller);
+      const madeBy = statedBy(request.by, caller);
       const made = { id, digest, name, role, namespaceId, queues, madeBy, validMs };
       const token = await store.tokens.create(made);
       log.info({ event: "token-made", token: id, name, role, by: madeBy }, "an API token was made");
@@ -89,7 +89,7 @@ export function createTokenCalls(
     },
     async revokeToken(request, { caller }) {
       const { id } = request;
-      const by = saidBy(request.by, caller);
+      const by = statedBy(request.by, caller);
       const own = caller?.namespace ?? null;
       const namespaceId = own === null ? null : (await namespaces.find(own)).id;
       const token = await store.tokens.revoke(id, by, namespaceId);
@@ -102,7 +102,7 @@ export function createTokenCalls(
 }
 
 /** The name that the caller states, and the token that was authenticated. */
-function saidBy(by: string, caller: Caller | null): string {
+function statedBy(by: string, caller: Caller | null): string {
   return caller === null ? by : `${by}, with the token ${caller.name}`;
 }
 

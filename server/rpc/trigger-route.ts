@@ -110,8 +110,8 @@ async function answerTo(
   path: string,
 ): Promise<Answer | null> {
   if (request.method !== "POST") {
-    const said = refusal(405, "METHOD", "a trigger is called by POST");
-    return { ...said, headers: { allow: "POST" } };
+    const refused = refusal(405, "METHOD", "a trigger is called by POST");
+    return { ...refused, headers: { allow: "POST" } };
   }
   const body = await readBody(request, deps.config.payloadBytesMax);
   if (body.kind === "gone") return null;

@@ -39,8 +39,8 @@ export function authProblem(
     .update(call.body)
     .digest();
   const right = signatures.filter((one) => {
-    const told = one.slice(prefix.length);
-    const bytes = Buffer.from(/^[0-9a-f]{64}$/i.test(told) ? told : "00".repeat(32), "hex");
+    const claimed = one.slice(prefix.length);
+    const bytes = Buffer.from(/^[0-9a-f]{64}$/i.test(claimed) ? claimed : "00".repeat(32), "hex");
     return timingSafeEqual(bytes, expected);
   });
   if (right.length === 0) return "the signature is wrong: another secret, or another body";
@@ -66,8 +66,8 @@ function timeOf(
 function bearerProblem(secretDigest: string, { headers }: SignedCall): string | null {
   const given = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
   if (given === undefined) return "there is no header Authorization: Bearer ...";
-  const [told, known] = [digestOf(given), Buffer.from(secretDigest, "hex")];
-  const right = told.length === known.length && timingSafeEqual(told, known);
+  const [claimed, known] = [digestOf(given), Buffer.from(secretDigest, "hex")];
+  const right = claimed.length === known.length && timingSafeEqual(claimed, known);
   return right ? null : "the token is another one";
 }
 

@@ -232,15 +232,15 @@ function reportKind(
   path: string,
   reading: Reading,
 ): void {
-  const said = kinds.filter((kind) => keys.has(kind));
-  if (said.length === 0) {
+  const given = kinds.filter((kind) => keys.has(kind));
+  if (given.length === 0) {
     const message =
       "the step does not say what it does: add `task: NAME`, or `wait`, `signal`, `approval`, `run` or `map`";
     refuse(node, path, message, reading);
-  } else if (said.length > 1) {
-    refuse(node, path, `a step has exactly one kind, not ${said.join(" and ")}`, reading);
-  } else if (said[0] !== "task" && keys.has("queue")) {
-    const message = `a step of the kind "${said[0]}" is in no queue: remove it`;
+  } else if (given.length > 1) {
+    refuse(node, path, `a step has exactly one kind, not ${given.join(" and ")}`, reading);
+  } else if (given[0] !== "task" && keys.has("queue")) {
+    const message = `a step of the kind "${given[0]}" is in no queue: remove it`;
     refuse(node, joined(path, "queue"), message, reading);
   }
 }

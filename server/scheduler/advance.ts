@@ -133,7 +133,7 @@ interface Item extends Submitted {
 
 export function createAdvance(options: AdvanceOptions): Advance {
   const { clock, random } = options;
-  const slots = Array.from({ length: BATCHES_OUT_MAX }, (_, slot) => slot);
+  const numbers = Array.from({ length: BATCHES_OUT_MAX }, (_, number) => number);
   let last: BatchNo = 0;
 
   const batcher = createBatcher<Item, Advanced>({
@@ -153,19 +153,19 @@ export function createAdvance(options: AdvanceOptions): Advance {
       for (const { caller } of items) caller?.onBatched(batch);
       // The events of supervisors are of one share: at most BATCHES_OUT_MAX batches in flight have
       // some, and each of these batches has a writer number of its own.
-      const slot = items.some(({ actor }) => actor) ? (slots.pop() ?? 0) : null;
+      const number = items.some(({ actor }) => actor) ? (numbers.pop() ?? 0) : null;
       const use = {
         name: "advance",
         leadsWithLock: true,
         // A batch of a supervisor first takes the lock that fences it, and no caller waits for it.
-        optimistic: !wait && slot === null,
+        optimistic: !wait && number === null,
         ...(wait ? { lockTimeoutMs: LOCK_WAIT_MS } : {}),
       };
       try {
-        const work = (tx: Tx) => pass(options, tx, items, { wait, slot: slot ?? 0 });
+        const work = (tx: Tx) => pass(options, tx, items, { wait, number: number ?? 0 });
         return (await commitAndPublish(options, use, work, batch)).results;
       } finally {
-        if (slot !== null) slots.push(slot);
+        if (number !== null) numbers.push(number);
       }
     },
   });
@@ -188,9 +188,9 @@ async function pass(
   options: AdvanceOptions,
   tx: Tx,
   items: readonly Item[],
-  { wait, slot }: { wait: boolean; slot: number },
+  { wait, number }: { wait: boolean; number: number },
 ): Promise<Flushed> {
-  const fenced = await fencedOf(tx, items, slot, ({ run }) => run.partition);
+  const fenced = await fencedOf(tx, items, number, ({ run }) => run.partition);
   const live = items.filter((item) => !fenced.has(item));
   const heads = await findRuns(tx, live, wait);
   const loaded = await loadViews(options, tx, heads, live);

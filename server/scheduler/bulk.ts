@@ -30,7 +30,7 @@ export async function openBulk(
     const repeated = holder.runId !== runId;
     if (!repeated) evaluator(counted.count, expected);
     if (!repeated && refusal) throw refusal;
-    return { until: momentOf(holder.runId), repeated };
+    return { until: createdAtOf(holder.runId), repeated };
   });
 }
 
@@ -51,6 +51,6 @@ function evaluator(count: number, expected: number | null): void {
 }
 
 /** A run id begins with 48 bits of milliseconds. */
-function momentOf(runId: string): EpochMs {
+function createdAtOf(runId: string): EpochMs {
   return Number.parseInt(runId.replaceAll("-", "").slice(0, 12), 16);
 }

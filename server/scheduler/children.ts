@@ -61,11 +61,11 @@ export async function beginChildren(
     runs.push(trace ? { ...child.run, trace } : child.run);
     if (isEnded(child.run.run.state)) refusals.push(child.record);
   }
-  const told = records.map((record) => {
+  const notified = records.map((record) => {
     const more = refused.get(record);
     return more ? { ...record, effects: [...record.effects, ...more] } : record;
   });
-  return { runs, records: [...told, ...refusals] };
+  return { runs, records: [...notified, ...refusals] };
 }
 
 interface FoundWorkflow {
@@ -78,11 +78,11 @@ function findOnce({ store, plans }: ChildDeps) {
   const known = new Map<string, Promise<FoundWorkflow | null>>();
   return (namespaceId: number, { workflow, version }: Began): Promise<FoundWorkflow | null> => {
     const name = `${namespaceId}/${workflow}/${version}`;
-    const found = known.get(name) ?? look();
+    const found = known.get(name) ?? find();
     known.set(name, found);
     return found;
 
-    async function look(): Promise<FoundWorkflow | null> {
+    async function find(): Promise<FoundWorkflow | null> {
       const registered = await store.workflowVersion(namespaceId, workflow, version);
       if (!registered) return null;
       const laned = await plans.get(namespaceId, registered.definitionId);

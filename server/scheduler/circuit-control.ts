@@ -17,10 +17,10 @@ export function createCircuitControl({
   refresh,
 }: CircuitControlOptions): Pick<Scheduler, CircuitCalls> {
   return Object.freeze({
-    async sayCircuit(of: LaneKey, agentId: string, said: CircuitOverride | null) {
+    async setCircuit(of: LaneKey, agentId: string, override: CircuitOverride | null) {
       const [lane] = await store.lanes([of]);
       if (lane === undefined) throw new Error(`queue ${of.queue} has no lane for ${of.task}`);
-      const circuit = await circuits.say({ lane, agentId }, said);
+      const circuit = await circuits.setOverride({ lane, agentId }, override);
       await refresh();
       return { ...circuit, queue: of.queue, task: of.task, agentVersion: null };
     },

@@ -18,7 +18,7 @@ interface Acting {
 export async function fencedOf<Item extends Acting>(
   tx: Pick<Tx, "holdWriter">,
   items: readonly Item[],
-  slot: number,
+  number: number,
   partitionOf: (item: Item) => number,
 ): Promise<ReadonlySet<Item>> {
   const acting = items.flatMap((item) =>
@@ -28,7 +28,7 @@ export async function fencedOf<Item extends Acting>(
   const byNode = [...Map.groupBy(acting, ({ node }) => node)];
   for (const [node, of] of byNode.sort(([a], [b]) => (a < b ? -1 : 1))) {
     const taken = [...new Map(of.map((one) => [keyOf(one), one])).values()];
-    const owned = await tx.holdWriter({ node, slot }, taken);
+    const owned = await tx.holdWriter({ node, number }, taken);
     const isOwned = new Set(owned.map(keyOf));
     for (const one of of) if (!isOwned.has(keyOf(one))) fenced.add(one.item);
   }

@@ -205,8 +205,8 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
       series: markSeries(record),
       nominalTime: first.nominalTime,
     };
-    const said = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
-    return [{ ...key, at: first.at, ...said, missed: { count, until }, actor }];
+    const fields = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
+    return [{ ...key, at: first.at, ...fields, missed: { count, until }, actor }];
   });
   const { rows, ...worked } = await beginOccurrences(options, tx, wanted);
   if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);

@@ -35,7 +35,7 @@ export async function openPermits(tx: Tx, runs: readonly KeyedRun[]): Promise<Pe
     }),
   );
   const found = await tx.lockPermits([...keys.values()]);
-  const before = new Map(found.map((one) => [nameOf(one), one.slots]));
+  const before = new Map(found.map((one) => [nameOf(one), one.permits]));
   const now = new Map<string, Permits>(before);
   const of = ({ namespaceId, concurrency: { key } }: KeyedRun): string =>
     nameOf({ namespaceId, key });
@@ -65,12 +65,14 @@ function nameOf({ namespaceId, key }: ConcurrencyKey): string {
 }
 
 function changesOf(key: ConcurrencyKey, before: Permits, after: Permits): readonly PermitChange[] {
-  const was = new Map(before.map((slot) => [slot.runId, slot]));
-  const is = new Map(after.map((slot) => [slot.runId, slot]));
+  const was = new Map(before.map((permit) => [permit.runId, permit]));
+  const is = new Map(after.map((permit) => [permit.runId, permit]));
   const change = (runId: RunId, permit: Permit | null): PermitChange => ({ ...key, runId, permit });
   return [
     ...before.flatMap(({ runId }) => (is.has(runId) ? [] : [change(runId, null)])),
-    ...after.flatMap((slot) => (was.get(slot.runId) === slot ? [] : [change(slot.runId, slot)])),
+    ...after.flatMap((permit) =>
+      was.get(permit.runId) === permit ? [] : [change(permit.runId, permit)],
+    ),
   ];
 }
 
@@ -96,7 +98,7 @@ export async function passPermitsOn(
   const concurrency = await tx.concurrencyOf(moves.map(({ record }) => record.head.runId));
   const keyed = ({ record: { head } }: PermitMove): KeyedRun => {
     const its = concurrency.get(head.runId);
-    if (!its) throw new Error(`run ${head.runId} needs a slot, and has no concurrency key`);
+    if (!its) throw new Error(`run ${head.runId} needs a permit, and has no concurrency key`);
     return { ...head, concurrency: its };
   };
   const book = await openPermits(tx, moves.map(keyed));
@@ -124,11 +126,11 @@ function moved(
   { does }: PermitMove,
   now: EpochMs,
 ): PassRecord["effects"] {
-  if (does === "leave") return book.leave(run).map((runId) => sent(runId, { kind: "slot" }));
+  if (does === "leave") return book.leave(run).map((runId) => sent(runId, { kind: "permit" }));
   const { answer, cancelled } = book.join(run, now);
   return [
-    ...(answer === "holds" ? [sent(run.runId, { kind: "slot" })] : []),
-    ...(answer === "refused" ? [sent(run.runId, { kind: "no-slot" })] : []),
+    ...(answer === "holds" ? [sent(run.runId, { kind: "permit" })] : []),
+    ...(answer === "refused" ? [sent(run.runId, { kind: "no-permit" })] : []),
     ...makeRoom(cancelled),
   ];
 }
@@ -138,7 +140,7 @@ function endsIn(before: Run, after: Run): boolean {
 }
 
 function asksIn(before: Run, after: Run): boolean {
-  const waits = ({ state }: Run): boolean => state.kind === "PENDING" && state.on === "slot";
+  const waits = ({ state }: Run): boolean => state.kind === "PENDING" && state.on === "permit";
   return waits(after) && !waits(before);
 }
 
@@ -152,11 +154,11 @@ function sent(to: RunId, message: Message): PassRecord["effects"][number] {
 }
 
 /** The error for a run that its concurrency key refuses. */
-export function noPermit({ key, limit }: Concurrency, slots: Permits): DroverError {
-  const runId = slots.find(({ holds }) => holds)?.runId ?? "";
+export function noPermit({ key, limit }: Concurrency, permits: Permits): DroverError {
+  const runId = permits.find(({ holds }) => holds)?.runId ?? "";
   return new DroverError(
     "CONCURRENCY_LIMIT",
-    `concurrency key "${key}" has ${limit} of ${limit} slots taken, by run ${runId} first: schedule it again when that has ended, or with the policy QUEUE`,
+    `concurrency key "${key}" has ${limit} of ${limit} permits taken, by run ${runId} first: schedule it again when that has ended, or with the policy QUEUE`,
     { metadata: { key, limit: String(limit), run_id: runId } },
   );
 }

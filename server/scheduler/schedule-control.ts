@@ -282,8 +282,14 @@ async function markPaused(
   { first, count, until }: MissedTimes,
 ): Promise<void> {
   const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.nominalTime };
-  const said = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
-  const mark: Occurrence = { ...key, at: first.at, ...said, missed: { count, until }, actor: null };
+  const fields = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
+  const mark: Occurrence = {
+    ...key,
+    at: first.at,
+    ...fields,
+    missed: { count, until },
+    actor: null,
+  };
   await tx.writeOccurrences([mark]);
 }
 

@@ -249,7 +249,7 @@ export async function accept(
   const begins = ({ request, reserved, refusal }: Item, runId: string): boolean =>
     refusal === null &&
     (reserved === null || holders.get(keyOf(request, reserved.key))?.runId === runId);
-  const slots = await openPermits(
+  const permits = await openPermits(
     tx,
     items.flatMap((item, place) => {
       const runId = ids[place] ?? "";
@@ -276,12 +276,12 @@ export async function accept(
     };
     if (item.refusal) return refuse(item.refusal);
     const run = keyedNow(tx, item, runId);
-    const joined = run ? slots.join(run, tx.now) : null;
+    const joined = run ? permits.join(run, tx.now) : null;
     if (run && joined?.answer === "refused")
       return refuse(noPermit(run.concurrency, joined.permits));
     const made = begin(tx, withTrace(options, item, runId), runId, joined);
     // The run may have ended at once, if each of its steps is skipped.
-    if (run && isEnded(made.run.run.state)) slots.leave(run);
+    if (run && isEnded(made.run.run.state)) permits.leave(run);
     begun.push(made);
     size.add(made.record.effects);
     return { kind: "done", result: { runId, created: true } };
@@ -301,7 +301,7 @@ export async function accept(
   const runs = [...begun.map(({ run }) => run), ...children.runs];
   if (begun.length > 0) await tx.insertRuns(runs);
   const written = begun.length > 0 ? await tx.write(records) : NOTHING_WRITTEN;
-  const changes = slots.changes();
+  const changes = permits.changes();
   if (changes.length > 0) await tx.writePermits(changes);
   // A call that was refused or postponed stores nothing: it may be repeated under the same key.
   const free = [...holders.values()].filter(

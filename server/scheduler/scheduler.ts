@@ -106,7 +106,7 @@ export type RunCommand = Extract<
 >;
 
 /** What operators do to circuits and agents. */
-export type CircuitCalls = "sayCircuit" | "cordonAgent" | "uncordonAgent";
+export type CircuitCalls = "setCircuit" | "cordonAgent" | "uncordonAgent";
 
 export interface Scheduler extends ScheduleControl {
   /** `definitionProblems` finds nothing wrong with the definition. */
@@ -168,7 +168,11 @@ export interface Scheduler extends ScheduleControl {
    * null removes the override. Other servers know within a second. Idempotent: a repeat keeps the
    * first author and reason.
    */
-  sayCircuit(of: LaneKey, agentId: string, said: CircuitOverride | null): Promise<CircuitRecord>;
+  setCircuit(
+    of: LaneKey,
+    agentId: string,
+    override: CircuitOverride | null,
+  ): Promise<CircuitRecord>;
   /**
    * It gets no new task, on other servers within a second. Idempotent: the first cordon is kept.
    */

@@ -110,10 +110,10 @@ export function createTypicalDurations(options: {
         }
     },
     async save() {
-      const told = [...gathered.values()];
+      const samples = [...gathered.values()];
       gathered = new Map();
-      await durations.add(told);
-      const wanted = inUse.union(new Set(told.map(({ definitionId }) => definitionId)));
+      await durations.add(samples);
+      const wanted = inUse.union(new Set(samples.map(({ definitionId }) => definitionId)));
       inUse = new Set();
       await load(wanted);
     },

@@ -142,7 +142,7 @@ export interface Circuits {
   /** Adds to the stored outcome counts. */
   count(ends: readonly CountedOutcomes[]): Promise<void>;
   /** Reads a snapshot. `windowMs`: how far back a bad outcome makes a lane watched. */
-  look(windowMs: number): Promise<CircuitSnapshot>;
+  snapshot(windowMs: number): Promise<CircuitSnapshot>;
   /**
    * The snapshot that belongs to a sign. Costs nothing if the mark of the sign is that of the last
    * snapshot.
@@ -160,7 +160,7 @@ export interface Circuits {
    * that back, and the circuit begins closed. Idempotent: if it is forced in the same way again,
    * the first person and reason stay.
    */
-  say(of: CircuitRef, said: CircuitOverride | null): Promise<Circuit>;
+  setOverride(of: CircuitRef, override: CircuitOverride | null): Promise<Circuit>;
   /** Idempotent: the first cordon stays. Other servers learn of it within a second. */
   cordon(cordon: Omit<Cordon, "at">): Promise<Cordon>;
   /** false: there was no such cordon. */

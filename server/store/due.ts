@@ -89,6 +89,6 @@ export interface Scanned
   readonly nextAt: EpochMs | null;
 }
 
-export function dueScan({ isMore, ...looked }: Scanned): DueScan {
-  return isMore ? { ...looked, nextAt: looked.now } : looked;
+export function dueScan({ isMore, ...scanned }: Scanned): DueScan {
+  return isMore ? { ...scanned, nextAt: scanned.now } : scanned;
 }

@@ -29,7 +29,7 @@ export type HandOverWhy = (typeof HAND_OVER_WHYS)[number];
 /** A row that a batch of the node locks: there is one for each batch that may be in flight. */
 export interface Writer {
   readonly node: string;
-  readonly slot: number;
+  readonly number: number;
 }
 
 export interface PartitionScan {
@@ -57,7 +57,7 @@ export interface Partitions {
 export interface PartitionSession {
   readonly node: string;
   /** Renews the session and the node row, and reads which partitions are held. */
-  look(): Promise<PartitionScan>;
+  poll(): Promise<PartitionScan>;
   /** Locks those of the partitions that are free, and returns them. */
   tryLock(partitions: readonly number[]): Promise<readonly number[]>;
   /**
@@ -72,8 +72,8 @@ export interface PartitionSession {
   onLanes(listener: (lanes: readonly number[]) => void): void;
   announceLanes(lanes: readonly number[]): Promise<void>;
   /** Receives due times that others have set and that come before the owner's next scan. */
-  onDueTimes(listener: (moment: EpochMs) => void): void;
-  announceDueTime(moment: EpochMs): Promise<void>;
+  onDueTimes(listener: (dueAt: EpochMs) => void): void;
+  announceDueTime(dueAt: EpochMs): Promise<void>;
   /** Calls back once, when the session is lost. */
   onLost(listener: (cause: Error) => void): void;
   leave(): Promise<void>;

@@ -17,6 +17,6 @@ export function regionOf(partition: number): number {
 export function partitionsOf(region: number): readonly number[] {
   return Array.from(
     { length: PARTITIONS_PER_REGION },
-    (_, slot) => partitionOf(region, "00") + slot,
+    (_, place) => partitionOf(region, "00") + place,
   );
 }

@@ -27,7 +27,7 @@ export function stateOfRecord({ run, endedAt, cancelNote }: HeadOfRun): StateOfR
 }
 
 function deadlineOf(state: RunState): EpochMs | null {
-  if (state.kind === "PENDING") return state.on === "slot" ? state.until : null;
+  if (state.kind === "PENDING") return state.on === "permit" ? state.until : null;
   return state.kind === "RUNNING" ? state.deadline : null;
 }
 
@@ -35,5 +35,5 @@ export function reasonOf(state: RunState): RunRecord["reason"] {
   if ("reason" in state) return state.reason;
   const of = state.kind === "ESCALATED" ? state.from : state;
   if (of.kind === "FINISHING") return of.end.reason;
-  return "verdict" in of ? (of.verdict?.reason ?? null) : null;
+  return "stopReason" in of ? (of.stopReason?.reason ?? null) : null;
 }

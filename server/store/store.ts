@@ -208,7 +208,7 @@ export interface Tx extends ScheduleTx, ConsistencyTx {
    */
   lockPermits(
     keys: readonly ConcurrencyKey[],
-  ): Promise<readonly (ConcurrencyKey & { readonly slots: Permits })[]>;
+  ): Promise<readonly (ConcurrencyKey & { readonly permits: Permits })[]>;
   /**
    * Locks the questions about these lanes until the transaction ends; called after the steps are
    * loaded. Returns the lanes that have an open question.

@@ -41,7 +41,7 @@ export interface CircuitWatchOptions {
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   /** Takes out the counts of this server that have to be written. */
   readonly counted: (watched: readonly number[], windowMs: number) => readonly CountedOutcomes[];
-  readonly learn: (look: CircuitSnapshot) => Promise<void>;
+  readonly learn: (snapshot: CircuitSnapshot) => Promise<void>;
 }
 
 export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
@@ -71,19 +71,19 @@ export function createCircuitWatch(options: CircuitWatchOptions): CircuitWatch {
       }
       changed ||= made.length > 0;
     }
-    if (changed) await options.learn(await circuits.look(settings.windowMs));
+    if (changed) await options.learn(await circuits.snapshot(settings.windowMs));
   }
 
-  const told = (look: Promise<CircuitSnapshot>): Promise<void> =>
-    look.then(follow).catch((error: unknown) => {
+  const followed = (snapshot: Promise<CircuitSnapshot>): Promise<void> =>
+    snapshot.then(follow).catch((error: unknown) => {
       options.onFailed?.();
-      log.warn({ event: "circuit.look-failed", err: String(error) });
+      log.warn({ event: "circuit.poll-failed", err: String(error) });
     });
 
   return Object.freeze({
     windowMs: settings.windowMs,
-    heard: (sign: CircuitVersion) => told(circuits.learn(sign)),
-    runOnce: () => told(circuits.look(settings.windowMs)),
+    heard: (sign: CircuitVersion) => followed(circuits.learn(sign)),
+    runOnce: () => followed(circuits.snapshot(settings.windowMs)),
   });
 }
 

@@ -68,7 +68,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
   const out = new Map<string, { readonly hook: string; readonly settled: Promise<void> }>();
   let announced = true;
 
-  async function look(): Promise<number> {
+  async function scan(): Promise<number> {
     const partitions = options.owned().map(({ partition }) => partition);
     if (partitions.length === 0) return 0;
     announced = false;
@@ -100,11 +100,11 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
     clock,
     everyMs: ROUND_MS,
     async runOnce() {
-      if (announced) await look();
+      if (announced) await scan();
     },
     onError(error) {
       options.onFailed?.();
-      log.warn({ event: "webhook.look-failed", err: String(error) });
+      log.warn({ event: "webhook.scan-failed", err: String(error) });
     },
   });
 
@@ -115,7 +115,7 @@ export function createDeliveries(options: DeliveriesOptions): Deliveries {
       await settled();
     },
     async sendOnce() {
-      const sent = await look();
+      const sent = await scan();
       await settled();
       return sent;
     },

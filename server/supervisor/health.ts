@@ -53,17 +53,17 @@ export function createSupervisorHealth(options: SupervisorHealthOptions): Superv
   const settledMs = config.overdueMs + COMMIT_MS_MAX;
   let health: Health = { status: "ok", reasons: [] };
 
-  async function look(): Promise<void> {
-    const lookedAtMs = clock.monotonicMs();
-    const isWhole = lookedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
+  async function check(): Promise<void> {
+    const checkedAtMs = clock.monotonicMs();
+    const isWhole = checkedAtMs - wholeAtMs >= WHOLE_EVERY_MS;
     const isLate = seen !== null && seen.oldestAt !== null;
     const since = isWhole || isLate ? null : (seen?.now ?? clock.wallMs()) - settledMs;
     // If it fails, the next one is a minute later: while an old snapshot is open, it may reach the
     // statement timeout.
-    if (since === null) wholeAtMs = lookedAtMs;
+    if (since === null) wholeAtMs = checkedAtMs;
     seen = await store.overdue(options.partitions(), config.overdueMs, since);
-    unownedSinceMs = unownedCount(seen) === 0 ? null : (unownedSinceMs ?? lookedAtMs);
-    const unownedMs = unownedSinceMs === null ? 0 : lookedAtMs - unownedSinceMs;
+    unownedSinceMs = unownedCount(seen) === 0 ? null : (unownedSinceMs ?? checkedAtMs);
+    const unownedMs = unownedSinceMs === null ? 0 : checkedAtMs - unownedSinceMs;
     const before = health.status;
     const consistencyAgeMs = options.consistencyAgeMs();
     health = healthOf(seen, { unownedMs, consistencyAgeMs }, config);
@@ -76,11 +76,11 @@ export function createSupervisorHealth(options: SupervisorHealthOptions): Superv
 
   const loop = createLoop({
     clock,
-    everyMs: config.lookEveryMs,
-    runOnce: look,
+    everyMs: config.scanEveryMs,
+    runOnce: check,
     onError(error) {
       options.onFailed?.();
-      log.warn({ event: "health.look-failed", err: String(error) });
+      log.warn({ event: "health.check-failed", err: String(error) });
     },
   });
   return Object.freeze({ ...loop, health: () => health, seen: () => seen });

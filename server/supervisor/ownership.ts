@@ -65,13 +65,13 @@ export interface OwnershipOptions {
   readonly supervision: Supervision;
   readonly settings: Pick<
     SupervisorConfig,
-    "lookEveryMs" | "ownerLookMs" | "ownerLostMs" | "ownerMoves"
+    "scanEveryMs" | "ownerPollMs" | "ownerLostMs" | "ownerMoves"
   >;
   /** The partitions that exist; left out: all of every region. */
   readonly partitions?: readonly number[] | undefined;
   readonly onTaken: (partitions: readonly number[]) => void;
   readonly onLanes: (lanes: readonly number[]) => void;
-  readonly onDueTime: (moment: EpochMs) => void;
+  readonly onDueTime: (dueAt: EpochMs) => void;
   /** Resolves when no event of this process about a partition is in flight. */
   readonly quiet: () => Promise<void>;
 }
@@ -88,14 +88,14 @@ interface Membership {
   peers: boolean;
   answeredSentAt: number;
   /** The earliest time that is still to be announced, while another announcement is in flight. */
-  moment: { under: boolean; next: EpochMs | null };
+  dueAt: { under: boolean; next: EpochMs | null };
 }
 
 export function createOwnership(options: OwnershipOptions): Ownership {
   const { clock, log, supervision } = options;
-  const { lookEveryMs, ownerLookMs, ownerLostMs, ownerMoves } = options.settings;
+  const { scanEveryMs, ownerPollMs, ownerLostMs, ownerMoves } = options.settings;
   // Measured from the time at which the last answered ping was sent.
-  const trustMs = ownerLostMs - ownerLookMs;
+  const trustMs = ownerLostMs - ownerPollMs;
   const watchesNothing = supervision.regions?.length === 0;
   let member: Membership | null = null;
   let timer: Timer | null = null;
@@ -128,7 +128,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
       unwatched: [],
       peers: false,
       answeredSentAt: sentAt,
-      moment: { under: false, next: null },
+      dueAt: { under: false, next: null },
     };
     member = joined;
     session.onLost((cause) => lose(joined, cause.message));
@@ -137,9 +137,9 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     log.info({ event: "partitions.joined", node });
   }
 
-  async function look(of: Membership): Promise<void> {
+  async function poll(of: Membership): Promise<void> {
     const sentAt = clock.monotonicMs();
-    const seen = await of.session.look();
+    const seen = await of.session.poll();
     const { node } = of.session;
     of.answeredSentAt = sentAt;
     of.peers = seen.liveNodes.some((live) => live.node !== node);
@@ -209,15 +209,15 @@ export function createOwnership(options: OwnershipOptions): Ownership {
 
   /** One announcement at a time. For all times that are set meanwhile, the earliest one follows. */
   async function sendDueTime(of: Membership, first: EpochMs): Promise<void> {
-    of.moment.under = true;
-    for (let moment: EpochMs | null = first; moment !== null && member === of; ) {
-      await of.session.announceDueTime(moment).catch((error: unknown) => {
-        log.warn({ event: "moment.not-announced", err: String(error) });
+    of.dueAt.under = true;
+    for (let dueAt: EpochMs | null = first; dueAt !== null && member === of; ) {
+      await of.session.announceDueTime(dueAt).catch((error: unknown) => {
+        log.warn({ event: "ownership.due-time-not-announced", err: String(error) });
       });
-      moment = of.moment.next;
-      of.moment.next = null;
+      dueAt = of.dueAt.next;
+      of.dueAt.next = null;
     }
-    of.moment.under = false;
+    of.dueAt.under = false;
   }
 
   /** Returns the error that makes it impossible to join, however often it is tried. */
@@ -225,7 +225,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     try {
       if (!member) await join();
       else if (!trusted(member)) lose(member, `no answer to a ping for ${trustMs} ms`);
-      if (member) await look(member);
+      if (member) await poll(member);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (member) lose(member, why);
@@ -241,7 +241,7 @@ export function createOwnership(options: OwnershipOptions): Ownership {
 
   function plan(): void {
     if (!running) return;
-    timer = clock.after(ownerLookMs, () => {
+    timer = clock.after(ownerPollMs, () => {
       if (ticking && member && !trusted(member)) lose(member, "a ping is not answered");
       ticking ??= tick().finally(() => {
         ticking = null;
@@ -293,8 +293,8 @@ export function createOwnership(options: OwnershipOptions): Ownership {
     },
     announceDueTime({ wakeAt, now }: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }) {
       // A time that is further away is seen by the next scan of its owner.
-      if (!member?.peers || wakeAt === null || wakeAt - now >= lookEveryMs) return;
-      const { moment: waiting } = member;
+      if (!member?.peers || wakeAt === null || wakeAt - now >= scanEveryMs) return;
+      const { dueAt: waiting } = member;
       if (!waiting.under) void sendDueTime(member, wakeAt);
       else waiting.next = Math.min(wakeAt, waiting.next ?? wakeAt);
     },

@@ -63,7 +63,7 @@ export interface TimerScanOptions {
   ) => Promise<{ readonly kind: string }>;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly settings: Pick<SupervisorConfig, "lookEveryMs" | "gapMs" | "jumpMs">;
+  readonly settings: Pick<SupervisorConfig, "scanEveryMs" | "gapMs" | "jumpMs">;
   readonly owner: () => { readonly node: string | null; readonly owned: readonly Owned[] };
   readonly onFenced: (node: string) => void;
   /** Due rows that rest in memory after a failure; left out: 10,000. */
@@ -78,7 +78,7 @@ export interface TimerScanOptions {
 
 export function createTimerScan(options: TimerScanOptions): TimerScan {
   const { clock, log } = options;
-  const { lookEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
+  const { scanEveryMs, gapMs: gapMsMax, jumpMs: jumpMsMax } = options.settings;
   const { failedRowsMax = RESTING_MAX } = options;
   const watchingSince = new Map<number, EpochMs>();
   const fresh = new Set<number>();
@@ -162,7 +162,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const page = backlog.next(nowMs, [...epochs.keys()], failedRows.count(nowMs));
     if (!page) return;
     const { partition, since: from, limit } = page;
-    const range = { since: from, aheadMs: lookEveryMs, without: failedRows.refs(nowMs, from) };
+    const range = { since: from, aheadMs: scanEveryMs, without: failedRows.refs(nowMs, from) };
     const found = await options.store.dueRows([partition], limit, range);
     submitAll(found, node, epochs);
     backlog.read(page, found, clock.monotonicMs());
@@ -180,7 +180,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const from = isWhole ? null : since;
     const without = failedRows.refs(scannedAtMs, from);
     const heardSince = new Map([...watchingSince].filter(([one]) => !fresh.has(one)));
-    const range = { since: from, aheadMs: lookEveryMs, without, heardSince };
+    const range = { since: from, aheadMs: scanEveryMs, without, heardSince };
     if (isWhole) wholeAtMs = scannedAtMs;
     try {
       const found = await options.store.dueRows(partitions, DUE_MAX, range);
@@ -242,7 +242,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const isStore = error instanceof DroverError && error.reason !== "INTERNAL";
     const backoff = isStore ? null : backedOff(ref, wakeAt);
     log.warn({
-      event: "watch.failed",
+      event: "timers.event-failed",
       ...about,
       backoffMs: backoff?.backoffMs,
       err: String(error),
@@ -257,7 +257,7 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     const nowMs = clock.monotonicMs();
     const backoff = failedRows.failed(ref, wakeAt, nowMs, backlog.isOn());
     if (backoff?.isCrowded && !backlog.isOn()) {
-      log.warn({ event: "watch.crowded", rows: failedRowsMax });
+      log.warn({ event: "timers.crowded", rows: failedRowsMax });
       backlog.begin(nowMs);
       if (last) since = last.now;
     }
@@ -284,9 +284,9 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
   }
 
   function plan(found: DueScan, scannedAtMs: number): void {
-    const inMs = found.nextAt === null ? lookEveryMs : Math.ceil(found.nextAt - found.now) + 1;
+    const inMs = found.nextAt === null ? scanEveryMs : Math.ceil(found.nextAt - found.now) + 1;
     const full = found.due.length + found.schedules.length >= DUE_MAX;
-    wake(scannedAtMs + (full ? 0 : Math.min(Math.max(inMs, SCAN_APART_MS), lookEveryMs)));
+    wake(scannedAtMs + (full ? 0 : Math.min(Math.max(inMs, SCAN_APART_MS), scanEveryMs)));
     const pageAtMs = backlog.nextAtMs();
     if (pageAtMs !== null) wake(Math.max(pageAtMs, scannedAtMs + SCAN_APART_MS));
   }
@@ -307,12 +307,12 @@ export function createTimerScan(options: TimerScanOptions): TimerScan {
     under ??= scan()
       .catch((error: unknown) => {
         options.onFailed?.();
-        log.warn({ event: "watch.look-failed", err: String(error) });
+        log.warn({ event: "timers.scan-failed", err: String(error) });
         return 0;
       })
       .finally(() => {
         under = null;
-        wake(clock.monotonicMs() + (again ? 0 : lookEveryMs));
+        wake(clock.monotonicMs() + (again ? 0 : scanEveryMs));
         again = false;
       });
     return under;

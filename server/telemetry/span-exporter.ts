@@ -51,10 +51,10 @@ export function createSpanSink(
   onLost: (count: number) => void,
 ): SpanSink {
   // Operators may set the service name in the environment: OTEL_SERVICE_NAME and the like.
-  const said = [resourceAttributesEnvDetector, serviceNameEnvDetector];
+  const fromEnvironment = [resourceAttributesEnvDetector, serviceNameEnvDetector];
   const resource = defaultResource()
     .merge(resourceFromAttributes({ "service.name": "drover" }))
-    .merge(detectResources({ detectors: said }));
+    .merge(detectResources({ detectors: fromEnvironment }));
   // A different service name, so that a list of the traces of `drover` shows runs only.
   const name = `${resource.attributes["service.name"]}-server`;
   const own = resource.merge(resourceFromAttributes({ "service.name": name }));

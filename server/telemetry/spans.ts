@@ -30,7 +30,7 @@ export const SPANS = Object.freeze({
     named: "",
     role: "internal",
     attributes: ["drover.waits.for"],
-    help: "The run was accepted and had not begun: it waited for its start, or for a slot.",
+    help: "The run was accepted and had not begun: it waited for its start, or for a permit.",
   },
   paused: {
     named: "",
@@ -38,11 +38,11 @@ export const SPANS = Object.freeze({
     attributes: [],
     help: "Somebody had paused the run.",
   },
-  verdict: {
+  stop: {
     named: "",
     role: "internal",
     attributes: ["drover.run.reason", "drover.undo"],
-    help: "The moment at which it was decided that the run stops, and whether it is undone.",
+    help: "When it was decided that the run stops, and whether it is undone.",
   },
   queue: {
     named: "step",
@@ -78,19 +78,19 @@ export const SPANS = Object.freeze({
     named: "step",
     role: "internal",
     attributes: [...TRY, "drover.agent.id", "drover.late", ...ENDED],
-    help: "The moment at which a try that had ended was reported after all; links to it. Late: nothing changed by it.",
+    help: "When an attempt that had ended was reported after all; links to it. Late: nothing changed by it.",
   },
   failure: {
     named: "step",
     role: "internal",
     attributes: [...TRY, "error.type"],
-    help: "The moment at which a step failed by no word of an agent, as when all its time is over.",
+    help: "When a step failed without a report of an agent, as when all its time is over.",
   },
   wait: {
     named: "step",
     role: "internal",
     attributes: [...STEP, "drover.waits.for"],
-    help: "A step waited for a moment, a signal, people or a callback.",
+    help: "A step waited for a time, a signal, people or a callback.",
   },
   backoff: {
     named: "step",
@@ -102,7 +102,7 @@ export const SPANS = Object.freeze({
     named: "rule",
     role: "internal",
     attributes: [...STEP, "drover.fence", "drover.saw", "drover.did", "drover.epoch"],
-    help: "An intervention, from the moment at which it was due to the action; links to the attempt that it is about.",
+    help: "An intervention, from its due time to the action; links to the attempt that it is about.",
   },
   escalation: {
     named: "reason",
@@ -124,7 +124,7 @@ export const SERVER_SPANS = Object.freeze({
     named: "work",
     role: "internal",
     attributes: ["drover.batch.items"],
-    help: "A transaction that was committed: `advance` moves runs, `schedule` begins them, `claim` hands tasks out, `fire` begins the runs of schedules. A trace of its own, with links to what it moved of sampled runs, up to 128: to the runs, or to the tries that it handed out. With nothing sampled on board there is none.",
+    help: "A transaction that was committed: `advance` moves runs, `schedule` begins them, `claim` hands tasks out, `occurrences` begins the runs of schedules. A trace of its own, with links to what it moved of sampled runs, up to 128: to the runs, or to the tries that it handed out. With nothing sampled on board there is none.",
   },
 } as const satisfies Readonly<Record<string, SpanSpec>>);
 

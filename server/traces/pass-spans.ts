@@ -104,7 +104,7 @@ function ofEffect(seen: TracedPass, effect: Effect): readonly SpanData[] {
     case "intervened":
       return [supervised(seen, effect.intervention)];
     case "run-moved":
-      return verdict(seen, effect.state, effect.by);
+      return stopReason(seen, effect.state, effect.by);
     default:
       return [];
   }
@@ -213,17 +213,17 @@ function supervised(seen: TracedPass, intervention: Intervention): SpanData {
   });
 }
 
-function verdict(
+function stopReason(
   seen: TracedPass,
   state: RunState,
   by: Extract<Effect, { kind: "run-moved" }>["by"],
 ): readonly SpanData[] {
-  const given = by === "verdict" || by === "deadline" || by === "cancel";
-  if (!given || !("verdict" in state) || state.verdict === null) return [];
-  const { reason, undo } = state.verdict;
+  const given = by === "stop" || by === "deadline" || by === "cancel";
+  if (!given || !("stopReason" in state) || state.stopReason === null) return [];
+  const { reason, undo } = state.stopReason;
   return [
-    spanOf(seen, "verdict", {
-      id: ["verdict", state.kind, versionOf(seen)],
+    spanOf(seen, "stop", {
+      id: ["stop", state.kind, versionOf(seen)],
       after: "",
       startMs: seen.now,
       endMs: seen.now,

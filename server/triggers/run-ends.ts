@@ -45,14 +45,14 @@ export interface RunEnds extends Loop {
   /** A run has ended: the next round queries. */
   announce(): void;
   /** One query with all that follows from it; returns how many rows it has found. */
-  lookOnce(): Promise<number>;
+  scanOnce(): Promise<number>;
 }
 
 export function createRunEnds(options: RunEndsOptions): RunEnds {
   const { store, clock, log } = options;
   let announced = true;
 
-  async function lookOnce(): Promise<number> {
+  async function scanOnce(): Promise<number> {
     announced = false;
     const partitions = options.owned().map(({ partition }) => partition);
     if (partitions.length === 0) return 0;
@@ -85,16 +85,16 @@ export function createRunEnds(options: RunEndsOptions): RunEnds {
     clock,
     everyMs: ROUND_MS,
     async runOnce() {
-      if (announced) await lookOnce();
+      if (announced) await scanOnce();
     },
     onError(error) {
       options.onFailed?.();
-      log.warn({ event: "trigger.look-failed", err: String(error) });
+      log.warn({ event: "trigger.scan-failed", err: String(error) });
     },
   });
   return Object.freeze({
     ...loop,
-    lookOnce,
+    scanOnce,
     announce() {
       announced = true;
     },

@@ -19,7 +19,7 @@ export interface TriggeringOptions extends Pick<RunEndsOptions, "owned"> {
   readonly onFailed?: (() => void) | undefined;
 }
 
-export interface Triggering extends TriggerWork, Pick<RunEnds, "announce" | "lookOnce"> {
+export interface Triggering extends TriggerWork, Pick<RunEnds, "announce" | "scanOnce"> {
   start(): void;
   /** Resolves when what is in flight has ended, and refusals are written. */
   stop(): Promise<void>;
@@ -42,7 +42,7 @@ export function createTriggering(options: TriggeringOptions): Triggering {
     factsOfEnd: (ended) => factsOfEnd(options, ended),
     refused: refusals.add,
     announce: runEnds.announce,
-    lookOnce: runEnds.lookOnce,
+    scanOnce: runEnds.scanOnce,
     start() {
       runEnds.start();
       refusals.start();

@@ -25,13 +25,13 @@ const open = (now: number, inMs: number): CircuitState => ({
 });
 
 export async function change(store: EngineStore, over: Partial<CircuitChange>) {
-  const { now } = await store.circuits.look(WINDOW_MS);
+  const { now } = await store.circuits.snapshot(WINDOW_MS);
   const nothing = { agentId: "", before: 0, saw: "", did: "", dueAt: now, about: null };
   return store.circuits.change([{ ...nothing, lane: 0, state: open(now, 0), ...over }], ACTOR);
 }
 
 const circuitOf = async (store: EngineStore, lane: number, agentId = "") =>
-  (await store.circuits.look(WINDOW_MS)).circuits.find(
+  (await store.circuits.snapshot(WINDOW_MS)).circuits.find(
     (one) => one.lane === lane && one.agentId === agentId,
   );
 
@@ -82,7 +82,7 @@ export function describeCircuits(opened: Opened): void {
       { agentId: "two", good: 1, bad: 0, runs: [] },
     ]);
     expect(tallies[0]?.runs).toHaveLength(2);
-    expect((await store.circuits.look(WINDOW_MS)).watched).toContain(lane);
+    expect((await store.circuits.snapshot(WINDOW_MS)).watched).toContain(lane);
   });
 
   test("a lane is watched, and its ends are kept, for as long as the window says", async () => {
@@ -90,12 +90,12 @@ export function describeCircuits(opened: Opened): void {
     const lane = await laneOf();
     const ends = { agentId: "one", good: 0, bad: 1, runs: [newUuid()] };
     await store.circuits.count([{ ...ends, lane, agoMs: 90_000 }]);
-    expect((await store.circuits.look(60_000)).watched).not.toContain(lane);
-    expect((await store.circuits.look(120_000)).watched).toContain(lane);
+    expect((await store.circuits.snapshot(60_000)).watched).not.toContain(lane);
+    expect((await store.circuits.snapshot(120_000)).watched).toContain(lane);
     await store.forgetOld(1_000, { circuitEndsMs: 240_000 });
-    expect((await store.circuits.look(120_000)).watched).toContain(lane);
+    expect((await store.circuits.snapshot(120_000)).watched).toContain(lane);
     await store.forgetOld(1_000, { circuitEndsMs: 60_000 });
-    expect((await store.circuits.look(120_000)).watched).not.toContain(lane);
+    expect((await store.circuits.snapshot(120_000)).watched).not.toContain(lane);
   });
 
   test("ends older than the window count no more, nor those before the circuit changed", async () => {
@@ -162,12 +162,12 @@ export function describeCircuits(opened: Opened): void {
     const { store } = opened();
     const run = await oneStep();
     const [lane = 0] = run.lanes;
-    const { now } = await store.circuits.look(WINDOW_MS);
+    const { now } = await store.circuits.snapshot(WINDOW_MS);
     await change(store, { lane, state: open(now, 60_000) });
     const { version = 0 } = (await circuitOf(store, lane)) ?? {};
     expect((await grantTrying(store, { lane, agentId: "", version })).taken).toEqual([]);
     const of = await tried(store, await oneStep());
-    const said = await store.circuits.say(of, { forced: "open", by: "ada", why: "" });
+    const said = await store.circuits.setOverride(of, { forced: "open", by: "ada", why: "" });
     const forced = { ...of, version: said.version };
     expect((await grantTrying(store, forced)).taken).toEqual([]);
   });
@@ -185,28 +185,28 @@ export function describeCircuits(opened: Opened): void {
     const { store } = opened();
     const of = { lane: await laneOf(), agentId: "one" };
     const said = { forced: "open", by: "ada", why: "it leaks" } as const;
-    const first = await store.circuits.say(of, said);
+    const first = await store.circuits.setOverride(of, said);
     expect(first).toMatchObject({ ...of, override: said, state: { kind: "closed" } });
-    expect(await store.circuits.say(of, { ...said, by: "bob" })).toEqual(first);
+    expect(await store.circuits.setOverride(of, { ...said, by: "bob" })).toEqual(first);
     expect(await change(store, { ...of, before: first.version })).toEqual([]);
-    const closed = await store.circuits.say(of, { ...said, forced: "closed", by: "bob" });
+    const closed = await store.circuits.setOverride(of, { ...said, forced: "closed", by: "bob" });
     expect(closed.override).toMatchObject({ forced: "closed", by: "bob" });
-    expect((await store.circuits.say(of, null)).override).toBeNull();
+    expect((await store.circuits.setOverride(of, null)).override).toBeNull();
     expect(await circuitOf(store, of.lane, "one")).toBeUndefined();
-    expect((await store.circuits.say(of, null)).override).toBeNull();
+    expect((await store.circuits.setOverride(of, null)).override).toBeNull();
   });
 
   test("times in which nothing of a lane went through are kept, whoever opened it", async () => {
     const { store } = opened();
     const lane = await laneOf();
     const outages = async () =>
-      (await store.circuits.look(WINDOW_MS)).outages.filter((one) => one.lane === lane);
+      (await store.circuits.snapshot(WINDOW_MS)).outages.filter((one) => one.lane === lane);
     await change(store, { lane, agentId: "one" });
     expect(await outages()).toEqual([]);
     await change(store, { lane });
-    await store.circuits.say({ lane, agentId: "" }, { forced: "open", by: "ada", why: "" });
+    await store.circuits.setOverride({ lane, agentId: "" }, { forced: "open", by: "ada", why: "" });
     expect(await outages()).toMatchObject([{ to: null }]);
-    await store.circuits.say({ lane, agentId: "" }, null);
+    await store.circuits.setOverride({ lane, agentId: "" }, null);
     const [ended, ...more] = await outages();
     expect(more).toEqual([]);
     expect(ended?.to).toBeGreaterThanOrEqual(ended?.from ?? Number.POSITIVE_INFINITY);
@@ -224,7 +224,7 @@ export function describeCircuits(opened: Opened): void {
     expect(await circuits()).toEqual(new Map());
     await change(store, { lane, agentId: "one" });
     expect(await polled()).toEqual([false]);
-    const { now } = await store.circuits.look(WINDOW_MS);
+    const { now } = await store.circuits.snapshot(WINDOW_MS);
     await change(store, { lane, state: open(now, 30_000), saw: "20 of 20 failed" });
     expect(await polled()).toEqual([true]);
     expect(await circuits()).toEqual(
@@ -233,11 +233,11 @@ export function describeCircuits(opened: Opened): void {
       ]),
     );
     const said = { forced: "open", by: "ada", why: "maintenance" } as const;
-    await store.circuits.say({ lane, agentId: "" }, said);
+    await store.circuits.setOverride({ lane, agentId: "" }, said);
     expect((await circuits()).get(0)).toMatchObject({
       ...{ until: null, trying: false, said: { by: "ada", why: "maintenance" } },
     });
-    await store.circuits.say({ lane, agentId: "" }, { ...said, forced: "closed" });
+    await store.circuits.setOverride({ lane, agentId: "" }, { ...said, forced: "closed" });
     expect(await circuits()).toEqual(new Map());
     expect(await polled()).toEqual([false]);
   });
@@ -246,7 +246,7 @@ export function describeCircuits(opened: Opened): void {
     const { store } = opened();
     const [namespaceId, other] = [await newNamespace(store), await newNamespace(store)];
     const cordons = async (of: number) =>
-      (await store.circuits.look(WINDOW_MS)).cordons
+      (await store.circuits.snapshot(WINDOW_MS)).cordons
         .filter((one) => one.namespaceId === of)
         .map(({ kind, name }) => `${kind} ${name}`);
     const cordon = { namespaceId, kind: "agent", name: "one", by: "ada", why: "slow" } as const;
@@ -256,7 +256,7 @@ export function describeCircuits(opened: Opened): void {
     await store.circuits.cordon({ ...cordon, kind: "version", name: "1.2" });
     expect((await cordons(namespaceId)).sort()).toEqual(["agent one", "version 1.2"]);
     expect(await cordons(other)).toEqual([]);
-    expect((await store.circuits.look(WINDOW_MS)).cordons).toContainEqual(first);
+    expect((await store.circuits.snapshot(WINDOW_MS)).cordons).toContainEqual(first);
     expect(await store.circuits.uncordon(cordon)).toBe(true);
     expect(await store.circuits.uncordon(cordon)).toBe(false);
     expect(await cordons(namespaceId)).toEqual(["version 1.2"]);

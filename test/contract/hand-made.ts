@@ -34,7 +34,7 @@ export function blankStep(no: number, more: Partial<Step> = {}): Step {
       undo: { kind: "NONE" },
       strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
     },
-    ...{ fence: 0, attempt: 0, lost: 0, tries: [], doubt: null, verifies: 0 },
+    ...{ fence: 0, attempt: 0, lost: 0, tries: [], unknownOutcome: null, verifies: 0 },
     ...{ firstReadyAt: null, settleUntil: null, result: null, items: null, ...more },
   };
 }

@@ -167,7 +167,7 @@ export function describeHandedAtOnce(opened: Opened): void {
       expect(await claimIn(tx, placed.lanes)).toEqual([]);
       return { run: made, lanes: await tx.placeReady() };
     });
-    const { pinned } = await store.circuits.look(WINDOW_MS);
+    const { pinned } = await store.circuits.snapshot(WINDOW_MS);
     const own = pinned.lanes.filter(({ base }) => placed.lanes.includes(base));
     expect(lanes).toEqual(own.map(({ lane }) => lane));
     expect((await claim(store, { lanes })).map(({ ready }) => ready.runId)).toEqual([

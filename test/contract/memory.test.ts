@@ -59,7 +59,7 @@ test("how long a lane counts as polled, and a silent session lives, is as the se
   expect((await store.reads.runLiveness(run.ref.runId)).polledMs).toBe(20_000);
   const session = await store.partitions.join({ node: newUuid(), address: "here" });
   now += 1_000;
-  await expect(session.look()).rejects.toThrow("join under a new id");
+  await expect(session.poll()).rejects.toThrow("join under a new id");
 });
 
 test("a session lives on as long as it calls within three seconds", async () => {
@@ -70,10 +70,10 @@ test("a session lives on as long as it calls within three seconds", async () => 
   await session.tryLock([1]);
   for (const ms of [2_999, 2_999]) {
     await elapse(ms);
-    expect((await session.look()).held).toEqual([1]);
+    expect((await session.poll()).held).toEqual([1]);
   }
   await elapse(3_000);
-  await expect(session.look()).rejects.toThrow("join under a new id");
+  await expect(session.poll()).rejects.toThrow("join under a new id");
   expect(lost).toHaveLength(1);
 });
 
@@ -85,15 +85,15 @@ test("a session is lost by the time that passes, and not by a jump of the databa
   await session.tryLock([1]);
   for (const jumpMs of [3_600_000, -7_200_000]) {
     now += jumpMs;
-    expect(await other.look()).toMatchObject({
+    expect(await other.poll()).toMatchObject({
       held: [1],
       liveNodes: [{ node: session.node }, { node: other.node }],
     });
   }
   elapsedMs += 2_000;
-  expect(await other.look()).toMatchObject({ held: [1] });
+  expect(await other.poll()).toMatchObject({ held: [1] });
   elapsedMs += 1_000;
-  expect(await other.look()).toMatchObject({ held: [], liveNodes: [{ node: other.node }] });
+  expect(await other.poll()).toMatchObject({ held: [], liveNodes: [{ node: other.node }] });
 });
 
 test("a batch that locks against the order is refused, though nothing could deadlock here", async () => {

@@ -68,7 +68,7 @@ export function describeOverdue(opened: Opened): void {
     const session = await store.partitions.join({ node: newUuid(), address: "127.0.0.1:1" });
     await session.tryLock([partition]);
     await session.takeOver([partition]);
-    await session.look();
+    await session.poll();
     expect(await unowned()).toEqual([]);
     await session.unlock([partition]);
     expect(await unowned()).toEqual(one);

@@ -17,9 +17,9 @@ function ownedOf(
   store: EngineStore,
   { node }: Pick<PartitionSession, "node">,
   taken: readonly TakenPartition[],
-  slot = 0,
+  number = 0,
 ): Promise<readonly TakenPartition[]> {
-  return store.transact({ name: "batch" }, (tx) => tx.holdWriter({ node, slot }, taken));
+  return store.transact({ name: "batch" }, (tx) => tx.holdWriter({ node, number }, taken));
 }
 
 let partitions = 0;
@@ -31,7 +31,7 @@ export function describePartitions(opened: Opened): void {
     await vi.waitFor(
       async () => {
         await opened().elapse(500);
-        expect((await watcher.look()).held).not.toContain(partition);
+        expect((await watcher.poll()).held).not.toContain(partition);
       },
       { timeout: 15_000, interval: 100 },
     );
@@ -43,9 +43,9 @@ export function describePartitions(opened: Opened): void {
     const [a, b] = [nextPartition(), nextPartition()];
     expect(await one.tryLock([a])).toEqual([a]);
     expect(await two.tryLock([a, b])).toEqual([b]);
-    const { held } = await one.look();
+    const { held } = await one.poll();
     expect(held).toEqual(expect.arrayContaining([a, b]));
-    expect((await two.look()).held).toEqual(expect.arrayContaining([a, b]));
+    expect((await two.poll()).held).toEqual(expect.arrayContaining([a, b]));
     await Promise.all([one.leave(), two.leave()]);
   });
 
@@ -67,7 +67,7 @@ export function describePartitions(opened: Opened): void {
     const first = { node: one.node, regions: null, standby: false };
     const second = { node: two.node, regions: [0, 3], standby: true };
     const ours = async () =>
-      (await one.look()).liveNodes.filter(({ node }) => [one.node, two.node].includes(node));
+      (await one.poll()).liveNodes.filter(({ node }) => [one.node, two.node].includes(node));
     expect(await ours()).toEqual([first, second]);
     await two.leave();
     expect(await ours()).toEqual([first]);
@@ -80,7 +80,7 @@ export function describePartitions(opened: Opened): void {
     const partition = nextPartition();
     await frozen.tryLock([partition]);
     await silent(partition, watcher);
-    const { liveNodes } = await watcher.look();
+    const { liveNodes } = await watcher.poll();
     expect(liveNodes.map(({ node }) => node)).not.toContain(frozen.node);
     await watcher.leave();
   });
@@ -91,7 +91,7 @@ export function describePartitions(opened: Opened): void {
     const { region: id } = await store.createNamespace(name, region);
     expect((await store.createNamespace(`${name}-2`, region)).region).toBe(id);
     const session = await join(store);
-    expect((await session.look()).regions).toEqual(expect.arrayContaining([0, id]));
+    expect((await session.poll()).regions).toEqual(expect.arrayContaining([0, id]));
     const mine = partitionsOf(id).slice(0, 3);
     expect(await session.tryLock(mine)).toEqual(mine);
     expect((await session.takeOver(mine)).map(({ epoch }) => epoch)).toEqual([1, 1, 1]);
@@ -112,11 +112,11 @@ export function describePartitions(opened: Opened): void {
     const session = await join(store);
     await session.tryLock([partition + 1]);
     await session.takeOver([partition + 1]);
-    await session.look();
+    await session.poll();
     expect(await unwatched()).toEqual({ region, whole: false });
     await session.tryLock([partition]);
     await session.takeOver([partition]);
-    await session.look();
+    await session.poll();
     expect(await unwatched()).toBeNull();
     expect(await unowned()).toEqual([{ region, partitions: 254 }]);
     await pass(store, run, cancel(false));
@@ -251,7 +251,7 @@ export function describePartitions(opened: Opened): void {
     const landed = Promise.withResolvers<void>();
     const holds = Promise.withResolvers<readonly TakenPartition[]>();
     const batch = store.transact({ name: "last batch" }, async (tx) => {
-      holds.resolve(await tx.holdWriter({ node: frozen.node, slot: 0 }, before));
+      holds.resolve(await tx.holdWriter({ node: frozen.node, number: 0 }, before));
       await landed.promise;
       events.push("batch ends");
     });
@@ -270,7 +270,7 @@ export function describePartitions(opened: Opened): void {
     expect(await ownedOf(store, frozen, [...before, now])).toEqual([]);
     expect(await ownedOf(store, watcher, [...before, now])).toEqual([now]);
     await vi.waitFor(() => expect(lost).toHaveLength(1));
-    await expect(frozen.look()).rejects.toThrow();
+    await expect(frozen.poll()).rejects.toThrow();
     await watcher.leave();
   });
 
@@ -278,7 +278,7 @@ export function describePartitions(opened: Opened): void {
     const { store } = opened();
     const [one, two] = await Promise.all([join(store), join(store)]);
     const heard: number[] = [];
-    two.onDueTimes((moment) => heard.push(moment));
+    two.onDueTimes((dueAt) => heard.push(dueAt));
     await one.announceDueTime(1_790_000_000_123.5);
     await vi.waitFor(() => expect(heard).toEqual([1_790_000_000_123.5]));
     await Promise.all([one.leave(), two.leave()]);

@@ -29,7 +29,7 @@ export function describePins(opened: Opened): void {
 
   /** What agents of a version ask for beside the lanes of all, of the tasks of a run. */
   async function lanesFor(run: Scheduled, agentVersion: string): Promise<readonly number[]> {
-    const { pinned } = await opened().store.circuits.look(WINDOW_MS);
+    const { pinned } = await opened().store.circuits.snapshot(WINDOW_MS);
     return pinned.lanes.flatMap((one) =>
       run.lanes.includes(one.base) && one.agentVersion === agentVersion ? [one.lane] : [],
     );
@@ -37,7 +37,7 @@ export function describePins(opened: Opened): void {
 
   /** Of the namespace, by definition. */
   async function pinned({ namespaceId }: OfNamespace) {
-    const { pinned: known } = await opened().store.circuits.look(WINDOW_MS);
+    const { pinned: known } = await opened().store.circuits.snapshot(WINDOW_MS);
     return known.pins
       .filter((one) => one.namespaceId === namespaceId)
       .map(({ definitionId, agentVersion }) => [definitionId, agentVersion]);
@@ -124,7 +124,7 @@ export function describePins(opened: Opened): void {
       await tx.write([decided.record]);
       return tx.placeReady();
     });
-    const { pinned } = await store.circuits.look(WINDOW_MS);
+    const { pinned } = await store.circuits.snapshot(WINDOW_MS);
     const task = pinned.lanes.find(({ lane }) => filled.includes(lane))?.task;
     expect([filled.length, task]).toEqual([1, "b"]);
   });
@@ -222,14 +222,14 @@ export function describePins(opened: Opened): void {
     await pin(run, "2");
     const said = { forced: "open", by: "ada", why: "" } as const;
     const open = async () =>
-      (await store.circuits.look(WINDOW_MS)).circuits
+      (await store.circuits.snapshot(WINDOW_MS)).circuits
         .filter(({ override: of }) => of?.forced === "open")
         .map(({ lane }) => lane);
-    await store.circuits.say({ lane: base, agentId: "" }, said);
+    await store.circuits.setOverride({ lane: base, agentId: "" }, said);
     expect(await open()).toEqual(expect.arrayContaining([base, ...(await lanesFor(run, "2"))]));
     await pin(run, "3");
     expect(await open()).toEqual(expect.arrayContaining([...(await lanesFor(run, "3"))]));
-    await store.circuits.say({ lane: base, agentId: "" }, null);
+    await store.circuits.setOverride({ lane: base, agentId: "" }, null);
     const lanes = [base, ...(await lanesFor(run, "2")), ...(await lanesFor(run, "3"))];
     expect((await open()).filter((lane) => lanes.includes(lane))).toEqual([]);
   });

@@ -95,14 +95,14 @@ export function describeReads(opened: Opened): void {
     const { store } = opened();
     const run = await beginAs(store, []);
     const found = () => store.reads.findRun(run.namespaceId, run.ref);
-    const verdict = { reason: "TIMED_OUT", undo: true } as const;
+    const stopReason = { reason: "TIMED_OUT", undo: true } as const;
     const end = { kind: "COMPENSATED", reason: "TIMED_OUT" } as const;
     const stood = { leftMs: 5_000, since: 1_000 };
     const shown: readonly [RunState, RunRecord["reason"]][] = [
-      [{ kind: "PAUSED", ...stood, verdict: null }, null],
-      [{ kind: "PAUSED", ...stood, verdict }, "TIMED_OUT"],
+      [{ kind: "PAUSED", ...stood, stopReason: null }, null],
+      [{ kind: "PAUSED", ...stood, stopReason }, "TIMED_OUT"],
       [{ kind: "ESCALATED", from: { kind: "RUNNING", ...stood } }, null],
-      [{ kind: "ESCALATED", from: { kind: "COMPENSATING", verdict } }, "TIMED_OUT"],
+      [{ kind: "ESCALATED", from: { kind: "COMPENSATING", stopReason } }, "TIMED_OUT"],
       [{ kind: "ESCALATED", from: { kind: "FINISHING", end } }, "TIMED_OUT"],
       [{ kind: "FINISHING", end }, "TIMED_OUT"],
       [end, "TIMED_OUT"],

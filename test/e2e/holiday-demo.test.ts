@@ -201,55 +201,57 @@ describe("the verdict", () => {
     ["holiday-03", "COMPENSATED"],
   ]);
 
-  function verdict(ledgers: Partial<Ledgers>, states: ReadonlyMap<string, string> = ends) {
+  function stopReason(ledgers: Partial<Ledgers>, states: ReadonlyMap<string, string> = ends) {
     const problems = judge(wanted, states, { ...right, ...ledgers });
     return problems.map(({ run, message }) => `${run} ${message}`);
   }
 
   test("finds nothing wrong where each booking was made once, or cancelled", () => {
-    expect(verdict({})).toEqual([]);
+    expect(stopReason({})).toEqual([]);
   });
 
   test("finds a booking that was made twice", () => {
     const hotel = [...right.hotel, booked("holiday-01", "h2")];
-    expect(verdict({ hotel })).toEqual(["holiday-01 hotel: booked 2 times; once was wanted"]);
+    expect(stopReason({ hotel })).toEqual(["holiday-01 hotel: booked 2 times; once was wanted"]);
   });
 
   test("finds a booking that was made twice even if one of them was cancelled", () => {
     const hotel = [...right.hotel, booked("holiday-01", "h2"), cancelled("h2")];
-    expect(verdict({ hotel })).toEqual(["holiday-01 hotel: booked 2 times; once was wanted"]);
+    expect(stopReason({ hotel })).toEqual(["holiday-01 hotel: booked 2 times; once was wanted"]);
   });
 
   test("finds a booking that is missing", () => {
-    expect(verdict({ car: [] })).toEqual(["holiday-01 car: the booking is missing"]);
+    expect(stopReason({ car: [] })).toEqual(["holiday-01 car: the booking is missing"]);
   });
 
   test("finds a booking of a completed holiday that was cancelled", () => {
     const hotel = [...right.hotel, cancelled("h1")];
-    expect(verdict({ hotel })).toEqual([
+    expect(stopReason({ hotel })).toEqual([
       "holiday-01 hotel: the booking was cancelled; it had to stand",
     ]);
   });
 
   test("finds a booking that an undone holiday left standing", () => {
     const flight = right.flight.slice(0, 2);
-    expect(verdict({ flight })).toEqual([
+    expect(stopReason({ flight })).toEqual([
       "holiday-03 flight: 1 booking(s) left standing; none may be",
     ]);
   });
 
   test("finds a booking that belongs to no holiday", () => {
     const car = [...right.car, booked("holiday-99", "c9")];
-    expect(verdict({ car })).toEqual(["holiday-99 car: c9 for T belongs to no holiday"]);
+    expect(stopReason({ car })).toEqual(["holiday-99 car: c9 for T belongs to no holiday"]);
   });
 
   test("finds a run that ended otherwise than it had to, whatever the ledgers say", () => {
     const states = new Map([...ends, ["holiday-01", "FAILED"]]);
-    expect(verdict({}, states)).toEqual(["holiday-01 the run is FAILED; it had to end COMPLETED"]);
+    expect(stopReason({}, states)).toEqual([
+      "holiday-01 the run is FAILED; it had to end COMPLETED",
+    ]);
   });
 
   test("finds a run that Drover does not know", () => {
-    expect(verdict({}, new Map([["holiday-03", "COMPENSATED"]]))).toEqual([
+    expect(stopReason({}, new Map([["holiday-03", "COMPENSATED"]]))).toEqual([
       "holiday-01 the run is unknown to Drover; it had to end COMPLETED",
     ]);
   });

@@ -39,7 +39,7 @@ const WORKFLOWS: Readonly<Record<string, Definition>> = {
 type Act =
   | { readonly kind: "work"; readonly of: number; readonly well: boolean }
   | { readonly kind: "deliver"; readonly of: number }
-  | { readonly kind: "moment"; readonly of: number }
+  | { readonly kind: "time"; readonly of: number }
   | { readonly kind: "cancel"; readonly of: number; readonly undo: boolean }
   | { readonly kind: "pause" | "resume"; readonly of: number };
 
@@ -54,7 +54,7 @@ const acts: fc.Arbitrary<readonly Act[]> = fc.array(
         well: fc.constantFrom(true, true, true, false),
       }),
     },
-    { weight: 1, arbitrary: fc.record({ kind: fc.constant("moment" as const), of }) },
+    { weight: 1, arbitrary: fc.record({ kind: fc.constant("time" as const), of }) },
     {
       weight: 1,
       arbitrary: fc.record({ kind: fc.constant("cancel" as const), of, undo: fc.boolean() }),
@@ -180,7 +180,7 @@ function act(family: Family, next: Act): void {
   if (!member) return;
   const { world } = member;
   if (next.kind === "work") work(member, next.of, next.well);
-  else if (next.kind === "moment") fire(family, member);
+  else if (next.kind === "time") fire(family, member);
   else if (next.kind === "cancel") world.cancel(next.undo);
   else if (next.kind === "pause") world.pause();
   else if (member.parent === null) world.resume();

@@ -156,7 +156,7 @@ const session = fc.nat({ max: SESSIONS - 1 });
 
 /** What another run may tell it. */
 const messages: fc.Arbitrary<Message> = fc.oneof(
-  fc.constantFrom<Message>({ kind: "slot" }, { kind: "no-slot" }, { kind: "make-room" }),
+  fc.constantFrom<Message>({ kind: "permit" }, { kind: "no-permit" }, { kind: "make-room" }),
   fc.constantFrom<Message>({ kind: "pause" }, { kind: "resume" }, { kind: "cancel", undo: true }),
 );
 

@@ -261,8 +261,8 @@ export function heal(world: World, eventsMax: number): number {
       world.resume();
       continue;
     }
-    if (state.kind === "PENDING" && state.on === "slot") {
-      world.pass([world.hear({ kind: "slot" })]);
+    if (state.kind === "PENDING" && state.on === "permit") {
+      world.pass([world.hear({ kind: "permit" })]);
       continue;
     }
     const [parent] = withChildren(world);

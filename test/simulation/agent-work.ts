@@ -6,7 +6,7 @@ import { report, reportAgain } from "./reports.ts";
 import { DOUBTFUL_TASK, POISON_TASK } from "./workload.ts";
 
 /** An agent looks this often whether it should stop. */
-const LOOK_EVERY_MS = 120;
+const SCAN_EVERY_MS = 120;
 /** Failed by chance although nothing was wrong with the agent. */
 const CODES: readonly string[] = ["busy", "odd"];
 /** Tasks that seldom end well while anything may go wrong: rare ways need them (workload-rare). */
@@ -95,8 +95,8 @@ type Slept = "done" | "cancelled" | "lease-over";
 async function sleepOnTask(session: Session, held: Held, ms: number): Promise<Slept> {
   const { clock } = session.process;
   let deaf = false;
-  for (let left = ms; left > 0; left -= LOOK_EVERY_MS) {
-    await clock.sleep(Math.min(left, LOOK_EVERY_MS));
+  for (let left = ms; left > 0; left -= SCAN_EVERY_MS) {
+    await clock.sleep(Math.min(left, SCAN_EVERY_MS));
     if (held.told === "lost" || clock.monotonicMs() >= held.leaseUntilMs) return "lease-over";
     if (held.told === "cancel" && !deaf) {
       if (!session.world.faults.strikes("agent ignored a cancel")) return "cancelled";

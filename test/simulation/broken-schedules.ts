@@ -30,67 +30,67 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
   },
   {
     promise: "G1",
-    what: "a moment was forgotten",
+    what: "an occurrence was forgotten",
     break: (history) => {
       history.final.occurrences.splice(1, 1);
     },
-    says: /moment 1970-01-01T00:16:41.000Z of schedule "clock" of blue has passed, and nothing/,
+    says: /occurrence 1970-01-01T00:16:41.000Z of schedule "clock" of blue has passed, and nothing/,
   },
   {
     promise: "G1",
-    what: "a moment passed behind those that were marked",
+    what: "an occurrence passed behind those that were marked",
     break: (history) => {
       must(occurrence(history, 2).missed ?? undefined, "mark").until -= 1_000;
     },
-    says: /moment 1970-01-01T00:16:43.000Z of schedule "clock" of blue has passed, and nothing/,
+    says: /occurrence 1970-01-01T00:16:43.000Z of schedule "clock" of blue has passed, and nothing/,
   },
   {
     promise: "G1",
-    what: "a moment that was backfilled has no run",
+    what: "an occurrence that was backfilled has no run",
     break: (history) => {
       const [last] = history.final.occurrences.splice(4, 1);
       for (const run of history.final.runs) if (run.runId === last?.runId) run.scheduledBy = null;
     },
-    says: /moment 1970-01-01T00:16:42.000Z of schedule "clock" of blue was backfilled, and has no run/,
+    says: /occurrence 1970-01-01T00:16:42.000Z of schedule "clock" of blue was backfilled, and has no run/,
   },
   {
     promise: "G1",
-    what: "a run of a schedule is of none of its moments",
+    what: "a run of a schedule is of none of its occurrences",
     break: (history) => {
       occurrence(history, 3).runId = null;
     },
-    says: /run q2 of schedule "clock" is of no moment of it/,
+    says: /run q2 of schedule "clock" is of no occurrence of it/,
   },
   {
     promise: "G2",
-    what: "a moment has two runs",
+    what: "an occurrence has two runs",
     break: (history) => {
       history.final.occurrences.push({ ...occurrence(history, 0), runId: "q9" });
       history.final.runs.push({ ...must(history.final.runs[2], "run"), runId: "q9" });
       must(history.final.runs[2], "run").key = null;
     },
     also: ["G1"],
-    says: /moment 1970-01-01T00:16:40.000Z of schedule "clock" of blue has two runs, q1 and q9/,
+    says: /occurrence 1970-01-01T00:16:40.000Z of schedule "clock" of blue has two runs, q1 and q9/,
   },
   {
     promise: "G8",
-    what: "a moment fired before its time",
+    what: "an occurrence fired before its time",
     break: (history) => {
       occurrence(history, 3).handledAt -= 20;
     },
-    says: /moment .* was due at 1004000, and fired at 1003995/,
+    says: /occurrence .* was due at 1004000, and fired at 1003995/,
   },
   {
     promise: "G8",
-    what: "a moment fired late",
+    what: "an occurrence fired late",
     break: (history) => {
       occurrence(history, 3).handledAt += 5_000;
     },
-    says: /moment .* was due at 1004000, and fired late, at 1009015/,
+    says: /occurrence .* was due at 1004000, and fired late, at 1009015/,
   },
   {
     promise: "G8",
-    what: "moments were given up within their catch-up window",
+    what: "occurrences were given up within their catch-up window",
     break: (history) => {
       const mark = occurrence(history, 2);
       Object.assign(mark, { outcome: "missed", handledAt: mark.at + 1_200 });
@@ -100,15 +100,15 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
   },
   {
     promise: "G8",
-    what: "the next moment is overdue",
+    what: "the next occurrence is overdue",
     break: (history) => {
       history.final.at += 10_000;
     },
-    says: /moment .* was due at 1005000, and at \d+ it had not fired/,
+    says: /occurrence .* was due at 1005000, and at \d+ it had not fired/,
   },
   {
     promise: "G9",
-    what: "a moment was fired in an epoch of another",
+    what: "an occurrence was fired in an epoch of another",
     break: (history) => {
       for (const one of history.final.occurrences) if (one.actor) one.actor.node = "node-2";
     },
@@ -116,7 +116,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
   },
   {
     promise: "G9",
-    what: "a moment was fired after a take-over",
+    what: "an occurrence was fired after a take-over",
     break: (history) => {
       const place = history.records.findIndex(({ at }) => at > 1_003_000);
       const took = { partition: 7, node: "node-2", epoch: 2, did: "took" } as const;
@@ -126,7 +126,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
   },
   {
     promise: "G15",
-    what: "a moment was overlapped by no run",
+    what: "an occurrence was overlapped by no run",
     break: (history) => {
       const [first] = history.final.runs;
       for (const run of history.final.runs) if (run !== first) run.concurrency = null;
@@ -136,7 +136,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
   },
   {
     promise: "G16",
-    what: "a moment fired while its schedule was paused",
+    what: "an occurrence fired while its schedule was paused",
     break: (history) => {
       const mark = occurrence(history, 2);
       Object.assign(mark, { outcome: "started", series: 1, missed: null, handledAt: mark.at + 15 });
@@ -146,7 +146,7 @@ export const BROKEN_SCHEDULES: readonly BrokenHistory[] = [
   },
   {
     promise: "G16",
-    what: "a moment fired after its schedule was deleted",
+    what: "an occurrence fired after its schedule was deleted",
     break: (history) => {
       schedule(history).stands = null;
       for (const { request } of callsWith(history, "TellSchedule"))

@@ -4,10 +4,10 @@ import { BROKEN_CALLS } from "./broken-calls.ts";
 import { BROKEN_EFFECTS } from "./broken-effects.ts";
 import { BROKEN_FAMILIES } from "./broken-families.ts";
 import { BROKEN_PEOPLE } from "./broken-people.ts";
+import { BROKEN_SLOTS } from "./broken-permits.ts";
 import { BROKEN_RERUNS } from "./broken-reruns.ts";
 import { BROKEN_ROWS } from "./broken-rows.ts";
 import { BROKEN_SCHEDULES } from "./broken-schedules.ts";
-import { BROKEN_SLOTS } from "./broken-slots.ts";
 import { BROKEN_WATCHING } from "./broken-watching.ts";
 import { BROKEN_WEBHOOKS } from "./broken-webhooks.ts";
 import { checkHistory } from "./checker/check-history.ts";
@@ -15,9 +15,9 @@ import { PROMISE_NAMES } from "./checker/violation.ts";
 import { addFault, callsWith, must, refuse, runOf } from "./damage.ts";
 import { goodHistory } from "./good-history.ts";
 import { peopleHistory } from "./good-history-people.ts";
+import { slotsHistory } from "./good-history-permits.ts";
 import { rerunsHistory } from "./good-history-reruns.ts";
 import { schedulesHistory } from "./good-history-schedules.ts";
-import { slotsHistory } from "./good-history-slots.ts";
 import { webhooksHistory } from "./good-history-webhooks.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 import type { LostTail } from "./history-words.ts";
@@ -158,14 +158,14 @@ describe("the checker after a fail-over that lost the last transactions", () => 
     expect(brokenPromises(afterALoss(history(true), lost))).not.toContain("G13");
   });
 
-  test("is silent about the runs of a moment one of which was lost", () => {
+  test("is silent about the runs of an occurrence one of which was lost", () => {
     const broken = must(
-      BROKEN_SCHEDULES.find(({ what }) => what === "a moment has two runs"),
+      BROKEN_SCHEDULES.find(({ what }) => what === "an occurrence has two runs"),
       "history of two runs",
     );
     const g2 = (lost: Partial<LostTail>) =>
       checkHistory(afterALoss(changed(broken.break, schedulesHistory), lost)).filter(
-        ({ promise, text }) => promise === "G2" && text.startsWith("moment"),
+        ({ promise, text }) => promise === "G2" && text.startsWith("occurrence"),
       );
     expect(g2({ runs: ["q1"] })).toEqual([]);
     expect(g2({ runs: ["q2"] })).toHaveLength(1);

@@ -142,7 +142,7 @@ export async function finalRows(
     definitions: [...witness.definitions].map(([id, definition]) => ({ id, definition })),
     runs,
     keys: await keysOf(store, witness, namespaces),
-    slots: await slotsOf(store, namespaces, runs),
+    permits: await permitsOf(store, namespaces, runs),
     schedules: await schedulesOf(store, witness, namespaces),
     occurrences: witness.occurrences,
     triggers,
@@ -228,12 +228,12 @@ async function hooksOf(
   return found;
 }
 
-async function slotsOf(
+async function permitsOf(
   store: MemoryStore,
   namespaces: readonly string[],
   runs: readonly FinalRun[],
-): Promise<FinalRows["slots"]> {
-  const found: FinalRows["slots"][number][] = [];
+): Promise<FinalRows["permits"]> {
+  const found: FinalRows["permits"][number][] = [];
   for (const namespace of namespaces) {
     const namespaceId = (await store.namespace(namespace))?.id ?? 0;
     const keys = runs.flatMap((run) =>
@@ -241,8 +241,8 @@ async function slotsOf(
     );
     const wanted = [...new Set(keys)].map((key) => ({ namespaceId, key }));
     const all = await store.transact({ name: "final" }, (tx) => tx.lockPermits(wanted));
-    for (const { key, slots } of all)
-      found.push(...slots.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
+    for (const { key, permits } of all)
+      found.push(...permits.map(({ runId, holds }) => ({ namespace, key, runId, holds })));
   }
   return found;
 }

@@ -190,7 +190,7 @@ export function peopleHistory(): History {
     records,
     final: {
       ...{ at: at + 1_000, drained: true, runs: [{ ...run, ...kept }] },
-      ...{ keys: [], slots: [], schedules: [], occurrences: [] },
+      ...{ keys: [], permits: [], schedules: [], occurrences: [] },
       ...{ triggers: [], refusals: [], hooks: [], deliveries: [] },
       definitions: [{ id: 1, definition: DEFINITION }],
       owners: [{ partition: 7, node: "node-1", epoch: 1 }],
@@ -237,7 +237,7 @@ function stepRow(no: number, its: Pick<Step, "strategies" | "fence" | "firstRead
   const kind = no < 2 ? "perform" : "answer";
   return {
     ...{ no, forward: { kind: "SUCCEEDED" }, undo: { kind: "NONE" }, attempt: its.fence, lost: 0 },
-    ...{ tries: [], doubt: null, verifies: 0, settleUntil: null, items: null, ...its },
+    ...{ tries: [], unknownOutcome: null, verifies: 0, settleUntil: null, items: null, ...its },
     result: { fence: its.fence, kind, n: 0 },
   };
 }

@@ -39,7 +39,7 @@ export function newRun(
     settleUntil: null,
     result: null,
     firstReadyAt: null,
-    doubt: null,
+    unknownOutcome: null,
     items: null,
     verifies: 0,
   };

@@ -1,7 +1,8 @@
 // A sixth history as it should be: the runs of the third one are those of a schedule that comes
-// each second. It is paused and resumed; a moment is overlapped, and one that passed is backfilled.
+// each second. It is paused and resumed; an occurrence is overlapped, and one that passed is
+// backfilled.
 import { type Mutable, must } from "./damage.ts";
-import { SLOT_KEY, slotsHistory } from "./good-history-slots.ts";
+import { SLOT_KEY, slotsHistory } from "./good-history-permits.ts";
 import { type History, historyOf, historyText } from "./history.ts";
 import type { FinalFire } from "./history-rows.ts";
 import type { ScheduleWord } from "./history-words.ts";

@@ -1,7 +1,7 @@
 // A fifth history as it should be: the runs of the third one, whose ends a hook is told. The
 // webhook about the first is sent twice, as its answer got lost.
 import { type Mutable, must } from "./damage.ts";
-import { slotsHistory } from "./good-history-slots.ts";
+import { slotsHistory } from "./good-history-permits.ts";
 import type { History } from "./history.ts";
 
 export const HOOK = "ends";

@@ -380,7 +380,7 @@ export function createStory() {
           definitions,
           runs: final,
           keys,
-          slots: [],
+          permits: [],
           schedules: [],
           occurrences: [],
           triggers: [],

@@ -30,7 +30,7 @@ export interface FinalRows {
     readonly digest: string;
   }[];
   /** Of concurrency keys: who holds one or waits for one at the end. */
-  readonly slots: readonly {
+  readonly permits: readonly {
     readonly namespace: string;
     readonly key: string;
     readonly runId: string;

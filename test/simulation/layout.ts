@@ -39,7 +39,7 @@ export function drawLayout(chance: Chance): Layout {
 
 function of(regions: number, region: string, supervision: readonly Supervision[]): Layout {
   const partitions = Array.from({ length: regions }, (_, id) =>
-    Array.from({ length: PARTITIONS_PER_REGION }, (__, slot) => partitionOf(id, "00") + slot),
+    Array.from({ length: PARTITIONS_PER_REGION }, (__, permit) => partitionOf(id, "00") + permit),
   );
   return { region, partitions: partitions.flat(), supervision };
 }

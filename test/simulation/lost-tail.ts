@@ -16,7 +16,7 @@ export function lostTail(changes: readonly ChangedRow[]): LostTail {
     told: runsOf(changes),
     sessions: distinct(of("agent_session").map(({ key }) => key)),
     partitions: distinct(of("partition_lease").map(({ key }) => Number(key))),
-    concurrencyKeys: distinct(of("slot").flatMap(({ indexed }) => indexed.map(concurrencyKey))),
+    concurrencyKeys: distinct(of("permit").flatMap(({ indexed }) => indexed.map(concurrencyKey))),
   };
 }
 

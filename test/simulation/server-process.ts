@@ -195,7 +195,7 @@ function boot(process: VirtualProcess, deps: ServerDeps, isReachable: () => bool
 }
 
 /** What its timer scan has found is its own to do: nobody would repeat it as a caller does. */
-const SCAN_REFUSED = /"watch\.failed".*calls wait for the store/;
+const SCAN_REFUSED = /"timers\.event-failed".*calls wait for the store/;
 
 /**
  * What the control plane warns of is a defect, unless the store was away, a run had to fail, or

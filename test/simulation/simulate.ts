@@ -67,7 +67,7 @@ const FAULTS_MS_MAX = 20_000;
 const SETTLING_MS = 5_000;
 /** After the heal every run must be settled within so long. */
 const DRAIN_MS_MAX = 180_000;
-const LOOK_EVERY_MS = 1_000;
+const SCAN_EVERY_MS = 1_000;
 
 export async function simulate(seed: number): Promise<Simulated> {
   const chance = createChance(seed, PARTITIONS_PER_REGION - 1);
@@ -206,7 +206,7 @@ async function drain(
   const untilMs = time.now() + DRAIN_MS_MAX;
   let open = await left();
   while (open !== null && time.now() < untilMs) {
-    await time.run(time.now() + LOOK_EVERY_MS, () => false);
+    await time.run(time.now() + SCAN_EVERY_MS, () => false);
     open = await left();
   }
   return open;

@@ -284,15 +284,15 @@ function faultyCircuits(
 ): EngineStore["circuits"] {
   return Object.freeze({
     count: (ends) => call("countEnds", () => circuits.count(ends)),
-    async look(windowMs) {
-      const look = await read("circuitLook", () => circuits.look(windowMs));
-      watch.learned(look);
-      return look;
+    async snapshot(windowMs) {
+      const snapshot = await read("circuitLook", () => circuits.snapshot(windowMs));
+      watch.learned(snapshot);
+      return snapshot;
     },
     async learn(sign) {
-      const look = await read("circuitLook", () => circuits.learn(sign));
-      watch.learned(look);
-      return look;
+      const snapshot = await read("circuitLook", () => circuits.learn(sign));
+      watch.learned(snapshot);
+      return snapshot;
     },
     evidence: (...asked) => read("circuitEvidence", () => circuits.evidence(...asked)),
     change: (changes, actor) =>
@@ -305,7 +305,7 @@ function faultyCircuits(
         }
         return made;
       }),
-    say: (...asked) => call("sayCircuit", () => circuits.say(...asked)),
+    setOverride: (...asked) => call("setCircuit", () => circuits.setOverride(...asked)),
     cordon: (cordon) => call("cordon", () => circuits.cordon(cordon)),
     uncordon: (of) => call("uncordon", () => circuits.uncordon(of)),
   } satisfies EngineStore["circuits"]);

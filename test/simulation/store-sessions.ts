@@ -23,7 +23,7 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
   const { process, faults, witness } = wire;
   return Object.freeze({
     node: session.node,
-    look: () => call("look", () => session.look()),
+    poll: () => call("poll", () => session.poll()),
     tryLock: (partitions) => call("tryLock", () => session.tryLock(partitions)),
     takeOver: (partitions) =>
       call("takeOver", async () => {
@@ -43,11 +43,11 @@ function faultySession(wire: StoreWire, session: PartitionSession, call: Call): 
       }),
     announceLanes: (lanes) => call("announceLanes", () => session.announceLanes(lanes)),
     onDueTimes: (listener) =>
-      session.onDueTimes((moment) => {
+      session.onDueTimes((dueAt) => {
         if (faults.strikes("notification lost")) return;
-        process.post(process.chance.between(0, 3), () => listener(moment));
+        process.post(process.chance.between(0, 3), () => listener(dueAt));
       }),
-    announceDueTime: (moment) => call("announceMoment", () => session.announceDueTime(moment)),
+    announceDueTime: (dueAt) => call("announceMoment", () => session.announceDueTime(dueAt)),
     onLost: (listener) => session.onLost((cause) => void process.post(0, () => listener(cause))),
     leave: () => call("leave", () => session.leave()).catch(() => undefined),
   } satisfies PartitionSession);

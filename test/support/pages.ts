@@ -58,7 +58,7 @@ export function stepWith(
     forward: { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 },
     undo: { kind: "NONE" },
     strategies: [{ planned: 0, changed: false, effectStatus: "NONE" }],
-    ...{ fence: 0, attempt: 0, lost: 0, tries: [], doubt: null, verifies: 0 },
+    ...{ fence: 0, attempt: 0, lost: 0, tries: [], unknownOutcome: null, verifies: 0 },
     ...{ firstReadyAt: null, settleUntil: null, result: null, items: null },
   };
   return { ...untriedStep({ ...fresh, ...step }), ...of };

@@ -9,7 +9,7 @@ const FUTURE = fc.integer({ min: 3_900_000_000_000, max: 4_000_000_000_000 });
 export const COUNT = fc.nat({ max: 500 });
 export const orNull = <T>(of: fc.Arbitrary<T>) => fc.option(of, { nil: null });
 
-const verdict = fc.record({
+const stopReason = fc.record({
   reason: fc.constantFrom(
     "STEP_FAILED" as const,
     "TIMED_OUT" as const,
@@ -24,8 +24,8 @@ export const ends = fc.record({
 const stood = { leftMs: orNull(COUNT), since: MOMENT };
 export const kind = <Kind extends string>(of: Kind) => fc.constant(of);
 const going = [
-  fc.record({ kind: kind("STOPPING"), verdict, settleUntil: orNull(MOMENT) }),
-  fc.record({ kind: kind("COMPENSATING"), verdict }),
+  fc.record({ kind: kind("STOPPING"), stopReason, settleUntil: orNull(MOMENT) }),
+  fc.record({ kind: kind("COMPENSATING"), stopReason }),
   fc.record({ kind: kind("FINISHING"), end: ends }),
 ] as const;
 const stages: fc.Arbitrary<Stage> = fc.oneof(
@@ -35,11 +35,11 @@ const stages: fc.Arbitrary<Stage> = fc.oneof(
 const runStates: fc.Arbitrary<RunState> = fc.oneof(
   fc.record({
     kind: kind("PENDING"),
-    on: fc.constantFrom("start" as const, "slot" as const),
+    on: fc.constantFrom("start" as const, "permit" as const),
     until: MOMENT,
   }),
   fc.record({ kind: kind("RUNNING"), deadline: orNull(MOMENT) }),
-  fc.record({ kind: kind("PAUSED"), ...stood, verdict: orNull(verdict) }),
+  fc.record({ kind: kind("PAUSED"), ...stood, stopReason: orNull(stopReason) }),
   fc.record({ kind: kind("ESCALATED"), from: stages }),
   ...going,
 );
@@ -126,7 +126,7 @@ const items = fc.record({
 export function stepAt(no: number): fc.Arbitrary<Step> {
   const rest = fc.record({
     ...{ strategies, fence: fc.nat(), attempt: COUNT, lost: COUNT, verifies: COUNT },
-    ...{ tries: fc.array(COUNT, { maxLength: 3 }), doubt: orNull(doubts) },
+    ...{ tries: fc.array(COUNT, { maxLength: 3 }), unknownOutcome: orNull(doubts) },
     ...{ firstReadyAt: orNull(MOMENT), settleUntil: orNull(MOMENT), result: orNull(results) },
     items: orNull(items),
   });

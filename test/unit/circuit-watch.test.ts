@@ -41,6 +41,6 @@ test("a server where all goes well says so in the look that hears of bad ends el
   failing.end("agent-1", "bad");
   well.end("agent-2", "good");
   for (const { look } of [failing, well, owner]) await look();
-  const { circuits } = await store.circuits.look(CIRCUIT_DEFAULTS.windowMs);
+  const { circuits } = await store.circuits.snapshot(CIRCUIT_DEFAULTS.windowMs);
   expect(circuits).toMatchObject([{ lane, agentId: "agent-1", state: { kind: "open" } }]);
 });

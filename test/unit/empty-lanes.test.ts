@@ -13,8 +13,8 @@ function world() {
 
 it("lanes are empty for a second after a look that left nothing in any of them", () => {
   const { lanes, pass } = world();
-  lanes.looked(1, true);
-  lanes.looked(2, false);
+  lanes.scanned(1, true);
+  lanes.scanned(2, false);
   expect([lanes.areEmpty([1]), lanes.areEmpty([1, 2]), lanes.areEmpty([3])]).toEqual([
     true,
     false,
@@ -27,7 +27,7 @@ it("lanes are empty for a second after a look that left nothing in any of them",
 
 it("a lane in which tasks were left is open and not empty, for as long as its look counts", () => {
   const { lanes, pass } = world();
-  lanes.looked(1, true);
+  lanes.scanned(1, true);
   pass(600);
   lanes.filled(1);
   lanes.filled(2);
@@ -42,8 +42,8 @@ it("a lane in which tasks were left is open and not empty, for as long as its lo
 
 it("nothing is known of a lane with limits, or of any in another database", () => {
   const { lanes } = world();
-  lanes.looked(1, true);
-  lanes.looked(2, true);
+  lanes.scanned(1, true);
+  lanes.scanned(2, true);
   lanes.drop(1);
   expect([lanes.areOpen([1]), lanes.areOpen([2])]).toEqual([false, true]);
   lanes.forget();

@@ -65,9 +65,9 @@ test("who polled is not forgotten while his lane counts as polled", () => {
 });
 
 test("a node is not lost by one slow look", () => {
-  const given = { ownerLostMs: 3_000, ownerLookMs: 1_001 };
-  expect(() => supervisorConfig(given)).toThrow("--owner-lost is 3000 ms and --owner-look 1001 ms");
-  expect(supervisorConfig({ ...given, ownerLookMs: 1_000 })).toMatchObject({ ownerLookMs: 1_000 });
+  const given = { ownerLostMs: 3_000, ownerPollMs: 1_001 };
+  expect(() => supervisorConfig(given)).toThrow("--owner-lost is 3000 ms and --owner-poll 1001 ms");
+  expect(supervisorConfig({ ...given, ownerPollMs: 1_000 })).toMatchObject({ ownerPollMs: 1_000 });
 });
 
 test("a gap that every two looks exceed is refused: silence would never count", () => {

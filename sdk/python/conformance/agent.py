@@ -13,7 +13,7 @@ from typing import Any
 
 import drover
 
-LOOK_EVERY = 0.02
+SCAN_EVERY = 0.02
 
 
 def say(event: str, **members: Any) -> None:
@@ -77,7 +77,7 @@ def end(act: dict[str, Any], task: drover.Task) -> Any:
 
 async def appears(path: str) -> None:
     while not Path(path).exists():
-        await asyncio.sleep(LOOK_EVERY)
+        await asyncio.sleep(SCAN_EVERY)
 
 
 async def deaf(path: str) -> None:

@@ -23,7 +23,7 @@ import {
 
 type Words = Readonly<Record<string, unknown>>;
 
-const lookEveryMs = 20;
+const scanEveryMs = 20;
 
 function say(event: string, more: Words = {}): void {
   process.stdout.write(`${JSON.stringify({ event, ...more })}\n`);
@@ -89,7 +89,7 @@ async function work(task: Task, context: TaskContext): Promise<unknown> {
 async function appeared(path: string, signal: AbortSignal | null): Promise<TaskStopped | null> {
   while (!existsSync(path)) {
     if (signal?.reason instanceof TaskStopped) return signal.reason;
-    await sleep(systemClock, lookEveryMs);
+    await sleep(systemClock, scanEveryMs);
   }
   return null;
 }

@@ -99,8 +99,8 @@ export function applyPass(
     const was = stored(attempt.step);
     if (!was) throw new Error(`an attempt at step ${attempt.step} ends, and the step is not there`);
     if (isKnown(was, attempt)) continue;
-    const said = taskOf(attempt.kind) === null ? NO_PROGRESS : progressOf(attempt.step);
-    const ended = pageAttempt(attempt, counted, said, out);
+    const progress = taskOf(attempt.kind) === null ? NO_PROGRESS : progressOf(attempt.step);
+    const ended = pageAttempt(attempt, counted, progress, out);
     stepsOf(pageNoOf(attempt.step)).set(attempt.step, withAttempt(was, ended, out));
   }
   for (const effect of effects) {

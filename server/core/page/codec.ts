@@ -191,7 +191,7 @@ function encodeStep(of: PageStep): string {
   if (step.attempt !== step.fence) text += `,"a":${step.attempt}`;
   if (step.lost !== 0) text += `,"l":${step.lost}`;
   if (step.tries.length > 0) text += `,"t":[${step.tries.join(",")}]`;
-  if (step.doubt !== null) text += `,"d":${JSON.stringify(step.doubt)}`;
+  if (step.unknownOutcome !== null) text += `,"d":${JSON.stringify(step.unknownOutcome)}`;
   if (step.verifies !== 0) text += `,"v":${step.verifies}`;
   if (step.settleUntil !== null) text += `,"q":${step.settleUntil - since}`;
   text += encodeResult(step);
@@ -229,7 +229,7 @@ function decodeStep(no: number, raw: RawStep): PageStep {
     attempt,
     lost: raw.l ?? 0,
     tries: raw.t ?? NO_TRIES,
-    doubt: raw.d ?? null,
+    unknownOutcome: raw.d ?? null,
     verifies: raw.v ?? 0,
     firstReadyAt: raw.r ?? null,
     settleUntil: raw.q === undefined ? null : since + raw.q,

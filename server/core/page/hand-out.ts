@@ -117,13 +117,13 @@ export function hearHeartbeat(
 }
 
 /** The content of a payload in a row of its own is not known here, so it counts as different. */
-function isStored(stored: StoredPayload | null, said: Payload): boolean {
-  if (stored?.kind === "json") return said.kind === "json" && said.json === stored.json;
-  if (stored?.kind !== "data" || said.kind !== "data") return false;
+function isStored(stored: StoredPayload | null, payload: Payload): boolean {
+  if (stored?.kind === "json") return payload.kind === "json" && payload.json === stored.json;
+  if (stored?.kind !== "data" || payload.kind !== "data") return false;
   return (
-    said.contentType === stored.contentType &&
-    said.data.length === stored.data.length &&
-    said.data.every((byte, at) => byte === stored.data[at])
+    payload.contentType === stored.contentType &&
+    payload.data.length === stored.data.length &&
+    payload.data.every((byte, at) => byte === stored.data[at])
   );
 }
 

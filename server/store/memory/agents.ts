@@ -40,8 +40,8 @@ export function markSilent(tables: Tables, now: EpochMs, silent: readonly Silent
   }
 }
 
-function isSilent(tables: Tables, { session }: AgentRow, said: SilentSession): boolean {
-  if (said.kind === "gone") return tables.lease.where("session", session).length === 0;
+function isSilent(tables: Tables, { session }: AgentRow, silent: SilentSession): boolean {
+  if (silent.kind === "gone") return tables.lease.where("session", session).length === 0;
   const { lastHeartbeatAt = 0 } = tables.agentSession.get(session) ?? {};
-  return lastHeartbeatAt <= said.at - said.heartbeatMs;
+  return lastHeartbeatAt <= silent.at - silent.heartbeatMs;
 }

@@ -44,16 +44,17 @@ export function createCircuits(world: CircuitWorld, { run }: Transactions): Circ
       run(() => {
         for (const one of ends) countOne(tables, now(), one);
       }),
-    look: (windowMs: number) => run(() => lookBy(world, circuitSign(tables, now(), windowMs))),
-    learn: (sign: CircuitVersion) => run(() => lookBy(world, sign)),
+    snapshot: (windowMs: number) =>
+      run(() => snapshotOf(world, circuitSign(tables, now(), windowMs))),
+    learn: (sign: CircuitVersion) => run(() => snapshotOf(world, sign)),
     evidence: (of: readonly number[], windowMs: number) =>
       run(() => of.flatMap((lane) => evidenceOf(tables, now(), lane, windowMs) ?? [])),
     change: (changes: readonly CircuitChange[], actor: Actor) =>
       run(() => changes.filter((change) => changeOne(world, change, actor)).map(refOf)),
-    say: (of: CircuitRef, said: CircuitOverride | null) =>
+    setOverride: (of: CircuitRef, override: CircuitOverride | null) =>
       run(() => {
         for (const { lane, base } of lanes())
-          if (base === of.lane) setOverrideOf(world, { lane, agentId: of.agentId }, said);
+          if (base === of.lane) setOverrideOf(world, { lane, agentId: of.agentId }, override);
         const after = tables.circuit.get(circuitKey(of));
         const { lane, agentId } = of;
         if (after) return shown(after);
@@ -79,7 +80,7 @@ export function circuitSign(tables: Tables, now: EpochMs, windowMs: number): Cir
   return { now, changeToken: "", watched: [...new Set(bad.map(({ lane }) => lane))] };
 }
 
-function lookBy(world: CircuitWorld, { watched }: CircuitVersion): CircuitSnapshot {
+function snapshotOf(world: CircuitWorld, { watched }: CircuitVersion): CircuitSnapshot {
   const { tables, now } = world;
   return {
     now: now(),
@@ -117,18 +118,22 @@ function shown({ lane, agentId, state, override, version, saw }: CircuitRow): Ci
   return { lane, agentId, state, override, version, saw };
 }
 
-function setOverrideOf(world: CircuitWorld, of: CircuitRef, said: CircuitOverride | null): void {
+function setOverrideOf(
+  world: CircuitWorld,
+  of: CircuitRef,
+  override: CircuitOverride | null,
+): void {
   const { tables, now } = world;
   const known = tables.circuit.get(circuitKey(of));
-  if ((known?.override?.forced ?? null) === (said?.forced ?? null)) return;
+  if ((known?.override?.forced ?? null) === (override?.forced ?? null)) return;
   const row: CircuitRow = known ?? {
     ...{ lane: of.lane, agentId: of.agentId, state: CLOSED, saw: "", probe: null },
     ...{ override: null, version: 0, changedAt: 0 },
   };
   const moved = { version: tables.circuit.next(), changedAt: now() };
   tables.circuit.put(
-    said
-      ? { ...row, ...moved, override: { ...said, at: now() } }
+    override
+      ? { ...row, ...moved, override: { ...override, at: now() } }
       : { ...row, ...moved, override: null, state: CLOSED, probe: null },
   );
   settleOutage(world, of);
@@ -240,7 +245,7 @@ function circuitShown({ state, override, saw }: Circuit): LaneCircuit {
     since,
     until: override || state.kind !== "open" ? null : state.until,
     trying: override === null && state.kind === "trying",
-    said: override && { by: override.by, why: override.why },
+    override: override && { by: override.by, why: override.why },
     saw,
   };
 }

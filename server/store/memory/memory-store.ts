@@ -18,10 +18,6 @@ import { markAgents, markPolled, markSilent } from "./agents.ts";
 import { createCatalogue } from "./catalogue.ts";
 import { createCircuits, laneCircuit } from "./circuits.ts";
 import { differingRuns } from "./consistency.ts";
-import { createDurations } from "./durations.ts";
-import { factsOf, taskFacts } from "./facts.ts";
-import { storeHeartbeats } from "./heartbeats.ts";
-import { forgetOld } from "./housekeeping.ts";
 import {
   dueRows,
   type LaneFacts,
@@ -29,7 +25,11 @@ import {
   pollQuery,
   runLiveness,
   undelivered,
-} from "./looks.ts";
+} from "./due-scan.ts";
+import { createDurations } from "./durations.ts";
+import { factsOf, taskFacts } from "./facts.ts";
+import { storeHeartbeats } from "./heartbeats.ts";
+import { forgetOld } from "./housekeeping.ts";
 import { createNamespaces } from "./namespaces.ts";
 import { createOutbox } from "./outbox.ts";
 import { overdue } from "./overdue.ts";

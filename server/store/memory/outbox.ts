@@ -88,8 +88,8 @@ export function publishEscalation(
   for (const { name: hook, events } of tables.hook.where("namespace", namespaceId)) {
     if (!events.includes(kind)) continue;
     const at = partition - (partition % 256) + (hashOf(`${hook}/${cause}`) & 255);
-    const told = { partition: at, namespaceId, kind, runId, n, hook, url: null, cause };
-    tables.outbox.insert({ ...told, id: tables.outbox.next() });
+    const row = { partition: at, namespaceId, kind, runId, n, hook, url: null, cause };
+    tables.outbox.insert({ ...row, id: tables.outbox.next() });
   }
 }
 
@@ -102,8 +102,8 @@ export function publishEnd(
     const named = notify?.hook === hook;
     if (!named && !events.includes("run-ended")) continue;
     const url = named ? notify.url : null;
-    const told = { partition, namespaceId, kind: "run-ended" as const, runId, n: 0, hook, url };
-    tables.outbox.insert({ ...told, cause: runId, id: tables.outbox.next() });
+    const row = { partition, namespaceId, kind: "run-ended" as const, runId, n: 0, hook, url };
+    tables.outbox.insert({ ...row, cause: runId, id: tables.outbox.next() });
   }
 }
 

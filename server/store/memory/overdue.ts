@@ -3,7 +3,7 @@ import type { EpochMs } from "../../core/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
 import { regionOf } from "../partition.ts";
 import type { DueRow } from "../store.ts";
-import { silentLeases, timersOfRun } from "./looks.ts";
+import { silentLeases, timersOfRun } from "./due-scan.ts";
 import { isOwned, isUsed, type RegionWorld } from "./regions.ts";
 import { scheduleTimers } from "./schedules.ts";
 import type { Tables } from "./tables.ts";

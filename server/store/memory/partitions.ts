@@ -33,7 +33,7 @@ interface Session {
   readonly locks: Set<number>;
   readonly info: LiveNode;
   readonly laneListeners: ((lanes: readonly number[]) => void)[];
-  readonly dueTimeListeners: ((moment: EpochMs) => void)[];
+  readonly dueTimeListeners: ((dueAt: EpochMs) => void)[];
   readonly lossListeners: ((cause: Error) => void)[];
 }
 
@@ -84,7 +84,7 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
   world.sessions.set(node, session);
   return Object.freeze({
     node,
-    look: async () => {
+    poll: async () => {
       call(world, session);
       return { held: heldBy(world), liveNodes: liveNodes(world), regions: world.regions() };
     },
@@ -110,13 +110,13 @@ async function join(world: World, who: NodeInfo): Promise<PartitionSession> {
       call(world, session);
       announce(world, session, lanes);
     },
-    onDueTimes: (listener: (moment: EpochMs) => void) => {
+    onDueTimes: (listener: (dueAt: EpochMs) => void) => {
       session.dueTimeListeners.push(listener);
     },
-    announceDueTime: async (moment: EpochMs) => {
+    announceDueTime: async (dueAt: EpochMs) => {
       call(world, session);
       for (const other of othersOf(world, session))
-        for (const listener of other.dueTimeListeners) queueMicrotask(() => listener(moment));
+        for (const listener of other.dueTimeListeners) queueMicrotask(() => listener(dueAt));
     },
     onLost: (listener: (cause: Error) => void) => {
       session.lossListeners.push(listener);

@@ -135,7 +135,7 @@ export interface Tables
   readonly override: Table<OverrideRow, "run">;
   readonly kept: Table<ReusedInsert & { readonly runId: RunId }, "run">;
   readonly message: Table<MessageRow, "run" | "partition">;
-  readonly slot: Table<PermitRow, "key">;
+  readonly permit: Table<PermitRow, "key">;
   readonly idempotency: Table<KeyRow, never>;
 }
 
@@ -305,7 +305,7 @@ export function createTables(journal: Journal): Tables {
 
 function createTablesOfPeople(
   journal: Journal,
-): Pick<Tables, "escalation" | "signal" | "decision" | "override" | "kept" | "message" | "slot"> {
+): Pick<Tables, "escalation" | "signal" | "decision" | "override" | "kept" | "message" | "permit"> {
   return {
     escalation: createTable<EscalationRow, "run" | "namespace" | "partition">(journal, {
       name: "escalation",
@@ -337,8 +337,8 @@ function createTablesOfPeople(
       key: (row) => messageKey(row.runId, row.no),
       indexes: { run: runOf, partition: partitionOf },
     }),
-    slot: createTable<PermitRow, "key">(journal, {
-      name: "slot",
+    permit: createTable<PermitRow, "key">(journal, {
+      name: "permit",
       key: runOf,
       indexes: { key: keyOfKey },
     }),

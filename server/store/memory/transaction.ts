@@ -101,7 +101,7 @@ export function openTransaction(
     now,
     ...lockingOf(open),
     ...loadingOf(open),
-    ...slotsOf(open),
+    ...permitsOf(open),
     ...laneQuestionsOf(open),
     ...schedulesLockedBy(open),
     ...writingOf(open),
@@ -264,7 +264,7 @@ function expectLocked({ tables, locked }: Open, runId: RunId, to: string): void 
     throw new Error(`to ${to} of run ${runId} it must be locked before`);
 }
 
-function slotsOf(
+function permitsOf(
   open: Open,
 ): Pick<Tx, "concurrencyOf" | "lockPermits" | "writePermits" | "releaseKeys"> {
   const { tables } = open;
@@ -281,17 +281,17 @@ function slotsOf(
       if (keys.length > 0) open.enter("concurrency keys");
       return keys.map((key) => {
         locked.add(keyOfKey(key));
-        const rows = tables.slot.where("key", keyOfKey(key));
-        return { ...key, slots: rows.map(({ namespaceId: _, key: __, ...slot }) => slot) };
+        const rows = tables.permit.where("key", keyOfKey(key));
+        return { ...key, permits: rows.map(({ namespaceId: _, key: __, ...permit }) => permit) };
       });
     },
     writePermits: async (changes) => {
       open.enter("writes and claims");
       for (const { runId, permit, namespaceId, key } of changes) {
         if (!locked.has(keyOfKey({ namespaceId, key })))
-          throw new Error(`to write slots of the key ${key} it must be locked before`);
-        if (permit) tables.slot.put({ ...permit, namespaceId, key });
-        else tables.slot.remove(runId);
+          throw new Error(`to write permits of the key ${key} it must be locked before`);
+        if (permit) tables.permit.put({ ...permit, namespaceId, key });
+        else tables.permit.remove(runId);
       }
     },
     releaseKeys: async (keys) => {

@@ -41,16 +41,16 @@ export function createCircuits(query: Query, transact: Transact): Circuits {
 
   return Object.freeze({
     count: (ends) => countEnds(query, ends),
-    look: async (windowMs) => learn(await circuitSign(query, windowMs)),
+    snapshot: async (windowMs) => learn(await circuitSign(query, windowMs)),
     learn,
     evidence: (lanes, windowMs) => evidence(query, lanes, windowMs),
     change: (changes, actor) => transact((begun) => changeCircuits(begun.query, changes, actor)),
-    say: ({ lane, agentId }, said) =>
+    setOverride: ({ lane, agentId }, override) =>
       transact(async ({ query: ask }) => {
         const key = { lane, agent_id: agentId };
-        if (said === null) await ask("release_circuit", key);
+        if (override === null) await ask("release_circuit", key);
         else {
-          const { forced, by, why } = said;
+          const { forced, by, why } = override;
           await ask("force_circuit", { ...key, forced: circuitSettings.code(forced), by, why });
         }
         if (agentId === "") {
@@ -287,10 +287,10 @@ async function changeCircuits(
     const change = changes.find((one) => one.lane === row.lane && one.agentId === row.agent_id);
     return change ? [{ ...change, version: row.version }] : [];
   });
-  const told = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
-  if (told.length > 0)
+  const changed = done.flatMap(({ about, ...one }) => (about ? [{ ...one, ...about }] : []));
+  if (changed.length > 0)
     await query("intervene_in_circuits", {
-      ...columns(told, {
+      ...columns(changed, {
         run_id: (one) => one.runId,
         step_no: (one) => one.step,
         fence: (one) => one.fence,

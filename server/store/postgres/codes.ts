@@ -117,8 +117,8 @@ export const messageKinds = codes<Message["kind"]>("message", [
   "cancel",
   "pause",
   "resume",
-  "slot",
-  "no-slot",
+  "permit",
+  "no-permit",
   "make-room",
   "child-ended",
 ]);

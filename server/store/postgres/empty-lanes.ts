@@ -10,7 +10,7 @@ const LANES_MAX = 50_000;
 
 export interface EmptyLanes {
   /** A scan has found that the lane has no limits. `isEmpty`: the scan left nothing in it. */
-  looked(lane: number, isEmpty: boolean): void;
+  scanned(lane: number, isEmpty: boolean): void;
   /** A transaction leaves ready tasks in the lane. */
   filled(lane: number): void;
   /** It has limits, or a pin or a pause affects it; or a guess about it was refused. */
@@ -23,27 +23,27 @@ export interface EmptyLanes {
 }
 
 export function createEmptyLanes(clock: Pick<Clock, "monotonicMs">): EmptyLanes {
-  const looks = new Map<number, { readonly isEmpty: boolean; readonly atMs: number }>();
+  const scans = new Map<number, { readonly isEmpty: boolean; readonly atMs: number }>();
 
   function known(lane: number): { readonly isEmpty: boolean } | null {
-    const look = looks.get(lane);
-    return look && clock.monotonicMs() - look.atMs <= SCANNED_MS_MAX ? look : null;
+    const scan = scans.get(lane);
+    return scan && clock.monotonicMs() - scan.atMs <= SCANNED_MS_MAX ? scan : null;
   }
 
   return Object.freeze({
-    looked(lane: number, isEmpty: boolean): void {
-      looks.delete(lane);
-      looks.set(lane, { isEmpty, atMs: clock.monotonicMs() });
-      const [oldest] = looks.keys();
-      if (looks.size > LANES_MAX && oldest !== undefined) looks.delete(oldest);
+    scanned(lane: number, isEmpty: boolean): void {
+      scans.delete(lane);
+      scans.set(lane, { isEmpty, atMs: clock.monotonicMs() });
+      const [oldest] = scans.keys();
+      if (scans.size > LANES_MAX && oldest !== undefined) scans.delete(oldest);
     },
     filled(lane: number): void {
-      const look = looks.get(lane);
-      if (look) looks.set(lane, { ...look, isEmpty: false });
+      const scan = scans.get(lane);
+      if (scan) scans.set(lane, { ...scan, isEmpty: false });
     },
-    drop: (lane: number) => void looks.delete(lane),
+    drop: (lane: number) => void scans.delete(lane),
     areOpen: (lanes: readonly number[]) => lanes.every((lane) => known(lane) !== null),
     areEmpty: (lanes: readonly number[]) => lanes.every((lane) => known(lane)?.isEmpty === true),
-    forget: () => looks.clear(),
+    forget: () => scans.clear(),
   });
 }

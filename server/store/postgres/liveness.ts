@@ -86,13 +86,13 @@ export async function runLiveness(
 
 function circuitOf(row: LivenessRow): LaneCircuit | null {
   if (row.circuit === null) return null;
-  const { forced_at: saidAt, forced_by: by, forced_why: why } = row;
+  const { forced_at: forcedAt, forced_by: by, forced_why: why } = row;
   const kind = circuitStates.name(row.circuit);
   return {
-    since: saidAt ?? row.open_since ?? row.now,
-    until: saidAt === null && kind === "open" ? row.open_until : null,
-    trying: saidAt === null && kind === "trying",
-    said: saidAt === null ? null : { by: by ?? "", why: why ?? "" },
+    since: forcedAt ?? row.open_since ?? row.now,
+    until: forcedAt === null && kind === "open" ? row.open_until : null,
+    trying: forcedAt === null && kind === "trying",
+    override: forcedAt === null ? null : { by: by ?? "", why: why ?? "" },
     saw: row.saw ?? "",
   };
 }

@@ -135,8 +135,8 @@ export function createNamespaces(query: Query, transact: Transact): Namespaces {
     forgetRuns: (of) => transact({}, (begun) => forgetRuns(begun.query, of)),
     async forgetDefinitions({ after, limit, keptMs }) {
       const asked = { after, limit, retention: keptMs };
-      const [page] = await query<{ last: number; looked_at: number }>("forget_definitions", asked);
-      return page && page.looked_at === limit ? page.last : null;
+      const [page] = await query<{ last: number; rows_read: number }>("forget_definitions", asked);
+      return page && page.rows_read === limit ? page.last : null;
     },
   } satisfies Namespaces);
 }

@@ -45,7 +45,7 @@ export function createOperators(
     ...activity,
     agents: (...of) => listAgents(query, ...of),
     held: (session) => heldTasks(query, session),
-    queueActivity: (...of) => queueLooks(query, ...of),
+    queueActivity: (...of) => queueActivityOf(query, ...of),
     queueTasks: (...of) => queueTasks(query, ...of),
     partitions: (page) => listPartitions(query, page, times),
     handOvers: (page) => listHandOvers(query, page),
@@ -74,7 +74,7 @@ interface ActivityRow {
   agents: number;
 }
 
-async function queueLooks(
+async function queueActivityOf(
   query: Query,
   namespaceId: number,
   names: readonly string[],
@@ -144,10 +144,10 @@ async function listPartitions(
     const { partition, region, used, epoch, taken_at: takenAt, node, watched } = row;
     const { address, last_seen_at: lastSeenAt, overdue_at: rowsAt } = row;
     const owner = node === null ? null : { node, address, lastSeenAt };
-    const moments = (late.get(partition) ?? []).map(({ wakeAt }) => wakeAt);
+    const dueTimes = (late.get(partition) ?? []).map(({ wakeAt }) => wakeAt);
     const silentAt = silent.get(partition)?.oldest_at ?? null;
-    for (const at of [rowsAt, silentAt]) if (at !== null) moments.push(at);
-    const overdueAt = moments.length === 0 ? null : moments.reduce((a, b) => Math.min(a, b));
+    for (const at of [rowsAt, silentAt]) if (at !== null) dueTimes.push(at);
+    const overdueAt = dueTimes.length === 0 ? null : dueTimes.reduce((a, b) => Math.min(a, b));
     return { partition, region, used, epoch, takenAt, owner, watched, overdueAt };
   });
   return { now: rows[0]?.now ?? (await databaseNow(query)).now, partitions };
@@ -255,7 +255,7 @@ async function gauges(query: Query): Promise<Omit<Gauges, "openRuns">> {
     queue_circuits: number;
     agent_circuits: number;
   }>("what_stands", { waiting_max: WAITING_COUNTED_MAX, escalations_max: ESCALATIONS_COUNTED_MAX });
-  if (!row) throw new Error("a look at what stands came back without its row");
+  if (!row) throw new Error("the gauges were read without their row");
   return {
     waiting: row.waiting,
     waitingMs: Math.max(0, row.waiting_ms),

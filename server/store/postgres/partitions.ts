@@ -29,7 +29,7 @@ export const WRITERS = 4;
 const LEAVE_MS_MAX = 1_000;
 /** The first word of a notification; the channel has the name of the schema. */
 const LANES = "lanes ";
-const MOMENT = "moment ";
+const DUE = "due ";
 /** NOTIFY takes 8,000 bytes; a lane id has at most 10 digits. */
 const LANES_PER_NOTICE_MAX = 500;
 
@@ -87,7 +87,7 @@ function createPartitionSession(
   const query = queryOn(client, schema);
   const onPool = queryOn(pool, schema);
   const say = (text: string) => pool.query("select pg_notify($1, $2)", [schema, text]);
-  const onSaid = (kind: string, listener: (said: string) => void) =>
+  const onNotice = (kind: string, listener: (text: string) => void) =>
     client.on("notification", ({ payload = "" }) => {
       if (payload.startsWith(kind)) listener(payload.slice(kind.length));
     });
@@ -103,14 +103,14 @@ function createPartitionSession(
 
   return Object.freeze({
     node,
-    async look(): Promise<PartitionScan> {
+    async poll(): Promise<PartitionScan> {
       const [row] = await query<{
         held: number[];
         live: LiveNode[];
         regions: number[];
         backend: number;
-      }>("look", { node });
-      if (!row) throw new Error("the look gave no row");
+      }>("poll_partitions", { node });
+      if (!row) throw new Error("the poll of partitions returned no row");
       watchBackend(backend, row.backend);
       return { held: row.held, liveNodes: row.live, regions: row.regions };
     },
@@ -124,7 +124,7 @@ function createPartitionSession(
       await query("unlock", { partitions });
     },
     onLanes(listener) {
-      onSaid(LANES, (said) => listener(said.split(",").map(Number)));
+      onNotice(LANES, (text) => listener(text.split(",").map(Number)));
     },
     async announceLanes(lanes) {
       for (let from = 0; from < lanes.length; from += LANES_PER_NOTICE_MAX) {
@@ -132,10 +132,10 @@ function createPartitionSession(
       }
     },
     onDueTimes(listener) {
-      onSaid(MOMENT, (said) => listener(Number(said)));
+      onNotice(DUE, (text) => listener(Number(text)));
     },
-    async announceDueTime(moment) {
-      await say(`${MOMENT}${moment}`);
+    async announceDueTime(dueAt) {
+      await say(`${DUE}${dueAt}`);
     },
     onLost(listener) {
       if (over) listener(over);

@@ -62,20 +62,20 @@ interface PermitRow {
 async function lockPermits(
   query: Query,
   keys: readonly ConcurrencyKey[],
-): Promise<readonly (ConcurrencyKey & { readonly slots: Permits })[]> {
+): Promise<readonly (ConcurrencyKey & { readonly permits: Permits })[]> {
   if (keys.length === 0) return [];
   const named = columns(keys, { namespace_id: (key) => key.namespaceId, key: (key) => key.key });
   await query("lock_concurrency_keys", named);
-  const rows = await query<PermitRow>("slots_of_keys", { ...named, waiters_max: WAITERS_MAX });
+  const rows = await query<PermitRow>("permits_of_keys", { ...named, waiters_max: WAITERS_MAX });
   return keys.map((key) => ({
     ...key,
-    slots: rows
+    permits: rows
       .filter((row) => row.namespace_id === key.namespaceId && row.key === key.key)
-      .map(slotOf),
+      .map(permitOf),
   }));
 }
 
-function slotOf(row: PermitRow): Permit {
+function permitOf(row: PermitRow): Permit {
   const { run_id: runId, max_holders: limit, priority, since, holds, leaving } = row;
   return { runId, limit, priority, since, holds, leaving };
 }
@@ -83,23 +83,23 @@ function slotOf(row: PermitRow): Permit {
 function writePermits(send: Send, changes: readonly PermitChange[]): void {
   writeEach(
     send,
-    "delete_slots",
+    "delete_permits",
     changes.filter(({ permit }) => permit === null),
     { run_ids: (row) => row.runId },
   );
   writeRows(
     send,
-    "write_slots",
-    changes.flatMap(({ permit, ...key }) => (permit ? [{ ...key, slot: permit }] : [])),
+    "write_permits",
+    changes.flatMap(({ permit, ...key }) => (permit ? [{ ...key, permit: permit }] : [])),
     {
       namespace_id: (row) => row.namespaceId,
       key: (row) => row.key,
       run_id: (row) => row.runId,
-      max_holders: ({ slot }) => slot.limit,
-      priority: ({ slot }) => slot.priority,
-      since: ({ slot }) => slot.since,
-      holds: ({ slot }) => slot.holds,
-      leaving: ({ slot }) => slot.leaving,
+      max_holders: ({ permit }) => permit.limit,
+      priority: ({ permit }) => permit.priority,
+      since: ({ permit }) => permit.since,
+      holds: ({ permit }) => permit.holds,
+      leaving: ({ permit }) => permit.leaving,
     },
   );
 }

@@ -59,7 +59,7 @@ export async function pollQuery(query: Query, asked: PollQuery): Promise<PollQue
 /** For a read between two poll ticks. */
 export async function circuitSign(query: Query, circuitsMs: number): Promise<CircuitVersion> {
   const { circuits } = await pollQuery(query, { lanes: [], runs: [], watermarks: [], circuitsMs });
-  if (!circuits) throw new Error("a look at circuits came back without its row");
+  if (!circuits) throw new Error("the circuits were read without their row");
   return circuits;
 }
 

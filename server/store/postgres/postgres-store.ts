@@ -77,7 +77,13 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
   const { connected } = incarnations;
   const hot = createPool(connectionString, "hot", HOT_CONNECTIONS, log, connected);
   const lists = createPool(connectionString, "reads", READ_CONNECTIONS, log, connected);
-  const looks = createPool(connectionString, "operators", OPERATOR_CONNECTIONS, log, connected);
+  const operatorPool = createPool(
+    connectionString,
+    "operators",
+    OPERATOR_CONNECTIONS,
+    log,
+    connected,
+  );
   const time = createDatabaseTime(clock);
   const transact = createTransact(hot, clock, schema, time);
   const query = guarded(queryOn(hot, schema));
@@ -99,9 +105,9 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
     namespaces: createNamespaces(query, transact),
     tokens: createTokens(query),
     inbox: createInboxRows(query),
-    operators: createOperators(guarded(queryOn(looks, schema)), {
+    operators: createOperators(guarded(queryOn(operatorPool, schema)), {
       times,
-      pools: { hot, operators: looks, reads: lists },
+      pools: { hot, operators: operatorPool, reads: lists },
     }),
     async transact(use, work) {
       statistics.written();
@@ -213,7 +219,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       differingRuns(query, cache, partitions, after, limit),
     pollQuery(asked) {
       // Called once a second.
-      void statistics.look();
+      void statistics.check();
       return pollQuery(query, asked);
     },
     dueRows: (partitions, limit, range = WHOLE_RANGE) =>
@@ -224,7 +230,7 @@ export function createPostgresStore(options: PostgresStoreOptions): Store {
       await query("find_namespace", { name: "default" });
     },
     async close() {
-      await Promise.all([hot.end(), lists.end(), looks.end()]);
+      await Promise.all([hot.end(), lists.end(), operatorPool.end()]);
     },
   } satisfies Store);
 }

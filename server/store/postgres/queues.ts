@@ -38,12 +38,12 @@ export function createQueues(query: Query, clock: Clock): Queues {
     },
     async setLimits({ namespaceId, queue }: QueueRef, limits: QueueLimits) {
       const { leasesMax, rate } = limits;
-      const said = {
+      const values = {
         leases_max: leasesMax,
         rate: rate?.perSecond ?? null,
         burst: rate?.burst ?? null,
       };
-      await query("set_queue_limits", { namespace_id: namespaceId, name: queue, ...said });
+      await query("set_queue_limits", { namespace_id: namespaceId, name: queue, ...values });
       await claimsOver(query, clock);
       return lanesOf(query, { namespaceId, queue });
     },

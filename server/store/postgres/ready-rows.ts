@@ -35,7 +35,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     return lanes;
   }
 
-  async function look(
+  async function lock(
     lanes: readonly Lane[],
     queuesLocked: boolean,
     marks: readonly Watermark[],
@@ -45,7 +45,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
       void send("hold_empty_lanes", { ...asked, ...rangeArrays(lanes, marks) });
       const rows = own(new Set(lanes.map(({ lane }) => lane)));
       for (const { lane, limit } of lanes)
-        emptyLanes.looked(lane, rows.filter((row) => row.lane === lane).length <= limit);
+        emptyLanes.scanned(lane, rows.filter((row) => row.lane === lane).length <= limit);
       return { rows: firstOf(lanes, rows), limited: [] };
     }
     const found = await query<LockedReadyRow | LaneRow>("lock_ready", {
@@ -59,7 +59,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
     if (pages.made().length === 0) return { rows, limited: limitedOf(found) };
     if (found.some(({ moves }) => moves)) {
       await place();
-      return look(lanes, queuesLocked, marks);
+      return lock(lanes, queuesLocked, marks);
     }
     const limited = limitedOf(found);
     const closed = new Set(limited.map(({ lane }) => lane));
@@ -74,7 +74,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
       const rows = byLane.get(lane) ?? [];
       const isOpen = rows.length > 0 && rows.every(({ moves }) => !moves);
       if (!isOpen || limitedOf(rows).length > 0) emptyLanes.drop(lane);
-      else emptyLanes.looked(lane, rows.filter((row) => row.run_id !== null).length < limit);
+      else emptyLanes.scanned(lane, rows.filter((row) => row.run_id !== null).length < limit);
     }
   }
 
@@ -112,7 +112,7 @@ export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLan
   }
 
   return Object.freeze({
-    lockReady: (lanes, queuesLocked = false, marks = []) => look(lanes, queuesLocked, marks),
+    lockReady: (lanes, queuesLocked = false, marks = []) => lock(lanes, queuesLocked, marks),
     grant: async (grants) => grants.map((one) => handOut(one)),
     placeReady: place,
   } satisfies ReadyRows);

@@ -17,7 +17,7 @@ export interface Statistics {
   /** Something is written: only then can a table grow, so an idle server reads nothing. */
   written(): void;
   /** Checks the tables if it is time, and never fails. */
-  look(): Promise<void>;
+  check(): Promise<void>;
 }
 
 export function createStatistics(
@@ -27,7 +27,7 @@ export function createStatistics(
   log: Logger,
 ): Statistics {
   let writtenAtMs = Number.NEGATIVE_INFINITY;
-  let lookedAtMs = Number.NEGATIVE_INFINITY;
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
 
   async function analyze(): Promise<void> {
     const grown = await query<{ name: string }>("grown_tables", {});
@@ -42,10 +42,10 @@ export function createStatistics(
     written() {
       writtenAtMs = clock.monotonicMs();
     },
-    async look() {
+    async check() {
       const now = clock.monotonicMs();
-      if (now - writtenAtMs > REPORTED_AFTER_MS || now - lookedAtMs < CHECK_EVERY_MS) return;
-      lookedAtMs = now;
+      if (now - writtenAtMs > REPORTED_AFTER_MS || now - checkedAtMs < CHECK_EVERY_MS) return;
+      checkedAtMs = now;
       try {
         await analyze();
       } catch (error) {

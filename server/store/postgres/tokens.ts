@@ -22,7 +22,7 @@ export function createTokens(query: Query): Tokens {
   };
   return Object.freeze({
     async create({ id, digest, name, role, namespaceId, queues, madeBy, validMs }) {
-      const said = {
+      const values = {
         id,
         digest,
         name,
@@ -32,7 +32,7 @@ export function createTokens(query: Query): Tokens {
         made_by: madeBy,
         valid: validMs,
       };
-      await query("create_token", { ...said, retention: TOKEN_RETENTION_MS });
+      await query("create_token", { ...values, retention: TOKEN_RETENTION_MS });
       const made = await one(id, null);
       if (!made) throw new Error(`token ${id} was made and is not there`);
       return made;

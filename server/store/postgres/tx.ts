@@ -42,10 +42,10 @@ export function createTx(begun: Begun, { cache, emptyLanes }: Known): OpenTx {
     get now() {
       return begun.now;
     },
-    holdWriter: ({ node, slot }, taken) =>
+    holdWriter: ({ node, number }, taken) =>
       query<TakenPartition>("hold_writer", {
         node,
-        slot,
+        number,
         ...columns(taken, { partition: (one) => one.partition, epoch: (one) => one.epoch }),
       }),
     reserveKeys: (keys) => reserveKeys(query, keys),

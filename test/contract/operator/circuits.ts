@@ -29,8 +29,14 @@ export function describeCircuitLists(opened: Opened<Store>): void {
     const ofAgents = { after: null, limit: 10, agentIds: ["one", "two"] };
     expect(await store.lists.circuits(namespaceId, ofAgents)).toMatchObject([{ agentId: "one" }]);
     expect(await list(null, 1)).toHaveLength(1);
-    await store.circuits.say({ lane, agentId: "" }, { forced: "closed", by: "ada", why: "" });
-    await store.circuits.say({ lane, agentId: "two" }, { forced: "open", by: "ada", why: "" });
+    await store.circuits.setOverride(
+      { lane, agentId: "" },
+      { forced: "closed", by: "ada", why: "" },
+    );
+    await store.circuits.setOverride(
+      { lane, agentId: "two" },
+      { forced: "open", by: "ada", why: "" },
+    );
     const open = { after: null, limit: 10, openOnly: true };
     expect(await store.lists.circuits(namespaceId, open)).toMatchObject([
       { agentId: "one" },
@@ -51,7 +57,7 @@ export function describeCircuitLists(opened: Opened<Store>): void {
       { kind: "version", name: "1.2" },
     ]);
     expect(await store.lists.cordons(other)).toEqual([]);
-    expect((await store.circuits.look(WINDOW_MS)).cordons).toContainEqual(first);
+    expect((await store.circuits.snapshot(WINDOW_MS)).cordons).toContainEqual(first);
     expect(await store.circuits.uncordon(cordon)).toBe(true);
     expect(await store.circuits.uncordon(cordon)).toBe(false);
     expect(await store.lists.cordons(namespaceId)).toHaveLength(1);

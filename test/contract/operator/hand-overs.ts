@@ -53,7 +53,7 @@ export function describeHandOvers(opened: Opened<Store>): void {
     await vi.waitFor(
       async () => {
         await opened().elapse(500);
-        expect((await next.look()).held).not.toContain(partition);
+        expect((await next.poll()).held).not.toContain(partition);
       },
       { timeout: 15_000, interval: 100 },
     );

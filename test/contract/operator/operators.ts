@@ -287,8 +287,8 @@ function describeAttention(opened: Opened<Store>): void {
     await store.queues.pause({ namespaceId, queue: "rests" }, "");
     const [lane = 0] = waits.lanes;
     const said = { forced: "open", by: "eve", why: "mending" } as const;
-    await store.circuits.say({ lane, agentId: "" }, said);
-    await store.circuits.say({ lane, agentId: "one" }, said);
+    await store.circuits.setOverride({ lane, agentId: "" }, said);
+    await store.circuits.setOverride({ lane, agentId: "one" }, said);
     const after = await gauges();
     expect(after).toMatchObject({
       waiting: before.waiting + 2,
@@ -301,7 +301,7 @@ function describeAttention(opened: Opened<Store>): void {
     expect(after.waitingMs).toBeGreaterThanOrEqual(86_400_000);
     if (before.waitingMs < 86_400_000) expect(after.waitingMs).toBeLessThan(90_000_000);
     expect(after.openRuns.get("ESCALATED")).toBe((before.openRuns.get("ESCALATED") ?? 0) + 1);
-    for (const agentId of ["", "one"]) await store.circuits.say({ lane, agentId }, null);
+    for (const agentId of ["", "one"]) await store.circuits.setOverride({ lane, agentId }, null);
     expect((await gauges()).openCircuits).toEqual(before.openCircuits);
   });
 }

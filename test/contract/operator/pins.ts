@@ -37,7 +37,10 @@ export function describePinLists(opened: Opened<Store>): void {
     const [base = 0] = run.lanes;
     await pin(run, "2");
     await pin(run, "3");
-    await store.circuits.say({ lane: base, agentId: "" }, { forced: "open", by: "ada", why: "" });
+    await store.circuits.setOverride(
+      { lane: base, agentId: "" },
+      { forced: "open", by: "ada", why: "" },
+    );
     expect(await store.lists.circuits(namespaceId, { after: null, limit: 9 })).toMatchObject([
       { lane: base, agentVersion: null },
     ]);
@@ -58,7 +61,7 @@ export function describePinLists(opened: Opened<Store>): void {
     ]);
     await pin(run, "old");
     expect(await list()).toEqual(known);
-    const { pinned } = await store.circuits.look(WINDOW_MS);
+    const { pinned } = await store.circuits.snapshot(WINDOW_MS);
     const definitions = pinned.pins
       .filter((one) => one.namespaceId === namespaceId)
       .map(({ definitionId, agentVersion }) => [definitionId, agentVersion]);

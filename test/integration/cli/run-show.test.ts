@@ -308,13 +308,13 @@ describe("show", () => {
     });
   });
 
-  test("a run that has not begun says when it does, and what it shares slots with", async () => {
+  test("a run that has not begun says when it does, and what it shares permits with", async () => {
     const concurrency = { key: "customer-17", limit: 2, policy: ConcurrencyPolicy.CANCEL_OLDEST };
     const pending = { runId: "r1", state: RunState.PENDING, startTime: at("13:00:00") };
     server.play({ getRun: () => ({ run: { ...pending, concurrency } }) });
     const { stdout } = await run("show", "r1");
     expect(stdout).toContain("starts     2026-01-31 13:00:00Z\n");
-    expect(stdout).toContain("slots      of customer-17: 2 at a time, else cancel oldest\n");
+    expect(stdout).toContain("permits    of customer-17: 2 at a time, else cancel oldest\n");
   });
 
   test("names its warnings, and the command that lists the items of a map", async () => {

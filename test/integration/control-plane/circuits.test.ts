@@ -56,7 +56,7 @@ function many(count: number, more: Partial<StepRules> = {}): Definition {
   return { workflow: "many", steps };
 }
 
-const look = (agent: Agent) => agent.poll(task, { waitMs: 0, maxTasks: 1 });
+const snapshot = (agent: Agent) => agent.poll(task, { waitMs: 0, maxTasks: 1 });
 const second = async () => {
   for (const plane of [here, there]) await plane.circuits.runOnce();
 };
@@ -129,7 +129,7 @@ describe("the circuit of a queue's task", () => {
     const [run, one, two] = await outage();
     expect(await circuits()).toEqual({ "": "open" });
     await due(here);
-    expect([...(await look(one)), ...(await look(two))]).toEqual([]);
+    expect([...(await snapshot(one)), ...(await snapshot(two))]).toEqual([]);
     const { interventions } = await historyOf(here, run);
     const [opened, ...more] = interventions.filter(({ rule }) => rule === "queue-circuit");
     expect(more).toEqual([]);
@@ -142,11 +142,11 @@ describe("the circuit of a queue's task", () => {
     await due(here);
     await rested();
     await second();
-    const tried = (await Promise.all([look(one), look(two)])).flat();
+    const tried = (await Promise.all([snapshot(one), snapshot(two)])).flat();
     expect(tried).toHaveLength(1);
     expect(await circuits()).toEqual({ "": "trying" });
     await second();
-    expect([...(await look(one)), ...(await look(two))]).toEqual([]);
+    expect([...(await snapshot(one)), ...(await snapshot(two))]).toEqual([]);
     const [first] = tried;
     if (!first) throw new Error("nothing tries");
     await one.report(first, busy);
@@ -166,7 +166,7 @@ describe("the circuit of a queue's task", () => {
     await due(here);
     await rested();
     await second();
-    const tried = (await Promise.all([look(one), look(two)])).flat();
+    const tried = (await Promise.all([snapshot(one), snapshot(two)])).flat();
     const [first] = tried;
     if (!first) throw new Error("nothing tries");
     expect(await attempts()).toBe(before);
@@ -185,20 +185,20 @@ describe("the circuit of a queue's task", () => {
     await due(here);
     await rested();
     await second();
-    const [tries] = await look(one);
+    const [tries] = await snapshot(one);
     if (!tries) throw new Error("nothing tries");
     await one.report(tries, { kind: "released" });
     await second();
     await second();
     expect(await circuits()).toEqual({ "": "open" });
-    expect(await look(two)).toHaveLength(1);
+    expect(await snapshot(two)).toHaveLength(1);
   });
 
   it("holds what waits: no alarm, no end of its time, and says so", async () => {
     const run = await schedule(here, many(1, { timeouts: { pickupMs: 1_000, totalMs: 60_000 } }));
     const of = { namespaceId: here.namespace.id, queue: "default", task };
     const said = { forced: "open", by: "ada", why: "moving house" } as const;
-    await here.scheduler.sayCircuit(of, "", said);
+    await here.scheduler.setCircuit(of, "", said);
     // Its minute is over, and half of it the circuit was open.
     await openedSecondsAgo(50);
     const [now, firstReadyAt] = [Date.now(), Date.now() - 70_000];
@@ -211,8 +211,8 @@ describe("the circuit of a queue's task", () => {
     });
     await hand.query("update drover.ready set until = now() where run_id = $1", [run.runId]);
     await here.circuits.runOnce();
-    const look = await here.store.dueRows([run.partition], 500);
-    const row = look.due.find(({ runId }) => runId === run.runId);
+    const snapshot = await here.store.dueRows([run.partition], 500);
+    const row = snapshot.due.find(({ runId }) => runId === run.runId);
     if (row?.kind !== "ready") throw new Error("the ready row should be due");
     const { step, fence, polled } = row;
     expect(polled).toBe(true);
@@ -227,7 +227,7 @@ describe("the circuit of a queue's task", () => {
     expect(ready?.ms).toBeLessThanOrEqual(40_000);
     const { circuits: told } = await here.store.reads.runLiveness(run.runId);
     expect(told.get(0)).toMatchObject({ until: null, said: { by: "ada", why: "moving house" } });
-    await here.scheduler.sayCircuit(of, "", null);
+    await here.scheduler.setCircuit(of, "", null);
     expect(await newAgent(here).take(task)).toMatchObject({ runId: run.runId });
   });
 
@@ -237,7 +237,7 @@ describe("the circuit of a queue's task", () => {
     const agent = newAgent(here);
     const held = await agent.take(task);
     const of = { namespaceId: here.namespace.id, queue: "default", task };
-    await here.scheduler.sayCircuit(of, "", { forced: "open", by: "ada", why: "moving house" });
+    await here.scheduler.setCircuit(of, "", { forced: "open", by: "ada", why: "moving house" });
     await openedSecondsAgo(50);
     const firstReadyAt = Date.now() - 70_000;
     await editPages(hand, run.runId, {
@@ -256,7 +256,7 @@ describe("the circuit of a queue's task", () => {
       return rows.length > 0 ? rows : null;
     });
     expect(ready).toEqual({ late: false });
-    await here.scheduler.sayCircuit(of, "", null);
+    await here.scheduler.setCircuit(of, "", null);
   });
 
   it("is opened and closed by hand, here at once and there within a second", async () => {
@@ -264,13 +264,13 @@ describe("the circuit of a queue's task", () => {
     const of = { namespaceId: here.namespace.id, queue: "default", task };
     const said = { forced: "open", by: "ada", why: "" } as const;
     const [near, far] = [newAgent(here), newAgent(there)];
-    await here.scheduler.sayCircuit(of, "", said);
+    await here.scheduler.setCircuit(of, "", said);
     await there.circuits.runOnce();
-    expect([...(await look(near)), ...(await look(far))]).toEqual([]);
+    expect([...(await snapshot(near)), ...(await snapshot(far))]).toEqual([]);
     const waiting = far.take(task);
     await there.pollTick.runOnce();
-    await here.scheduler.sayCircuit(of, "", { ...said, forced: "closed" });
-    expect(await look(near)).toHaveLength(1);
+    await here.scheduler.setCircuit(of, "", { ...said, forced: "closed" });
+    expect(await snapshot(near)).toHaveLength(1);
     await there.circuits.runOnce();
     await there.pollTick.runOnce();
     expect(await waiting).toMatchObject({ runId: run.runId });
@@ -278,10 +278,10 @@ describe("the circuit of a queue's task", () => {
 
   it("that is closed by hand stays so, whatever fails", async () => {
     const of = { namespaceId: here.namespace.id, queue: "default", task };
-    await here.scheduler.sayCircuit(of, "", { forced: "closed", by: "ada", why: "" });
+    await here.scheduler.setCircuit(of, "", { forced: "closed", by: "ada", why: "" });
     await outage();
     expect(await circuits()).toEqual({ "": "closed" });
-    await here.scheduler.sayCircuit(of, "", null);
+    await here.scheduler.setCircuit(of, "", null);
     await second();
     expect(await circuits()).toEqual({ "": "closed" });
   });
@@ -298,18 +298,18 @@ describe("the circuit of an agent", () => {
     for (let seconds = 0; seconds < 3; seconds++) await second();
     expect(await circuits()).toEqual({ bad: "open" });
     await due(here);
-    expect(await look(bad)).toEqual([]);
-    expect(await look(good[0])).toHaveLength(1);
+    expect(await snapshot(bad)).toEqual([]);
+    expect(await snapshot(good[0])).toHaveLength(1);
     await rested();
     await second();
-    const tried = await look(bad);
+    const tried = await snapshot(bad);
     expect(tried).toHaveLength(1);
-    expect(await look(bad)).toEqual([]);
+    expect(await snapshot(bad)).toEqual([]);
     const [first] = tried;
     if (first) await bad.report(first, success);
     await second();
     expect(await circuits()).toEqual({ bad: "closed" });
-    expect(await look(bad)).toHaveLength(1);
+    expect(await snapshot(bad)).toHaveLength(1);
   });
 });
 
@@ -319,7 +319,7 @@ describe("a take-over in the middle", () => {
     await due(here);
     await rested();
     await second();
-    const [tries] = await look(one);
+    const [tries] = await snapshot(one);
     if (!tries) throw new Error("nothing tries");
     const { runId, fence } = tokenOf(tries);
     await here.ownership.stop();
@@ -351,10 +351,10 @@ describe("a cordon", () => {
     const cordon = { namespaceId: here.namespace.id, kind: "agent", name: "old" } as const;
     await there.scheduler.cordonAgent({ ...cordon, by: "ada", why: "" });
     await here.circuits.runOnce();
-    expect(await look(agent)).toEqual([]);
+    expect(await snapshot(agent)).toEqual([]);
     expect(await agent.beat([held])).toEqual(["carry-on"]);
     expect(await agent.report(held, success)).toBe("accepted");
-    expect(await look(agent)).toEqual([]);
+    expect(await snapshot(agent)).toEqual([]);
     const waiting = agent.take(task);
     await here.pollTick.runOnce();
     await there.scheduler.uncordonAgent(cordon);
@@ -367,8 +367,8 @@ describe("a cordon", () => {
     await schedule(here, many(1));
     const cordon = { namespaceId: here.namespace.id, kind: "version", name: "1" } as const;
     await here.scheduler.cordonAgent({ ...cordon, by: "ada", why: "leaks" });
-    expect(await look(newAgent(here))).toEqual([]);
+    expect(await snapshot(newAgent(here))).toEqual([]);
     await here.scheduler.uncordonAgent(cordon);
-    expect(await look(newAgent(here))).toHaveLength(1);
+    expect(await snapshot(newAgent(here))).toHaveLength(1);
   });
 });

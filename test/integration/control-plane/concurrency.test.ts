@@ -59,7 +59,7 @@ async function finish(plane: TestPlane, name: string): Promise<string> {
 /** Holders, and those that wait. */
 async function slotsOf({ key }: Concurrency): Promise<readonly [number, number]> {
   const rows = await hand.query<{ holds: boolean }>(
-    "select holds from drover.slot where key = $1",
+    "select holds from drover.permit where key = $1",
     [key],
   );
   const held = rows.filter(({ holds }) => holds).length;

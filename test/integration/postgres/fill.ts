@@ -138,7 +138,7 @@ const ROWS = [
    from made`,
   `insert into drover.message (run_id, partition, source, kind, wake_at)
    select run_id, partition, run_id, 1, now() from made where n % 10 = 0`,
-  `insert into drover.slot (run_id, namespace_id, key, max_holders, priority, since, holds, leaving)
+  `insert into drover.permit (run_id, namespace_id, key, max_holders, priority, since, holds, leaving)
    select run_id, 1, 'key-' || n % 40, 1, 5, now(), n < 40, false from made where n % 4 = 0`,
   "analyze",
 ];

@@ -23,7 +23,7 @@ const statements = [...loadStatements().values()];
 const HOT = [
   ...["run", "run_page", "ready", "lease", "payload", "attempt_log"],
   ...["escalation", "signal", "decision", "step_override", "step_kept", "rerun", "run_mark"],
-  ...["message", "slot", "outbox", "delivery", "schedule", "occurrence", "intervention"],
+  ...["message", "permit", "outbox", "delivery", "schedule", "occurrence", "intervention"],
 ];
 /** What every step, or every run, passes. */
 const EVERY_STEP = [

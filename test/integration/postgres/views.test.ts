@@ -112,7 +112,7 @@ const UNDECIDED = { reason: null, ...NO_DEADLINE };
 const RUNS: readonly (readonly [RunState, object])[] = [
   [{ kind: "PENDING", on: "start", until: NOW + 60_000 }, UNDECIDED],
   [
-    { kind: "PENDING", on: "slot", until: NOW + 60_000 },
+    { kind: "PENDING", on: "permit", until: NOW + 60_000 },
     { reason: null, ...DEADLINE },
   ],
   [
@@ -120,13 +120,13 @@ const RUNS: readonly (readonly [RunState, object])[] = [
     { reason: null, ...DEADLINE },
   ],
   [{ kind: "RUNNING", deadline: null }, UNDECIDED],
-  [{ kind: "PAUSED", leftMs: 5, since: NOW, verdict: null }, UNDECIDED],
-  [{ kind: "PAUSED", leftMs: 5, since: NOW, verdict: VERDICT }, FAILED],
-  [{ kind: "STOPPING", verdict: VERDICT, settleUntil: null }, FAILED],
-  [{ kind: "COMPENSATING", verdict: VERDICT }, FAILED],
+  [{ kind: "PAUSED", leftMs: 5, since: NOW, stopReason: null }, UNDECIDED],
+  [{ kind: "PAUSED", leftMs: 5, since: NOW, stopReason: VERDICT }, FAILED],
+  [{ kind: "STOPPING", stopReason: VERDICT, settleUntil: null }, FAILED],
+  [{ kind: "COMPENSATING", stopReason: VERDICT }, FAILED],
   [{ kind: "FINISHING", end: END }, FAILED],
   [{ kind: "ESCALATED", from: { kind: "RUNNING", leftMs: 5, since: NOW } }, UNDECIDED],
-  [{ kind: "ESCALATED", from: { kind: "COMPENSATING", verdict: VERDICT } }, FAILED],
+  [{ kind: "ESCALATED", from: { kind: "COMPENSATING", stopReason: VERDICT } }, FAILED],
   [{ kind: "ESCALATED", from: { kind: "FINISHING", end: END } }, FAILED],
   [
     { kind: "COMPLETED", reason: "DONE" },

@@ -239,11 +239,11 @@ describe("ResolveEscalation", () => {
 });
 
 test("an escalation of a run that was stopping has the answers of that", async () => {
-  const verdict = { reason: "STEP_FAILED", undo: true } as const;
+  const stopReason = { reason: "STEP_FAILED", undo: true } as const;
   world.reads.runDetail = async () =>
     runDetail({
       run: runRecord({ state: "ESCALATED", reason: "STEP_FAILED" }),
-      state: { kind: "ESCALATED", from: { kind: "STOPPING", verdict, settleUntil: null } },
+      state: { kind: "ESCALATED", from: { kind: "STOPPING", stopReason, settleUntil: null } },
       escalations: [escalation()],
     });
   const { answer } = await grpc.unary(getEscalation, { run, escalationId: "2" });

@@ -118,18 +118,23 @@ export function runDetail(over: Partial<RunDetail> = {}): RunDetail {
 
 /** A state that fits the record; of an ESCALATED run, that it was RUNNING. */
 function stateOf({ state, reason }: RunRecord): RunState {
-  const verdict = { reason: "STEP_FAILED", undo: true } as const;
+  const stopReason = { reason: "STEP_FAILED", undo: true } as const;
   switch (state) {
     case "PENDING":
       return { kind: state, on: "start", until: 1_700_000_060_000 };
     case "RUNNING":
       return { kind: state, deadline: null };
     case "PAUSED":
-      return { kind: state, leftMs: null, since: 0, verdict: reason === null ? null : verdict };
+      return {
+        kind: state,
+        leftMs: null,
+        since: 0,
+        stopReason: reason === null ? null : stopReason,
+      };
     case "STOPPING":
-      return { kind: state, verdict, settleUntil: null };
+      return { kind: state, stopReason, settleUntil: null };
     case "COMPENSATING":
-      return { kind: state, verdict };
+      return { kind: state, stopReason };
     case "FINISHING":
       return { kind: state, end: { kind: "COMPLETED", reason: "DONE" } };
     case "ESCALATED":
@@ -211,9 +216,14 @@ function schedulerStub(
     pinQueue: async (...asked) => (await pins.pin(...asked)) !== null,
     unpinQueue: async (of) => void (await pins.unpin(of)),
     resumeQueue: async (of) => void (await queues.resume(of)),
-    sayCircuit: async ({ queue, task }, agentId, said) => {
+    setCircuit: async ({ queue, task }, agentId, said) => {
       const [lane = 0] = await lanes([{ namespaceId, queue, task }]);
-      return { ...(await circuits.say({ lane, agentId }, said)), queue, task, agentVersion: null };
+      return {
+        ...(await circuits.setOverride({ lane, agentId }, said)),
+        queue,
+        task,
+        agentVersion: null,
+      };
     },
     cordonAgent: circuits.cordon,
     uncordonAgent: circuits.uncordon,
@@ -274,8 +284,8 @@ export async function startWorld({
   kept = withoutDatabase(),
 }: WorldOptions = {}) {
   const logged: string[] = [];
-  const say = (_fields: object, text: string) => void logged.push(text);
-  const log: Log = { info: say, warn: say, error: say };
+  const setOverride = (_fields: object, text: string) => void logged.push(text);
+  const log: Log = { info: setOverride, warn: setOverride, error: setOverride };
   await register(kept);
   const { namespaceId: defaultId } = kept;
   const reads: Mutable<Reads> = {

@@ -61,7 +61,13 @@ beforeEach(() => {
 });
 
 function step(no: number, forward: Forward, over: Partial<Step> = {}): [number, Step] {
-  const blank = { doubt: null, firstReadyAt: null, settleUntil: null, result: null, items: null };
+  const blank = {
+    unknownOutcome: null,
+    firstReadyAt: null,
+    settleUntil: null,
+    result: null,
+    items: null,
+  };
   return [
     no,
     {
@@ -136,14 +142,19 @@ describe("GetRun", () => {
   });
 
   test("shows a verify as such: beside the attempt that it is about, numbered by itself", async () => {
-    const doubt = { code: "drover.lost", message: "silent", permanent: false, unknown: true };
+    const unknownOutcome = {
+      code: "drover.lost",
+      message: "silent",
+      permanent: false,
+      unknown: true,
+    };
     const held: Forward = { kind: "HELD", task: "verify" };
     world.reads.runDetail = async () =>
       runDetail({
         run: runRecord({ state: "PAUSED", deadlineAt: null }),
         steps: new Map([
           step(0, held, {
-            doubt: { ...doubt, retryAfterMs: null, tries: 0, lostBy: "07" },
+            unknownOutcome: { ...unknownOutcome, retryAfterMs: null, tries: 0, lostBy: "07" },
             verifies: 1,
           }),
         ]),

@@ -73,7 +73,7 @@ function step(over: Partial<Step>): Step {
     attempt: 0,
     lost: 0,
     tries: [],
-    doubt: null,
+    unknownOutcome: null,
     verifies: 0,
     firstReadyAt: null,
     settleUntil: null,
@@ -212,7 +212,7 @@ describe("GetRun", () => {
         run: runRecord({ state: "ESCALATED", reason: "STEP_FAILED", deadlineAt: null }),
         state: {
           kind: "ESCALATED",
-          from: { kind: "COMPENSATING", verdict: { reason: "STEP_FAILED", undo: true } },
+          from: { kind: "COMPENSATING", stopReason: { reason: "STEP_FAILED", undo: true } },
         },
         steps: new Map([
           [

@@ -9,7 +9,7 @@ import { callJson, textAt } from "../../support/json-call.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { until } from "../../support/until.ts";
 
-const LOOK_EVERY_MS = 10_000;
+const SCAN_EVERY_MS = 10_000;
 const RUNS = 40;
 
 let database: TestDatabase;
@@ -18,7 +18,7 @@ let servers: readonly TestServer[];
 
 beforeEach(async () => {
   database = await createTestDatabase();
-  const looks = { lookEveryMs: LOOK_EVERY_MS, gapMs: 2 * LOOK_EVERY_MS };
+  const looks = { scanEveryMs: SCAN_EVERY_MS, gapMs: 2 * SCAN_EVERY_MS };
   const settings = { ...looks, ownerMoves: 256 };
   const start = () => startDroverServer(database.connectionString, { settings });
   servers = [await start(), await start()];
@@ -70,6 +70,6 @@ test("a timer of a second is met by its owner long before the next look", async 
   // Should the first ones come just before a look, the second ones come just after it.
   for (const acted of [await timers(), await timers()]) {
     expect(new Set(acted.map(({ node }) => node)).size).toBe(2);
-    expect(acted.filter(({ late }) => late >= LOOK_EVERY_MS / 4)).toEqual([]);
+    expect(acted.filter(({ late }) => late >= SCAN_EVERY_MS / 4)).toEqual([]);
   }
 }, 150_000);

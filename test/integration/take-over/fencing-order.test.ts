@@ -52,7 +52,7 @@ async function batchOf({ node }: PartitionSession, taken: readonly TakenPartitio
   const landing = Promise.withResolvers<void>();
   const holds = Promise.withResolvers<readonly TakenPartition[]>();
   const over = store.transact({ name: "advance" }, async (tx) => {
-    holds.resolve(await tx.holdWriter({ node, slot: 0 }, taken));
+    holds.resolve(await tx.holdWriter({ node, number: 0 }, taken));
     await landing.promise;
   });
   expect(await holds.promise).toEqual(taken);

@@ -155,12 +155,12 @@ describe("a take-over while batches overlap without a gap", () => {
   async function batchOf(
     { node }: PartitionSession,
     taken: readonly TakenPartition[],
-    slot: number,
+    number: number,
   ) {
     const held = Promise.withResolvers<readonly TakenPartition[]>();
     const landing = Promise.withResolvers<void>();
     const over = plane.store.transact({ name: "batch" }, async (tx) => {
-      held.resolve(await tx.holdWriter({ node, slot }, taken));
+      held.resolve(await tx.holdWriter({ node, number }, taken));
       await landing.promise;
     });
     return {

@@ -119,7 +119,7 @@ describe("a control plane whose only supervisor stands still", () => {
 });
 
 it("asks each server for the consistency check of its own", async () => {
-  const health = { consistencyLateMs: -1, lookEveryMs: 100 };
+  const health = { consistencyLateMs: -1, scanEveryMs: 100 };
   const of = { kind: "url", url: database.connectionString } as const;
   const log = { level: "silent" } as const;
   const server = await startServer({ address: "127.0.0.1:0", database: of, log, health });

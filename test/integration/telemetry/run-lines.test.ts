@@ -56,7 +56,7 @@ test("a line is said for each that happened, with run, step and attempt, and no 
       ["queue", "a"],
       ["perform", "a"],
       ["perform", "b"],
-      ["verdict", undefined],
+      ["stop", undefined],
       ["compensate", "a"],
       ["run", undefined],
     ]),

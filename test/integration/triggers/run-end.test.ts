@@ -117,7 +117,7 @@ describe("a run that ends", () => {
     const input = { of: `\${run.id}`, n: `\${input.n}`, ok: `\${output.s0.ok}`, why: `\${why}` };
     await follow(build.name, deploy.name, { input, labels: { team: `\${run.labels.team}` } });
     const runId = await ended(build);
-    expect(await looker().lookOnce()).toBe(1);
+    expect(await looker().scanOnce()).toBe(1);
     const [run, ...others] = await runsOf(deploy.name);
     expect(others).toEqual([]);
     expect(run?.labels).toEqual({ team: "sea" });
@@ -132,7 +132,7 @@ describe("a run that ends", () => {
     expect(await waiting()).toBe(0);
     await follow(build.name, deploy.name, { when: 'run.state == "FAILED"' });
     await ended(build);
-    await looker().lookOnce();
+    await looker().scanOnce();
     expect(await runsOf(deploy.name)).toEqual([]);
     expect([await waiting(), await refusals()]).toEqual([0, []]);
   });
@@ -146,7 +146,7 @@ describe("a run that ends", () => {
       ...{ kind: "failure", class: "permanent", code: "broken", message: "no disk" },
       ...{ retryAfterMs: null, noEffect: true },
     });
-    await looker().lookOnce();
+    await looker().scanOnce();
     const [run] = await runsOf(deploy.name);
     expect(run?.input_json).toBe('"FAILED: step \\"s0\\" failed: broken: no disk"');
   });
@@ -191,10 +191,10 @@ describe("exactly once", () => {
     const { triggers } = plane.store;
     const settle = () => Promise.reject(new Error("killed"));
     const crashing = looker({ store: { ...plane.store, triggers: { ...triggers, settle } } });
-    await expect(crashing.lookOnce()).rejects.toThrow("killed");
+    await expect(crashing.scanOnce()).rejects.toThrow("killed");
     const first = await runsOf(deploy.name);
     expect([first.length, await waiting()]).toEqual([1, 1]);
-    await looker().lookOnce();
+    await looker().scanOnce();
     expect([await runsOf(deploy.name), await waiting()]).toEqual([first, 0]);
   });
 
@@ -202,13 +202,13 @@ describe("exactly once", () => {
     const [build, deploy] = [await workflow(), await workflow()];
     await follow(build.name, deploy.name);
     await ended(build);
-    await Promise.all([looker().lookOnce(), looker().lookOnce()]);
+    await Promise.all([looker().scanOnce(), looker().scanOnce()]);
     await hand.query(
       "insert into drover.trigger_end (partition, namespace_id, trigger, run_id) select r.partition, 1, $1, r.id from drover.run as r where r.workflow = $2",
       [`after-${build.name}`, build.name],
     );
     await follow(build.name, deploy.name, { input: { other: true } });
-    await looker().lookOnce();
+    await looker().scanOnce();
     expect(await runsOf(deploy.name)).toHaveLength(1);
     expect([await waiting(), await refusals()]).toEqual([0, []]);
   });
@@ -218,10 +218,10 @@ describe("exactly once", () => {
     await follow(build.name, deploy.name);
     await ended(build);
     const away = () => Promise.reject(new DroverError("STORE_UNAVAILABLE", "away"));
-    await looker({ schedule: away }).lookOnce();
+    await looker({ schedule: away }).scanOnce();
     expect([await runsOf(deploy.name), await waiting(), await refusals()]).toEqual([[], 1, []]);
     await hand.query("update drover.trigger_end set next_at = now()");
-    await looker().lookOnce();
+    await looker().scanOnce();
     expect([(await runsOf(deploy.name)).length, await waiting()]).toEqual([1, 0]);
   });
 });
@@ -234,7 +234,7 @@ describe("what cannot be set off", () => {
     const other = await workflow();
     await follow(other.name, deploy.name, { input: `\${input.missing}` });
     const later = await ended(other);
-    await looker().lookOnce();
+    await looker().scanOnce();
     const listed = (await refusals()).map(({ reason, runId, count }) => [reason, runId, count]);
     expect(listed.sort()).toEqual([
       ["MAPPING_FAILED", later, 1],
@@ -248,7 +248,7 @@ describe("what cannot be set off", () => {
     const name = await follow(build.name, deploy.name);
     await ended(build);
     await plane.store.triggers.delete(plane.namespace.id, name);
-    await looker().lookOnce();
+    await looker().scanOnce();
     expect([await runsOf(deploy.name), await waiting()]).toEqual([[], 0]);
   });
 
@@ -261,7 +261,7 @@ describe("what cannot be set off", () => {
     for (let depth = 0; depth <= TRIGGER_DEPTH_MAX; depth++) {
       const { task } = depth % 2 === 0 ? one : other;
       await agent.report(await agent.take(task), success);
-      await looker().lookOnce();
+      await looker().scanOnce();
     }
     const count = (await runsOf(one.name)).length + (await runsOf(other.name)).length;
     expect(count).toBe(TRIGGER_DEPTH_MAX + 1);

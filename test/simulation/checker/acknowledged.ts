@@ -16,11 +16,11 @@ import {
   tokenKey,
 } from "./facts.ts";
 import { stoppedFromAbove } from "./families.ts";
+import { makesRoomFrom } from "./permits.ts";
 import { lostVersions } from "./registered.ts";
 import { lostReruns, oneRequestOneRerun, refusedReruns } from "./reruns.ts";
-import { momentsAreKept, oneMomentOneRun } from "./schedules.ts";
+import { occurrencesAreKept, oneOccurrenceOneRun } from "./schedules.ts";
 import { type Scheduling, schedulings } from "./schedulings.ts";
-import { makesRoomFrom } from "./slots.ts";
 import { rowOf } from "./task-rows.ts";
 import type { Finding } from "./violation.ts";
 import { webhooksTell } from "./webhooks.ts";
@@ -40,7 +40,7 @@ export function* nothingAcknowledgedIsLost(facts: Facts): Iterable<Finding> {
   yield* lostVersions(facts);
   yield* lostReruns(facts);
   yield* webhooksTell(facts);
-  yield* momentsAreKept(facts);
+  yield* occurrencesAreKept(facts);
   yield* endsSetOff(facts);
   yield* unaskedRows(facts);
 }
@@ -170,7 +170,7 @@ export function* oneKeyOneRun(facts: Facts): Iterable<Finding> {
   }
   for (const [name, calls] of byKey) yield* brokenKey(facts, name, calls);
   yield* oneRequestOneRerun(facts);
-  yield* oneMomentOneRun(facts);
+  yield* oneOccurrenceOneRun(facts);
   const runOfKey = new Map<string, string>();
   for (const { run } of facts.runs.values()) {
     if (run.key === null) continue;

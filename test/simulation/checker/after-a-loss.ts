@@ -56,7 +56,7 @@ const EXCUSES: Readonly<Record<PromiseName, Excuses>> = {
   G12: {},
   G13: {},
   G14: { runs: () => NO_RUNS },
-  G15: { ofNoRun: [...SCHEDULES, "slot"], runs: ofKeys },
+  G15: { ofNoRun: [...SCHEDULES, "permit"], runs: ofKeys },
   G16: { ofNoRun: SCHEDULES, ofAny: ["queue", "paused_workflow", "cordon", "circuit"] },
   G17: {},
   G19: {},

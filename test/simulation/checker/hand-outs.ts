@@ -19,8 +19,8 @@ import {
 import { childrenStayWithin } from "./families.ts";
 import { givenBackThoughKept } from "./given-back.ts";
 import { tooManyItems, wavesFollowEachOther } from "./maps.ts";
+import { tooManyOfKey } from "./permits.ts";
 import { childRows, placeIn, placesOf } from "./places.ts";
-import { tooManyOfKey } from "./slots.ts";
 import { undoings } from "./undos.ts";
 import type { Bounds, Finding } from "./violation.ts";
 

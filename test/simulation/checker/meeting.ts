@@ -9,16 +9,17 @@ import { type Call, callsTo, type Facts, type HandOut, type RunFacts, stepName }
 import { stoodStill } from "./hand-outs.ts";
 import { heldSpans } from "./holds.ts";
 import { type LaneOf, lanesSeen } from "./lanes.ts";
+import { freeSlotsLeft } from "./permits.ts";
 import { placesOf } from "./places.ts";
 import { overlapsAreTrue } from "./schedules.ts";
-import { freeSlotsLeft } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
 /**
  * G15. While a task is surely ready and a poll of its lane is surely waiting, with no fault near
- * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready moment
- * the rows do not tell (a first undo, a try that was settled late) is left out; so are those of a
- * run whose passes fail: what is due of it rests, and past its deadline nothing is handed out.
+ * (lost notifications excuse nothing), no more than `meetMs` pass. A hand-out whose ready
+ * occurrence the rows do not tell (a first undo, a try that was settled late) is left out; so are
+ * those of a run whose passes fail: what is due of it rests, and past its deadline nothing is
+ * handed out.
  */
 export function* readyWorkMeetsWaiters(facts: Facts): Iterable<Finding> {
   const waits = waitsOf(facts);
@@ -135,14 +136,14 @@ function readyFrom(
   )
     return null;
   const { kind } = before.end.outcome;
-  const moments = run.interventions.flatMap((row) =>
+  const occurrences = run.interventions.flatMap((row) =>
     (row.rule === "backoff" || row.rule === "settle") &&
     row.step === step &&
     row.fence === before.fence
       ? [row.actedAt]
       : [],
   );
-  if (moments.length > 0) return Math.max(...moments);
+  if (occurrences.length > 0) return Math.max(...occurrences);
   // Of the session that gave it back or lost it, it is kept away for a while.
   const back =
     kind === "released" ||

@@ -2,7 +2,7 @@
 import { allHandOuts, type Call, type Facts, fateOf, type RunFacts } from "./facts.ts";
 import { isForward } from "./families.ts";
 import { taskName } from "./hand-outs.ts";
-import { makesRoomFrom } from "./slots.ts";
+import { makesRoomFrom } from "./permits.ts";
 import type { Finding } from "./violation.ts";
 
 /**

@@ -1,5 +1,5 @@
-// Schedules: each moment has one run, at its time, whatever becomes of servers and clocks; what has
-// none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
+// Schedules: each occurrence has one run, at its time, whatever becomes of servers and clocks; what
+// has none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
 import type { EpochMs } from "../../../server/core/attempt.ts";
 import { type NominalTime, placed } from "../../../server/core/calendar.ts";
 import { calendarTimesOf } from "../../../server/scheduler/calendar-times.ts";
@@ -15,9 +15,9 @@ function wordsOf(facts: Facts) {
   return callsTo(facts, "TellSchedule");
 }
 
-/** In UTC: a moment's own time zone is that of its calendar. */
+/** In UTC: an occurrence's own time zone is that of its calendar. */
 function nameOf({ name, namespace }: FinalSchedule, nominalTime: number): string {
-  return `moment ${new Date(nominalTime).toISOString()} of schedule "${name}" of ${namespace}`;
+  return `occurrence ${new Date(nominalTime).toISOString()} of schedule "${name}" of ${namespace}`;
 }
 
 function about(facts: Facts, { name, namespace }: FinalSchedule, ...did: Word["request"]["did"][]) {
@@ -42,10 +42,10 @@ function* passed({ spec, createdAt, stands }: FinalSchedule): Iterable<NominalTi
 
 /**
  * A part of G1. A schedule that was acknowledged is there, and one that is there was asked for;
- * each of its moments has a fire, by itself or with others that passed unmet; a fire has the run
- * that it names, and a run of a schedule its fire; moments that were backfilled have runs.
+ * each of its occurrences has a fire, by itself or with others that passed unmet; a fire has the
+ * run that it names, and a run of a schedule its fire; occurrences that were backfilled have runs.
  */
-export function* momentsAreKept(facts: Facts): Iterable<Finding> {
+export function* occurrencesAreKept(facts: Facts): Iterable<Finding> {
   const { schedules, occurrences } = facts.history.final;
   for (const { request, answers } of wordsOf(facts)) {
     const { did, schedule: name, namespace } = request;
@@ -66,11 +66,11 @@ export function* momentsAreKept(facts: Facts): Iterable<Finding> {
   const fired = new Set(occurrences.flatMap(({ runId }) => runId ?? []));
   for (const runId of fired)
     if (!facts.runs.has(runId))
-      yield { runId, text: `a moment is stored with run ${runId}, which is not stored` };
+      yield { runId, text: `an occurrence is stored with run ${runId}, which is not stored` };
   for (const { run } of facts.runs.values()) {
     const { runId, scheduledBy } = run;
     if (scheduledBy === null || run.rerunOf || fired.has(runId)) continue;
-    yield { runId, text: `run ${runId} of schedule "${scheduledBy}" is of no moment of it` };
+    yield { runId, text: `run ${runId} of schedule "${scheduledBy}" is of no occurrence of it` };
   }
 }
 
@@ -112,22 +112,28 @@ function* lostBackfills(facts: Facts, schedule: FinalSchedule): Iterable<Finding
   }
 }
 
-/** A part of G2. A moment has one run, and a run one moment; so has the request of a run now. */
-export function* oneMomentOneRun(facts: Facts): Iterable<Finding> {
+/**
+ * A part of G2. An occurrence has one run, and a run one occurrence; so has the request of a run
+ * now.
+ */
+export function* oneOccurrenceOneRun(facts: Facts): Iterable<Finding> {
   const { schedules, occurrences } = facts.history.final;
   const runOf = new Map<string, string>();
-  const momentOf = new Map<string, string>();
+  const occurrenceOf = new Map<string, string>();
   for (const { scheduleId, series, nominalTime, runId } of occurrences) {
     if (runId === null) continue;
     const key = `${scheduleId}/${series}/${nominalTime}`;
     const schedule = schedules.find(({ id }) => id === scheduleId);
-    const [other, before] = [runOf.get(key), momentOf.get(runId)];
+    const [other, before] = [runOf.get(key), occurrenceOf.get(runId)];
     if (schedule && other !== undefined)
       yield { runId, text: `${nameOf(schedule, nominalTime)} has two runs, ${other} and ${runId}` };
     if (before !== undefined)
-      yield { runId, text: `run ${runId} is of two moments of a schedule, ${before} and ${key}` };
+      yield {
+        runId,
+        text: `run ${runId} is of two occurrences of a schedule, ${before} and ${key}`,
+      };
     runOf.set(key, runId);
-    momentOf.set(runId, key);
+    occurrenceOf.set(runId, key);
   }
   const runOfRequest = new Map<string, string>();
   for (const { request, answers } of wordsOf(facts)) {
@@ -148,10 +154,10 @@ export function* oneMomentOneRun(facts: Facts): Iterable<Finding> {
 }
 
 /**
- * A part of G8. The moments of a calendar fire when they have come, not before and not late, and
- * those that are given up are older than the catch-up window; the next one is not overdue.
+ * A part of G8. The occurrences of a calendar fire when they have come, not before and not late,
+ * and those that are given up are older than the catch-up window; the next one is not overdue.
  */
-export function* momentsAreMet(facts: Facts): Iterable<Finding> {
+export function* occurrencesAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
   const outages = outagesOf(facts);
   for (const schedule of history.final.schedules) {
@@ -181,7 +187,7 @@ export function* momentsAreMet(facts: Facts): Iterable<Finding> {
   }
 }
 
-/** A part of G9. A moment is fired by the owner of its partition, in its epoch. */
+/** A part of G9. An occurrence is fired by the owner of its partition, in its epoch. */
 export function* ownersFire(facts: Facts): Iterable<Finding> {
   for (const schedule of facts.history.final.schedules) {
     const taken = facts.owners.filter(
@@ -207,8 +213,8 @@ export function* ownersFire(facts: Facts): Iterable<Finding> {
 }
 
 /**
- * A part of G15. A moment is overlapped only by the policy, and while another run of its schedule
- * was under way; none is refused, as the workflow is there.
+ * A part of G15. An occurrence is overlapped only by the policy, and while another run of its
+ * schedule was under way; none is refused, as the workflow is there.
  */
 export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
   const { transactionMs } = facts.bounds;
@@ -235,7 +241,7 @@ export function* overlapsAreTrue(facts: Facts): Iterable<Finding> {
 
 /**
  * A part of G16. From the answer to an accepted pause to the next call that may end it, and after
- * that to an accepted deletion, no moment fires. Where such a call was on its way: no word.
+ * that to an accepted deletion, no occurrence fires. Where such a call was on its way: no word.
  */
 export function* pausedSchedulesRest(facts: Facts): Iterable<Finding> {
   for (const schedule of facts.history.final.schedules) {

@@ -6,8 +6,8 @@ import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/state-table.ts";
 import type { RunSeen } from "../history.ts";
 import { isEndState } from "../history-rows.ts";
 import { type Call, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts";
+import { slotsOfTheEnded } from "./permits.ts";
 import { schedulings } from "./schedulings.ts";
-import { slotsOfTheEnded } from "./slots.ts";
 import type { Finding } from "./violation.ts";
 
 type Ways = ReadonlyMap<string, ReadonlySet<string>>;
@@ -185,9 +185,9 @@ function* strayWays(
 }
 
 /**
- * G7. In the rows at the end, each open run has a step or a run moment that will wake it, or an
- * open escalation; each moving step has its moment; and if owners are known, its partition has one.
- * No run that has ended holds a slot.
+ * G7. In the rows at the end, each open run has a step or a run occurrence that will wake it, or an
+ * open escalation; each moving step has its occurrence; and if owners are known, its partition has
+ * one. No run that has ended holds a slot.
  */
 export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
   const { owners } = facts.history.final;
@@ -213,12 +213,12 @@ export function* everythingOpenIsWatched(facts: Facts): Iterable<Finding> {
 function unwatched(run: RunFacts): readonly string[] {
   const { runId, state, wakeAt, steps, pivoted } = run.run;
   const open = openEscalations(run);
-  const moments = steps.flatMap(momentsOf);
+  const occurrences = steps.flatMap(momentsOf);
   const found: string[] = [];
   for (const step of steps) {
     const name = stepName(run, step.no);
-    if (momentsOf(step).some((moment) => moment === null || !Number.isFinite(moment)))
-      found.push(`${name} moves, but no moment will wake it`);
+    if (momentsOf(step).some((occurrence) => occurrence === null || !Number.isFinite(occurrence)))
+      found.push(`${name} moves, but no occurrence will wake it`);
     const asks = step.forward.kind === "ESCALATED" || step.undo.kind === "FAILED";
     if (asks && !open.has(step.no)) found.push(`${name} waits for a person whom nobody has asked`);
   }
@@ -226,7 +226,7 @@ function unwatched(run: RunFacts): readonly string[] {
     found.push(`run ${runId} is ESCALATED without an open escalation`);
   // A paused run waits for whoever paused it.
   const person = state === "PAUSED" || (state === "ESCALATED" && open.size > 0);
-  const moved = person || (state !== "ESCALATED" && moments.length > 0);
+  const moved = person || (state !== "ESCALATED" && occurrences.length > 0);
   const isTimed = state === "STOPPING" || state === "PENDING";
   if (!moved && (!isTimed || wakeAt === null))
     found.push(`run ${runId} is ${state}, and nothing will ever move it`);
@@ -236,7 +236,7 @@ function unwatched(run: RunFacts): readonly string[] {
   return found;
 }
 
-/** `null` where a row that must have a moment has none. */
+/** `null` where a row that must have an occurrence has none. */
 export function momentsOf(step: Step): readonly (EpochMs | null)[] {
   return [step.forward, step.undo].flatMap((side) => {
     return "wakeAt" in side || ["READY", "LEASED", "BACKOFF", "WAITING"].includes(side.kind)

@@ -6,17 +6,17 @@ import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./fac
 import { forgottenIsTrue } from "./forgotten.ts";
 import { latestAct, outagesOf } from "./lateness.ts";
 import { regionsAreKept } from "./regions.ts";
-import { momentsAreMet, ownersFire } from "./schedules.ts";
+import { occurrencesAreMet, ownersFire } from "./schedules.ts";
 import { schedulings } from "./schedulings.ts";
 import { momentsOf } from "./states.ts";
 import type { Finding } from "./violation.ts";
 
 /**
- * G8. Each intervention came within `detectMs` of its due moment, or, where a server or the store
- * was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
+ * G8. Each intervention came within `detectMs` of its due occurrence, or, where a server or the
+ * store was hit by a fault before it had to act, within `killedMs` or `frozenMs` of its end; the
  * share of late ones stays below the bound. No row at the end is overdue by more. And no lease was
- * declared lost while an answered beat still kept it, and no run begun before its time. The same
- * of the moments of schedules.
+ * declared lost while an answered beat still kept it, and no run begun before its time. The same of
+ * the occurrences of schedules.
  */
 export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   const { bounds, history } = facts;
@@ -29,14 +29,14 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
     if (facts.failing.has(runId)) continue;
     for (const act of run.run.interventions) {
       const { rule, step, actedAt } = act;
-      // Its last bad end is not yet the moment: how others end, and the window, may make it so.
+      // Its last bad end is not yet the occurrence: how others end, and the window, may make it so.
       if (isOfLane(act)) continue;
       const dueAt = dueFrom(run, act);
       total += 1;
       const allowedAt = latestAct(outages, bounds, dueAt);
       if (actedAt <= allowedAt) continue;
       const where = step === null ? `run ${runId}` : stepName(run, step);
-      const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest moment allowed`;
+      const text = `the watch "${rule}" of ${where} was due at ${dueAt} and acted at ${actedAt}, ${actedAt - allowedAt} ms after the latest occurrence allowed`;
       late.push({ runId, text });
     }
   }
@@ -44,7 +44,7 @@ export function* dueMomentsAreMet(facts: Facts): Iterable<Finding> {
   yield* lostTooEarly(facts);
   yield* forgottenIsTrue(facts);
   yield* begunTooEarly(facts);
-  yield* momentsAreMet(facts);
+  yield* occurrencesAreMet(facts);
   for (const run of facts.runs.values()) {
     for (const { name, wakeAt } of rowsWithMoment(run)) {
       if (history.final.at <= latestAct(outages, bounds, wakeAt)) continue;
@@ -78,9 +78,9 @@ function* lostTooEarly(facts: Facts): Iterable<Finding> {
     for (const { answer } of answers) {
       if (answer.kind !== "beaten") continue;
       for (const [place, token] of request.tokens.entries()) {
-        const verdict = answer.answers[place];
+        const stopReason = answer.answers[place];
         const run = facts.runs.get(token.runId);
-        if (verdict?.kind !== "carry-on" || !run) continue;
+        if (stopReason?.kind !== "carry-on" || !run) continue;
         const early = run.run.interventions.find(
           ({ rule, step, fence, n, actedAt }) =>
             rule === "lease" &&
@@ -88,10 +88,10 @@ function* lostTooEarly(facts: Facts): Iterable<Finding> {
             n === numberOf(token, facts) &&
             fence === token.fence &&
             actedAt > sent.at &&
-            actedAt + facts.clockBackMs < sent.at + verdict.leaseMs,
+            actedAt + facts.clockBackMs < sent.at + stopReason.leaseMs,
         );
         if (!early) continue;
-        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its beat of ${sent.at} was answered to carry on for ${verdict.leaseMs} ms`;
+        const text = `fence ${token.fence} of ${stepName(run, token.step)} was declared lost at ${early.actedAt}, though its beat of ${sent.at} was answered to carry on for ${stopReason.leaseMs} ms`;
         yield { runId: token.runId, text };
       }
     }
@@ -121,8 +121,8 @@ function rowsWithMoment(run: RunFacts): readonly { name: string; wakeAt: EpochMs
   return [
     ...own,
     ...steps.flatMap((step) =>
-      momentsOf(step).flatMap((moment) =>
-        moment === null ? [] : [{ name: stepName(run, step.no), wakeAt: moment }],
+      momentsOf(step).flatMap((occurrence) =>
+        occurrence === null ? [] : [{ name: stepName(run, step.no), wakeAt: occurrence }],
       ),
     ),
   ];

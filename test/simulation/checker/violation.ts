@@ -2,12 +2,12 @@
 
 export const PROMISES = Object.freeze({
   G1: "nothing acknowledged is lost, and nothing is stored unasked",
-  G2: "one idempotency key, one run; one moment of a schedule, one run",
+  G2: "one idempotency key, one run; one occurrence of a schedule, one run",
   G3: "one valid attempt of a step at a time, fences grow; no more runs of a key than its limit",
   G4: "once another task of its step was handed out, an attempt changes no state and is told so",
   G5: "a step's completion is recorded once, and wakes each successor once",
   G6: "states move only along the published machine",
-  G7: "everything open has a due moment that someone watches, or a person",
+  G7: "everything open has a due occurrence that someone watches, or a person",
   G8: "what is due is acted upon in time, and not before",
   G9: "no two supervisors act on the same attempt, and each within its regions",
   G10: "every run ends, or waits where a person sees why",
@@ -40,13 +40,13 @@ export interface Violation extends Finding {
 /** Durations that the promises name; all in milliseconds of the database's clock. */
 export interface Bounds {
   /**
-   * How far a transaction's moment, which is its start, may lie before its commit: two that follow
-   * each other may say the opposite by so much. Fences order them all the same.
+   * How far a transaction's occurrence, which is its start, may lie before its commit: two that
+   * follow each other may say the opposite by so much. Fences order them all the same.
    */
   readonly transactionMs: number;
-  /** G8: from a due moment until somebody acts, without faults. */
+  /** G8: from a due occurrence until somebody acts, without faults. */
   readonly detectMs: number;
-  /** G8: the share of the due moments that must keep `detectMs`, 0 to 1. */
+  /** G8: the share of the due occurrences that must keep `detectMs`, 0 to 1. */
   readonly detectShare: number;
   /** G8: until the partitions of a killed supervisor are watched again. */
   readonly killedMs: number;
@@ -61,8 +61,8 @@ export interface Bounds {
 }
 
 /**
- * Processes: as promised, the p99 by its share. Simulation: one seed has too few due moments for a
- * share, so every one must keep the look of a second and its batch; and a crash closes no
+ * Processes: as promised, the p99 by its share. Simulation: one seed has too few due occurrences
+ * for a share, so every one must keep the look of a second and its batch; and a crash closes no
  * connection there, so the session of the dead ends 3 s after its last call and is then looked for.
  */
 export function boundsFor(source: "simulation" | "processes"): Bounds {

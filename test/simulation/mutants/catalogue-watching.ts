@@ -47,40 +47,40 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "what is due waits for another look each time that callers have filled the queue",
   },
   {
-    name: "moment fired twice at take-over",
+    name: "occurrence begun twice at take-over",
     file: "scheduler/occurrences.ts",
-    find: `  if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);
+    find: `  if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);`,
     replace: `  const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   void options.store
     .transact({ name: "move-on" }, async (later) => {
       await later.lockSchedules(moves.map(({ id }) => id), true);
-      await later.writeFires([...missed, ...fires]);
+      await later.writeOccurrences([...missed, ...rows]);
       await later.moveSchedules(moves);
     })
     .catch(() => undefined);`,
     why: "a run begins in one transaction and its schedule moves on in another, or never",
   },
   {
-    name: "moment forgotten at take-over",
+    name: "occurrence forgotten at take-over",
     file: "core/calendar.ts",
     find: "const until = now - catchUpMs - jitterMs;",
     replace: "const until = now - Math.min(catchUpMs, 3_000);",
     why: "what came while nobody was there to act is given up, and not caught up with",
   },
   {
-    name: "schedule fired by who was fenced",
+    name: "schedule handled by a fenced owner",
     file: "scheduler/occurrences.ts",
     find: "const fenced = await fencedOf(tx, items, WRITER_NUMBER, ({ schedule }) => schedule.partition);",
     replace: "const fenced = new Set<Item>([]);\n  void [fencedOf, WRITER_NUMBER];",
     why: "a supervisor that was fenced fires a schedule in its old epoch",
   },
   {
-    name: "moment without a fire",
+    name: "time without an occurrence",
     file: "scheduler/occurrences.ts",
-    find: "if (fires.length + missed.length > 0) await tx.writeFires([...missed, ...fires]);",
-    replace: "if (missed.length > 0) await tx.writeFires(missed);",
+    find: "if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);",
+    replace: "if (missed.length > 0) await tx.writeOccurrences(missed);",
     why: "a backfill begins a second run of a moment that has one",
   },
   {
@@ -188,16 +188,16 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
     why: "one task that cannot be made keeps all tasks that are claimed with it from their agents",
   },
   {
-    name: "a row that failed does not rest",
+    name: "a failed row is tried at once",
     file: "supervisor/failed-rows.ts",
-    find: "untilMs: nowMs + restMs,",
+    find: "untilMs: nowMs + backoffMs,",
     replace: "untilMs: nowMs,",
     why: "what always fails is tried by each scan, and takes the place of others",
   },
   {
-    name: "a row that failed rests for ever",
+    name: "a failed row is never tried again",
     file: "supervisor/failed-rows.ts",
-    find: "untilMs: nowMs + restMs,",
+    find: "untilMs: nowMs + backoffMs,",
     replace: "untilMs: Number.POSITIVE_INFINITY,",
     why: "what failed once is never tried again, though its cause is gone",
   },

@@ -33,7 +33,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: "writer row not locked",
     file: "scheduler/fence.ts",
-    find: "await tx.holdWriter({ node, slot }, taken);",
+    find: "await tx.holdWriter({ node, number }, taken);",
     replace: "taken;",
     why: "a supervisor that was fenced goes on acting in its old epoch",
   },
@@ -159,14 +159,14 @@ export const MUTANTS: readonly Mutant[] = [
     why: "the remote service takes the second way for a repeat of the first",
   },
   {
-    name: "slot granted above the limit",
+    name: "permit granted above the limit",
     file: "core/permits.ts",
     find: "if (holders >= permit.limit) break;",
     replace: "if (holders > permit.limit) break;",
     why: "more runs of a key are under way than its limit allows",
   },
   {
-    name: "slot not given back",
+    name: "permit not given back",
     file: "scheduler/permits.ts",
     find: 'if (endsIn(before.run, after.run)) return [{ record, does: "leave" }];',
     replace: "void endsIn;",
@@ -185,7 +185,7 @@ export const MUTANTS: readonly Mutant[] = [
     why: "two runs of a key that ask at the same time do not see each other",
   },
   {
-    name: "free slot told to nobody",
+    name: "free permit announced to no run",
     file: "core/on-message.ts",
     find: "if (waitsForPermit(pass)) begin(pass);",
     replace: "waitsForPermit(pass);",

@@ -20,7 +20,7 @@ test("20: what a killed server watched is watched again 4 s later, and a silent 
   }));
 
 test("20: a server that was frozen within a batch changes nothing when it wakes", () =>
-  play(async ({ agent, watching, other, faults, freeze, thaw, schedule, look, at }) => {
+  play(async ({ agent, watching, other, faults, freeze, resumes, schedule, look, at }) => {
     const [here, there] = [watching(), other()];
     const run = await schedule(ONE, { at: there });
     const one = agent("one");
@@ -32,7 +32,7 @@ test("20: a server that was frozen within a batch changes nothing when it wakes"
     await at(HEARTBEAT_MS + 4_500);
     expect(watching()).toBe(there);
     // The new owner counts silence from its take-over, so the lease stands.
-    thaw(here);
+    resumes(here);
     await at(HEARTBEAT_MS + 5_000);
     expect(await look(run)).toMatchObject({ steps: { a: "LEASED" }, interventions: [] });
     expect(await one.beat([task], { at: here })).toEqual(["carry-on"]);

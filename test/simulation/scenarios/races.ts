@@ -122,7 +122,7 @@ export const RACES: Readonly<Record<number, Race>> = {
         "when a child has ended leaves what follows to the owner of the parent's partition",
       ],
       "integration/control-plane/schedules.test.ts": [
-        "beside a firing of the same moments leaves each with one run",
+        "beside the same occurrences leaves each with one run",
       ],
     },
   },

@@ -344,7 +344,7 @@ test("15: a partition that is taken again while a look is under way is watched f
       faults.scriptStore({ name: "dueRows", backMs: 1_700 });
       while (faults.sent("dueRows") === looks) await pass(5);
       // Under this look the session breaks, and the partition is taken again within a second.
-      faults.scriptStore({ name: "look", fate: "before-commit" });
+      faults.scriptStore({ name: "poll", fate: "before-commit" });
       await pass(HEARTBEAT_MS + 1_000);
       expect(await one.beat([task])).toEqual(["carry-on"]);
       await one.end(task, success());

@@ -64,7 +64,7 @@ export interface Stage {
   /** As at SIGTERM. */
   stop(server: ServerProcess): Promise<void>;
   freeze(process: VirtualProcess | ServerProcess): void;
-  thaw(process: VirtualProcess | ServerProcess): void;
+  resumes(process: VirtualProcess | ServerProcess): void;
   storeAway(isAway: boolean): void;
   jumpClock(byMs: number): void;
 }
@@ -262,7 +262,7 @@ function stageOf(
       record("pause", which.name);
       processOf(which)?.pause();
     },
-    thaw(which: VirtualProcess | ServerProcess) {
+    resumes(which: VirtualProcess | ServerProcess) {
       record("resume", which.name);
       processOf(which)?.resume();
     },

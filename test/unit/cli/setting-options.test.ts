@@ -29,7 +29,7 @@ test.each(Object.entries(SUPERVISOR_SETTINGS))(
   (name, setting) => {
     const { flag, unit, most, byDefault } = setting;
     // Of those that are bound to another one: as they are by default.
-    const isBound = ["lookEveryMs", "polledMs", "ownerLookMs"].includes(name);
+    const isBound = ["scanEveryMs", "polledMs", "ownerPollMs"].includes(name);
     const value = isBound ? byDefault : most;
     expect(settingsOf(parsed(`--${flag}`, textOf(unit, value)))).toMatchObject({ [name]: value });
     vi.stubEnv(nameOf(flag), textOf(unit, value));

@@ -56,7 +56,7 @@ describe("a RUNNING run", () => {
     expect(world.cancel(undo)).toEqual({ kind: "done" });
     expect(world.run().state).toMatchObject({
       kind: "STOPPING",
-      verdict: { reason: BY_USER, undo },
+      stopReason: { reason: BY_USER, undo },
     });
     expect(world.step("b").forward).toMatchObject({ cancel: { kind: "asked", cause: "run" } });
     expect(world.step("c").forward.kind).toBe("CANCELLED");

@@ -69,11 +69,11 @@ function stoppingInDoubt(): World {
 
 /** A run that stood still in this stage. */
 function stoodIn(kind: Stage["kind"]): RunState {
-  const verdict = { reason: "STEP_FAILED", undo: true } as const;
+  const stopReason = { reason: "STEP_FAILED", undo: true } as const;
   const stages: Readonly<Record<Stage["kind"], Stage>> = {
     RUNNING: { kind: "RUNNING", leftMs: 1, since: 0 },
-    STOPPING: { kind: "STOPPING", verdict, settleUntil: null },
-    COMPENSATING: { kind: "COMPENSATING", verdict },
+    STOPPING: { kind: "STOPPING", stopReason, settleUntil: null },
+    COMPENSATING: { kind: "COMPENSATING", stopReason },
     FINISHING: { kind: "FINISHING", end: { kind: "FAILED", reason: "STEP_FAILED" } },
   };
   return { kind: "ESCALATED", from: stages[kind] };
@@ -194,7 +194,7 @@ describe("about a step forward", () => {
     answer(world, "retry");
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", task: "perform", fence: 2 },
-      doubt: null,
+      unknownOutcome: null,
     });
   });
 
@@ -253,7 +253,7 @@ describe("about a step forward", () => {
     answer(world, "compensate");
     expect(world.run().state).toMatchObject({
       kind: "STOPPING",
-      verdict: { reason: "STEP_FAILED", undo: true },
+      stopReason: { reason: "STEP_FAILED", undo: true },
     });
     world.fireNext();
     succeed(world, "a", "z");

@@ -106,7 +106,7 @@ describe("a run that has not begun", () => {
       if (begins === late) world.fireRun();
       world.advance(5_000);
       expect(explained(world).run).toMatchObject({
-        waitsFor: { kind: "slot" },
+        waitsFor: { kind: "permit" },
         since,
         next: { what: "give-up", at: since + 300_000 },
         actions: [{ kind: "cancel" }],
@@ -128,7 +128,7 @@ describe("a task in a queue that is paused", () => {
     expect(wait).toMatchObject({
       waitsFor: { kind: "queue-to-resume", queue: "bank", pause: { of: "queue" } },
       since: START + 5_000,
-      next: { what: "look-again" },
+      next: { what: "check-again" },
       actions: [{ kind: "resume-queue", queue: "bank" }],
     });
     expect(stepSentence(world.plan, wait, world.now())).toContain(
@@ -165,7 +165,7 @@ describe("a task for which all that ask are cordoned", () => {
     const wait = waitOf(world, "a", { ...NO_SIGNS, polls, cordoned: new Map([[0, 3]]) });
     expect(wait).toMatchObject({
       waitsFor: { kind: "agent-to-poll", polled: true, cordoned: 3 },
-      next: { what: "look-again" },
+      next: { what: "check-again" },
       actions: [
         { kind: "start-agent", queue: "bank", taskName: "a" },
         { kind: "uncordon-agent", queue: "bank", taskName: "a" },
@@ -180,7 +180,7 @@ describe("a task for which all that ask are cordoned", () => {
 describe("a task behind an open circuit", () => {
   const open = (over: Partial<LaneCircuit>): Liveness => {
     const seen = { since: START + 5_000, until: START + 90_000, saw: "20 of 20 tasks failed" };
-    const circuit = { ...seen, trying: false, said: null, ...over };
+    const circuit = { ...seen, trying: false, override: null, ...over };
     return { ...NO_SIGNS, circuits: new Map([[0, circuit]]) };
   };
   const waiting = (liveness: Liveness) => {
@@ -205,13 +205,13 @@ describe("a task behind an open circuit", () => {
 
   test("or for how that goes, once it is out", () => {
     const { wait, sentence } = waiting(open({ until: null, trying: true }));
-    expect(wait.next).toMatchObject({ what: "look-again" });
+    expect(wait.next).toMatchObject({ what: "check-again" });
     expect(sentence).toContain("20 of 20 tasks failed; one task tries it");
   });
 
   test("or for whoever has opened it by hand", () => {
-    const said = { by: "ada", why: "the bank moves" };
-    const { sentence } = waiting(open({ until: null, said }));
+    const override = { by: "ada", why: "the bank moves" };
+    const { sentence } = waiting(open({ until: null, override }));
     expect(sentence).toContain("is open: ada opened it (the bank moves)");
   });
 });
@@ -225,7 +225,7 @@ describe("a task in its queue", () => {
     const wait = waitOf(world, "a", polledAt(START + 1));
     expect(wait).toMatchObject({
       waitsFor: { polled: true, lastPolledAt: START + 1 },
-      next: { what: "look-again" },
+      next: { what: "check-again" },
     });
   });
 
@@ -376,19 +376,19 @@ describe("the run", () => {
   });
 
   test("says what can be said to it, by its state", () => {
-    const said = (world: World) =>
+    const override = (world: World) =>
       explained(world).run.actions.map((action) =>
         action.kind === "cancel" ? `cancel ${action.undo.join(" or ")}` : action.kind,
       );
     const world = createWorld(workflow({ p: { pivot: true }, a: { needs: ["p"] } }));
-    expect(said(world)).toEqual(["pause", "cancel compensate or leave"]);
+    expect(override(world)).toEqual(["pause", "cancel compensate or leave"]);
     succeed(world, "p");
-    expect(said(world)).toEqual(["pause", "cancel leave"]);
+    expect(override(world)).toEqual(["pause", "cancel leave"]);
     world.pause();
-    expect(said(world)).toEqual(["resume", "cancel leave"]);
+    expect(override(world)).toEqual(["resume", "cancel leave"]);
     world.cancel(false);
     expect(explained(world)).toMatchObject({ run: { waitsFor: { kind: "ended" } }, steps: [] });
-    expect(said(world)).toEqual([]);
+    expect(override(world)).toEqual([]);
   });
 
   test("waits for its own resuming while it is paused, and for nothing else", () => {

@@ -52,7 +52,7 @@ function expectNextWay(world: World): void {
   expect(hotel(world)).toMatchObject({
     forward: { kind: "READY", task: "perform", attempt: 1 },
     undo: { kind: "NONE" },
-    doubt: null,
+    unknownOutcome: null,
   });
 }
 

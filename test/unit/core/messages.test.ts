@@ -25,8 +25,8 @@ describe("a run that is told by another one", () => {
     for (const undo of [true, false]) {
       const world = underWay();
       expect(told(world, { kind: "cancel", undo })).toEqual({ kind: "done" });
-      const verdict = { reason: "CANCELLED_BY_USER", undo };
-      expect(world.run().state).toMatchObject({ kind: "STOPPING", verdict });
+      const stopReason = { reason: "CANCELLED_BY_USER", undo };
+      expect(world.run().state).toMatchObject({ kind: "STOPPING", stopReason });
     }
   });
 

@@ -264,7 +264,7 @@ describe("a step that fails for good while its run is paused", () => {
     world.report(held, broken);
     expect(world.run().state).toMatchObject({
       kind: "PAUSED",
-      verdict: { reason: "STEP_FAILED", undo: true },
+      stopReason: { reason: "STEP_FAILED", undo: true },
     });
     expect(kindOf(world, "b")).toBe("HELD");
     world.resume();
@@ -278,7 +278,7 @@ describe("a step that fails for good while its run is paused", () => {
     world.pause();
     world.report(a, broken);
     world.report(b, broken);
-    expect(world.run().state).toMatchObject({ verdict: { undo: false } });
+    expect(world.run().state).toMatchObject({ stopReason: { undo: false } });
   });
 
   test("asks a person at once where its on_failure says so", () => {

@@ -67,7 +67,10 @@ describe("a paused run that has its verdict", () => {
     world.pause();
     world.report(failing, broken);
     world.report(held, success());
-    expect(world.run().state).toMatchObject({ kind: "PAUSED", verdict: { reason: "STEP_FAILED" } });
+    expect(world.run().state).toMatchObject({
+      kind: "PAUSED",
+      stopReason: { reason: "STEP_FAILED" },
+    });
     expect(world.step("b").forward.kind).toBe("BLOCKED");
     world.resume();
     expect(world.run().state).toMatchObject({ kind: "FAILED", reason: "STEP_FAILED" });

@@ -12,26 +12,27 @@ interface Asks {
   readonly since?: number;
 }
 
-function ask(slots: Permits, runId: string, { policy = "queue", ...more }: Asks = {}) {
-  return join(slots, { runId, limit: 1, priority: 5, since: 1_000, ...more }, policy);
+function ask(permits: Permits, runId: string, { policy = "queue", ...more }: Asks = {}) {
+  return join(permits, { runId, limit: 1, priority: 5, since: 1_000, ...more }, policy);
 }
 
 /** They ask one after the other, a millisecond apart. */
 function asked(runs: readonly string[], more: Asks = {}): Permits {
-  let slots: Permits = [];
+  let permits: Permits = [];
   runs.forEach((runId, place) => {
-    slots = ask(slots, runId, { since: 1_000 + place, ...more }).permits;
+    permits = ask(permits, runId, { since: 1_000 + place, ...more }).permits;
   });
-  return slots;
+  return permits;
 }
 
-const holders = (slots: Permits) => slots.filter(({ holds }) => holds).map(({ runId }) => runId);
+const holders = (permits: Permits) =>
+  permits.filter(({ holds }) => holds).map(({ runId }) => runId);
 
 describe("a run that asks for a slot", () => {
   test("gets one while there is one", () => {
-    const slots = asked(["a"], { limit: 2 });
-    expect(ask(slots, "b", { limit: 2 })).toMatchObject({ answer: "holds", cancelled: null });
-    expect(ask(slots, "b", { limit: 1 })).toMatchObject({ answer: "waits", cancelled: null });
+    const permits = asked(["a"], { limit: 2 });
+    expect(ask(permits, "b", { limit: 2 })).toMatchObject({ answer: "holds", cancelled: null });
+    expect(ask(permits, "b", { limit: 1 })).toMatchObject({ answer: "waits", cancelled: null });
   });
 
   test("does not overtake who waits, though its own limit would let it", () => {
@@ -39,9 +40,9 @@ describe("a run that asks for a slot", () => {
   });
 
   test("with refuse is refused, and leaves the slots as they are", () => {
-    const slots = asked(["a"]);
-    expect(ask(slots, "b", { policy: "refuse" })).toEqual({
-      permits: slots,
+    const permits = asked(["a"]);
+    expect(ask(permits, "b", { policy: "refuse" })).toEqual({
+      permits: permits,
       answer: "refused",
       cancelled: null,
     });
@@ -64,9 +65,9 @@ describe("a run that asks for a slot", () => {
 
 describe("a run that has ended", () => {
   test("gives its slot to who has waited longest, the first priority before others", () => {
-    const slots = asked(["a", "b", "c"]);
-    expect(leave(slots, "a").granted).toEqual(["b"]);
-    const urgent = ask(slots, "d", { priority: 1, since: 9_000 }).permits;
+    const permits = asked(["a", "b", "c"]);
+    expect(leave(permits, "a").granted).toEqual(["b"]);
+    const urgent = ask(permits, "d", { priority: 1, since: 9_000 }).permits;
     expect(leave(urgent, "a").granted).toEqual(["d"]);
   });
 
@@ -79,13 +80,16 @@ describe("a run that has ended", () => {
   test("may let several begin, where their limits are higher", () => {
     const strict = asked(["a", "x"]);
     const more = asked(["b", "c"], { limit: 3 });
-    const slots = [...strict, ...more.map((slot) => ({ ...slot, since: 2_000, holds: false }))];
-    expect(leave(slots, "a").granted).toEqual(["x", "b", "c"]);
+    const permits = [
+      ...strict,
+      ...more.map((permit) => ({ ...permit, since: 2_000, holds: false })),
+    ];
+    expect(leave(permits, "a").granted).toEqual(["x", "b", "c"]);
   });
 
   test("without a slot of the key changes nothing", () => {
-    const slots = asked(["a", "b"]);
-    expect(leave(slots, "nobody")).toEqual({ permits: slots, granted: [] });
+    const permits = asked(["a", "b"]);
+    expect(leave(permits, "nobody")).toEqual({ permits: permits, granted: [] });
   });
 });
 
@@ -101,14 +105,14 @@ test("whoever comes and goes, no more hold a slot than the limit says, and none 
   );
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 4 }), acts, (limit, all) => {
-      let slots: Permits = [];
+      let permits: Permits = [];
       all.forEach(({ leaves, pick, priority, policy }, at) => {
         const runId = `run ${String(at).padStart(3, "0")}`;
-        const gone = leaves ? slots[pick % Math.max(1, slots.length)] : undefined;
-        if (gone) slots = leave(slots, gone.runId).permits;
-        else slots = join(slots, { runId, limit, priority, since: at }, policy).permits;
-        expect(holders(slots).length).toBeLessThanOrEqual(limit);
-        if (slots.length > holders(slots).length) expect(holders(slots)).toHaveLength(limit);
+        const gone = leaves ? permits[pick % Math.max(1, permits.length)] : undefined;
+        if (gone) permits = leave(permits, gone.runId).permits;
+        else permits = join(permits, { runId, limit, priority, since: at }, policy).permits;
+        expect(holders(permits).length).toBeLessThanOrEqual(limit);
+        if (permits.length > holders(permits).length) expect(holders(permits)).toHaveLength(limit);
       });
     }),
     { seed: SEED, numRuns: 500 },

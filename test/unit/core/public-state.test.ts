@@ -11,7 +11,7 @@ import type {
 import { PUBLIC_STATES, publicStep } from "../../../server/core/public-state.ts";
 
 const running: RunState = { kind: "RUNNING", deadline: 9 };
-const verdict: StopReason = { reason: "STEP_FAILED", undo: true };
+const stopReason: StopReason = { reason: "STEP_FAILED", undo: true };
 const blocked: Forward = { kind: "BLOCKED", waitingFor: 1, ok: 0, skipped: 0 };
 
 const ready: Ready = {
@@ -29,7 +29,7 @@ function step(forward: Forward, undo: Undo = { kind: "NONE" }): Step {
     attempt: 0,
     lost: 0,
     tries: [],
-    doubt: null,
+    unknownOutcome: null,
     verifies: 0,
     firstReadyAt: null,
     settleUntil: null,
@@ -76,7 +76,7 @@ test("who looks for steps by what is shown of them finds each where it is stored
     ]),
     { kind: "WAITING", on: "signal", wakeAt },
   ];
-  const runs: readonly RunState[] = [running, { kind: "STOPPING", verdict, settleUntil: null }];
+  const runs: readonly RunState[] = [running, { kind: "STOPPING", stopReason, settleUntil: null }];
   for (const run of runs)
     for (const forward of forwards)
       expect(PUBLIC_STATES[stateOf(forward, run)]).toContain(forward.kind);
@@ -85,14 +85,14 @@ test("who looks for steps by what is shown of them finds each where it is stored
 describe("a step that has not begun", () => {
   const verdicts: [string, RunState, boolean][] = [
     ["RUNNING", running, false],
-    ["PAUSED", { kind: "PAUSED", leftMs: 1, since: 0, verdict: null }, false],
+    ["PAUSED", { kind: "PAUSED", leftMs: 1, since: 0, stopReason: null }, false],
     [
       "PAUSED, and will stop when it is resumed",
-      { kind: "PAUSED", leftMs: 1, since: 0, verdict },
+      { kind: "PAUSED", leftMs: 1, since: 0, stopReason },
       true,
     ],
-    ["STOPPING", { kind: "STOPPING", verdict, settleUntil: null }, true],
-    ["COMPENSATING", { kind: "COMPENSATING", verdict }, true],
+    ["STOPPING", { kind: "STOPPING", stopReason, settleUntil: null }, true],
+    ["COMPENSATING", { kind: "COMPENSATING", stopReason }, true],
     ["FINISHING", { kind: "FINISHING", end: { kind: "FAILED", reason: "STEP_FAILED" } }, true],
     [
       "ESCALATED from RUNNING",
@@ -101,7 +101,7 @@ describe("a step that has not begun", () => {
     ],
     [
       "ESCALATED from COMPENSATING",
-      { kind: "ESCALATED", from: { kind: "COMPENSATING", verdict } },
+      { kind: "ESCALATED", from: { kind: "COMPENSATING", stopReason } },
       true,
     ],
   ];

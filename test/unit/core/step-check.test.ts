@@ -169,12 +169,12 @@ describe("what does not", () => {
     [
       "a moment that is none",
       wait({ forMs: undefined, until: "tomorrow" }),
-      'steps[0].wait.until: step "a" waits until "tomorrow", which is no moment: write it as 2026-03-01T08:00:00Z, or an expression as "$\u007binput.start}"',
+      'steps[0].wait.until: step "a" waits until "tomorrow", which is no time: write it as 2026-03-01T08:00:00Z, or an expression as "$\u007binput.start}"',
     ],
     [
       "a moment outside the calendar",
       wait({ forMs: undefined, until: "2026-13-01T08:00:00Z" }),
-      'steps[0].wait.until: step "a" waits until "2026-13-01T08:00:00Z", which is no moment: write it as 2026-03-01T08:00:00Z, or an expression as "$\u007binput.start}"',
+      'steps[0].wait.until: step "a" waits until "2026-13-01T08:00:00Z", which is no time: write it as 2026-03-01T08:00:00Z, or an expression as "$\u007binput.start}"',
     ],
     [
       "an approver who is named twice",

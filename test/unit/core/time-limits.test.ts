@@ -88,7 +88,7 @@ describe("the deadline of a run", () => {
     expect(world.interventions("deadline")).toHaveLength(1);
     expect(world.run().state).toEqual({
       kind: "COMPENSATING",
-      verdict: { reason: "TIMED_OUT", undo: true },
+      stopReason: { reason: "TIMED_OUT", undo: true },
     });
     world.report(world.claim("a"), success());
     expect(world.run().state).toEqual({ kind: "COMPENSATED", reason: "TIMED_OUT" });
@@ -128,7 +128,7 @@ describe("the deadline of a run", () => {
     expect(runWakeAt(world.run())).toBeNull();
     world.advance(1_000_000);
     world.fireRun();
-    expect(world.run().state).toMatchObject({ verdict: { reason: "CANCELLED_BY_USER" } });
+    expect(world.run().state).toMatchObject({ stopReason: { reason: "CANCELLED_BY_USER" } });
   });
 
   test("bounds each attempt, whose agent is told to stop when it has come", () => {

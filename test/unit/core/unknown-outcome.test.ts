@@ -67,7 +67,7 @@ describe("a verifiable step", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "READY", task: "verify", fence: 1, attempt: 1 },
       strategies: [{ effectStatus: "UNSETTLED" }],
-      doubt: { code: "drover.unknown", tries: 0 },
+      unknownOutcome: { code: "drover.unknown", tries: 0 },
     });
   });
 
@@ -106,7 +106,7 @@ describe("a verifiable step", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },
       result: { fence: 1, kind: "verify", n: 1 },
-      doubt: null,
+      unknownOutcome: null,
       strategies: [{ effectStatus: "MADE" }],
     });
     expect(world.step("b").forward.kind).toBe("READY");
@@ -132,7 +132,7 @@ describe("a verifiable step", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "perform", wakeAt: world.now() + 1_000 },
       attempt: 1,
-      doubt: null,
+      unknownOutcome: null,
       strategies: [{ effectStatus: "CLEARED" }],
     });
   });
@@ -190,7 +190,7 @@ describe("a verify that cannot tell", () => {
     world.report(world.claim("a"), said);
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "verify", wakeAt: world.now() + 1_000 },
-      doubt: { tries: 1 },
+      unknownOutcome: { tries: 1 },
       verifies: 1,
     });
     world.fireNext();
@@ -202,7 +202,7 @@ describe("a verify that cannot tell", () => {
     lose(world, "a");
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "verify" },
-      doubt: { tries: 1 },
+      unknownOutcome: { tries: 1 },
       lost: 0,
     });
   });
@@ -214,7 +214,10 @@ describe("a verify that cannot tell", () => {
       world.fireNext();
     }
     world.report(world.claim("a"), unknown());
-    expect(world.step("a")).toMatchObject({ forward: { kind: "ESCALATED" }, doubt: { tries: 5 } });
+    expect(world.step("a")).toMatchObject({
+      forward: { kind: "ESCALATED" },
+      unknownOutcome: { tries: 5 },
+    });
     expect(lastQuestion(world)).toMatchObject({ step: 0, reason: "unverified" });
   });
 
@@ -248,7 +251,7 @@ describe("verifies of one attempt", () => {
       [1, 3],
       [1, 4],
     ]);
-    expect(world.step("a").doubt).toMatchObject({ tries: 1 });
+    expect(world.step("a").unknownOutcome).toMatchObject({ tries: 1 });
   });
 
   test("use up no try of the step, and begin at 1 again with its next attempt", () => {
@@ -289,7 +292,7 @@ describe("a late report of the attempt in doubt", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "SUCCEEDED" },
       result: { fence: 1, kind: "perform", n: 0 },
-      doubt: null,
+      unknownOutcome: null,
     });
     expect(world.step("b").forward.kind).toBe("READY");
   });
@@ -315,7 +318,7 @@ describe("a late report of the attempt in doubt", () => {
     expect(world.step("a")).toMatchObject({
       forward: { kind: "BACKOFF", task: "perform" },
       attempt: 1,
-      doubt: null,
+      unknownOutcome: null,
       strategies: [{ effectStatus: "CLEARED" }],
     });
   });

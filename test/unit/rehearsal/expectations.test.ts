@@ -97,7 +97,7 @@ describe("a scenario that could not be played as it was written", () => {
 
   test("an event that was refused", async () => {
     expect(await troublesOf("events: [{ at: 1s, answer: retry }]")).toEqual([
-      "scenarios[0].events[0] was refused: no question is open at this moment",
+      "scenarios[0].events[0] was refused: no question is open now",
     ]);
   });
 

@@ -34,7 +34,7 @@ export function nominalTimeWords(nominalTime: string): string {
 
 export function scheduleStanding({ pause, next }: Schedule): Standing {
   if (pause) return { tone: "paused", word: "paused" };
-  return next.length === 0 ? { tone: "idle", word: "no moment left" } : { tone: "ok", word: "on" };
+  return next.length === 0 ? { tone: "idle", word: "no time left" } : { tone: "ok", word: "on" };
 }
 
 const overlaps: Readonly<Record<number, string>> = {
@@ -61,7 +61,7 @@ const outcomes: Readonly<Record<number, Standing>> = {
 
 export function fireStanding({ outcome, missed }: Occurrence): Standing {
   const { tone, word } = outcomes[outcome] ?? { tone: "idle", word: "unknown" };
-  return { tone, word: missed > 1 ? `${word}: ${counted(missed, "moment")}` : word };
+  return { tone, word: missed > 1 ? `${word}: ${counted(missed, "time")}` : word };
 }
 
 const causes: Readonly<Record<number, string>> = {

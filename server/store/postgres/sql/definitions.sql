@@ -129,7 +129,7 @@ gone as (
   where d.id = s.id and s.unused
     and d.unused_since < now() - :retention::bigint * interval '1 millisecond'
 )
-select max(p.id) as last, count(*)::integer as looked_at from page as p;
+select max(p.id) as last, count(*)::integer as rows_read from page as p;
 
 -- name: get_definition
 -- Purpose: Reads a definition.

@@ -13,7 +13,7 @@ with held as (
   from drover.run as r
   join drover.partition_lease as l on l.partition = r.partition
   join drover.writer as w on w.node = l.node
-  where r.id = :run_id::uuid and l.node = :node::uuid and l.epoch = :epoch::bigint and w.slot = 0
+  where r.id = :run_id::uuid and l.node = :node::uuid and l.epoch = :epoch::bigint and w.number = 0
   for key share of w
 )
 insert into drover.intervention (run_id, step_no, fence, rule, n, partition, saw, did, due_at, acted_at, node,

@@ -22,13 +22,13 @@ select pg_advisory_lock('drover.node'::regclass::oid::integer, :number::integer)
 -- name: join_writers
 -- Purpose: Creates the writer rows of a node, numbered from 0.
 -- Params: :node uuid, :writers integer (how many).
-insert into drover.writer (node, slot) select :node::uuid, s from generate_series(0,
+insert into drover.writer (node, number) select :node::uuid, s from generate_series(0,
   :writers::integer - 1) as s;
 
 -- name: hold_writer
 -- Purpose: The first statement of a supervisor's batch: locks a writer row, and reads which of these
 --   partitions the node still owns in these epochs.
--- Params: :node uuid, :slot smallint (writer number). Parallel arrays: :partition smallint[], :epoch
+-- Params: :node uuid, :number smallint (of the writer). Parallel arrays: :partition smallint[], :epoch
 --   bigint[] (what the node believes to own).
 -- Locks: The writer row; waits.
 -- Result: The partitions that the node owns. No row: it owns none of them, or a take-over has deleted the
@@ -40,10 +40,10 @@ select l.partition, l.epoch
 from unnest(:partition::smallint[], :epoch::bigint[]) as o (partition, epoch)
 join drover.partition_lease as l on l.partition = o.partition and l.epoch = o.epoch
 join drover.writer as w on w.node = l.node
-where w.node = :node::uuid and w.slot = :slot::smallint
+where w.node = :node::uuid and w.number = :number::smallint
 for no key update of w;
 
--- name: look
+-- name: poll_partitions
 -- Purpose: Keeps the session and the node row alive, and reads which partitions are held and which nodes
 --   live. A node lives while its session holds the lock of its number, so the death of a killed process
 --   shows at once.
@@ -170,10 +170,10 @@ with mine as materialized (
   for update
 ),
 held as materialized (
-  select w.slot
+  select w.number
   from drover.writer as w
   where w.node = :node::uuid and exists (select from mine)
-  order by w.slot
+  order by w.number
   for no key update
 ),
 ended as (

@@ -209,7 +209,7 @@ describe("the timers of a page", () => {
   test("a step that is HELD has none: it goes on when its run is resumed", () => {
     const held = pageStepOf({ forward: { kind: "HELD", task: "perform" } });
     expect(
-      timersOf(inState({ kind: "PAUSED", leftMs: 5, since: START, verdict: null }, held)),
+      timersOf(inState({ kind: "PAUSED", leftMs: 5, since: START, stopReason: null }, held)),
     ).toEqual([]);
   });
 

@@ -26,12 +26,12 @@ interface Filters {
 
 function filtersOf(search: string): Filters {
   const said = new URLSearchParams(search);
-  const moment = (name: string) => (said.has(name) ? timeOfField(said.get(name) ?? "") : null);
+  const time = (name: string) => (said.has(name) ? timeOfField(said.get(name) ?? "") : null);
   return {
     rule: said.get("rule") ?? "",
     run: said.get("run") ?? "",
-    after: moment("after"),
-    before: moment("before"),
+    after: time("after"),
+    before: time("before"),
   };
 }
 

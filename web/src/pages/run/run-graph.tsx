@@ -57,7 +57,7 @@ function noteOf(step: Step, reported: Progress | undefined): string {
 }
 
 const waitingFor: Readonly<Partial<Record<WaitingOn, string>>> = {
-  [WaitingOn.TIMER]: "for its moment",
+  [WaitingOn.TIMER]: "for its time",
   [WaitingOn.SIGNAL]: "for a signal",
   [WaitingOn.APPROVAL]: "for people",
   [WaitingOn.CALLBACK]: "for a callback",

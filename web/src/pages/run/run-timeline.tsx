@@ -15,7 +15,7 @@ import { outcomeStanding } from "../../words/outcome-words.ts";
 import { clockTime, durationWords } from "../../words/time-words.ts";
 import type { Explained } from "./run-page.tsx";
 import { DensityTrack } from "./timeline-density.tsx";
-import { momentOf, percent, type Row, rowsOf, type Scale, width } from "./timeline-rows.ts";
+import { msOf, percent, type Row, rowsOf, type Scale, width } from "./timeline-rows.ts";
 
 export interface TimelineProps {
   readonly of: GetRunResponse;
@@ -117,7 +117,7 @@ function Track(props: {
   return (
     <div className="timeline-track">
       {row.interventions.map((one) => (
-        <Mark key={`${one.rule} ${one.fence} ${momentOf(one.actedTime)}`} of={one} scale={scale} />
+        <Mark key={`${one.rule} ${one.fence} ${msOf(one.actedTime)}`} of={one} scale={scale} />
       ))}
       {row.attempts.map((one) => (
         <Bar key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} of={one} scale={scale} />
@@ -136,8 +136,8 @@ function Track(props: {
 }
 
 function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
-  const from = momentOf(of.startedTime);
-  const to = of.endedTime === undefined ? scale.toMs : momentOf(of.endedTime);
+  const from = msOf(of.startedTime);
+  const to = of.endedTime === undefined ? scale.toMs : msOf(of.endedTime);
   const { tone, word } = outcomeStanding(of.outcome);
   const took = durationWords(Math.max(0, to - from));
   const who = of.agentId === "" ? "" : ` with ${of.agentId}`;
@@ -160,8 +160,8 @@ function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
 }
 
 function Mark({ of, scale }: { readonly of: Intervention; readonly scale: Scale }) {
-  const due = momentOf(of.dueTime);
-  const acted = momentOf(of.actedTime);
+  const due = msOf(of.dueTime);
+  const acted = msOf(of.actedTime);
   const gap = durationWords(Math.max(0, acted - due));
   const text = visibleText(`${of.rule}: ${of.saw} → ${of.did} (${gap} after it was due)`);
   return (
@@ -224,9 +224,9 @@ function beatsOf(explained: Explained): ReadonlyMap<string, number> {
 }
 
 function lastOf({ attempts, interventions }: GetRunResponse): number {
-  const moments = [
-    ...attempts.map(({ endedTime, startedTime }) => momentOf(endedTime ?? startedTime)),
-    ...interventions.map(({ actedTime }) => momentOf(actedTime)),
+  const times = [
+    ...attempts.map(({ endedTime, startedTime }) => msOf(endedTime ?? startedTime)),
+    ...interventions.map(({ actedTime }) => msOf(actedTime)),
   ];
-  return Math.max(0, ...moments);
+  return Math.max(0, ...times);
 }

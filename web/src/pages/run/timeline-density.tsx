@@ -3,7 +3,7 @@
 import { type Attempt, OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
 import type { Tone } from "../../parts/badge.tsx";
 import { counted } from "../../words/counts.ts";
-import { momentOf, percent, type Row, type Scale, width } from "./timeline-rows.ts";
+import { msOf, percent, type Row, type Scale, width } from "./timeline-rows.ts";
 
 const PARTS = 120;
 const HEIGHT_PX = 20;
@@ -84,12 +84,12 @@ function partsOf({ attempts, interventions }: Row, scale: Scale): readonly Part[
     Math.max(0, Math.min(PARTS - 1, Math.floor((at - scale.fromMs) / lengthMs)));
   const active = Array.from({ length: PARTS }, () => 0);
   for (const one of attempts) {
-    const last = one.endedTime === undefined ? PARTS - 1 : placeOf(momentOf(one.endedTime));
-    for (let at = placeOf(momentOf(one.startedTime)); at <= last; at++)
+    const last = one.endedTime === undefined ? PARTS - 1 : placeOf(msOf(one.endedTime));
+    for (let at = placeOf(msOf(one.startedTime)); at <= last; at++)
       active[at] = (active[at] ?? 0) + 1;
   }
-  const failed = Map.groupBy(attempts.filter(hasFailed), (one) => placeOf(momentOf(one.endedTime)));
-  const acted = Map.groupBy(interventions, (one) => placeOf(momentOf(one.actedTime)));
+  const failed = Map.groupBy(attempts.filter(hasFailed), (one) => placeOf(msOf(one.endedTime)));
+  const acted = Map.groupBy(interventions, (one) => placeOf(msOf(one.actedTime)));
   return active.map((count, at) => ({
     fromMs: scale.fromMs + at * lengthMs,
     toMs: scale.fromMs + (at + 1) * lengthMs,

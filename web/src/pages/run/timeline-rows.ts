@@ -38,7 +38,7 @@ function mapOf({ stepId }: { readonly stepId: string }): string {
   return at === -1 ? stepId : stepId.slice(0, at);
 }
 
-export function momentOf(at: Attempt["startedTime"]): number {
+export function msOf(at: Attempt["startedTime"]): number {
   return at === undefined ? 0 : timestampMs(at);
 }
 

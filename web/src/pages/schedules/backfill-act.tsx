@@ -60,11 +60,11 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
       onClose={onClose}
       onAct={async () => {
         const { occurrences, begun } = await backfill(asked);
-        tell(`${counted(begun, "run")} begun for ${counted(occurrences, "moment")}.`);
+        tell(`${counted(begun, "run")} begun for ${counted(occurrences, "time")}.`);
         again();
       }}
     >
-      <p>Each moment of this time that has no run yet gets one, the oldest first.</p>
+      <p>Each time of the schedule in this range that has no run yet gets one, the oldest first.</p>
       <div className="beside">
         <Field name="From">
           <input
@@ -96,21 +96,21 @@ function BackfillDialog({ schedule, again, onClose }: BackfillProps & { onClose:
       <div role="status">
         {look.kind === "loaded" ? <p className="told">{whatWouldBegin(look.value)}</p> : null}
         {look.kind === "failed" ? <ProblemText problem={look.problem} /> : null}
-        {isSpan ? null : <p>The first moment must be before the last.</p>}
+        {isSpan ? null : <p>The first time must be before the last.</p>}
       </div>
     </ConfirmDialog>
   );
 }
 
 /**
- * `12 moments: 9 runs would begin, 3 have one already`; for a long range only the count is known.
+ * `12 times: 9 runs would begin, 3 have one already`; for a long range only the count is known.
  */
 function whatWouldBegin({ count, occurrences, nextStartTime }: BackfillScheduleResponse): string {
-  if (count === 0) return "No moment of the schedule is in this time.";
+  if (count === 0) return "No time of the schedule is in this range.";
   const had = occurrences.filter(({ runId, created }) => runId !== "" && !created).length;
-  if (nextStartTime) return `${counted(count, "moment")}, each of which gets a run if it has none.`;
+  if (nextStartTime) return `${counted(count, "time")}, each of which gets a run if it has none.`;
   const left = counted(count - had, "run");
-  return `${counted(count, "moment")}: ${left} would begin, ${had} have one already.`;
+  return `${counted(count, "time")}: ${left} would begin, ${had} have one already.`;
 }
 
 interface Asked {

@@ -27,7 +27,7 @@ export function PauseAct({ schedule, again }: ScheduleActProps) {
           return `Schedule ${name} goes on.`;
         }}
       >
-        <p>It goes on with its next moment. Those that it has missed get a run by a backfill.</p>
+        <p>It goes on with its next time. Those that it has missed get a run by a backfill.</p>
       </Act>
     );
   return (
@@ -66,7 +66,7 @@ export function TriggerAct({ schedule, again }: ScheduleActProps) {
       }}
     >
       <p>
-        A run of {spec?.workflow} begins, as at a moment of the schedule. If one is under way:{" "}
+        A run of {spec?.workflow} starts, as at a time of the schedule. If one is under way:{" "}
         {overlapWords(spec?.overlap ?? 0)}.
       </p>
     </Act>

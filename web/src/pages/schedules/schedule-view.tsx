@@ -69,12 +69,15 @@ function Seen({ schedule, again }: SeenProps) {
           <PayloadView of={spec?.input} what="the input of each run" />
         </Panel>
       </div>
-      <Panel title="What became of its moments">
+      <Panel title="Last occurrences">
         {last.length === 0 ? (
-          <EmptyState title="None has come yet" text="Each moment stands here once it has come." />
+          <EmptyState
+            title="None has come yet"
+            text="Each occurrence is listed here once its time has come."
+          />
         ) : (
           <DataTable
-            name="Last moments"
+            name="Last occurrences"
             columns={occurrenceColumns}
             rows={last}
             keyOf={({ nominalTime, runId, outcome }) => `${nominalTime} ${runId} ${outcome}`}
@@ -124,11 +127,11 @@ function isNone(length: Duration | undefined): boolean {
 
 function NextTimes({ schedule: { next, pause } }: Pick<SeenProps, "schedule">) {
   return (
-    <Panel title="Next moments">
+    <Panel title="Next times">
       {next.length === 0 ? (
         <p className="dim">{pause ? "None while it is paused." : "None comes any more."}</p>
       ) : (
-        <ol className="moments">
+        <ol className="times">
           {next.map(({ time, nominalTime }) => (
             <li key={nominalTime}>
               <span className="number">{nominalTimeWords(nominalTime)}</span>

@@ -11,7 +11,7 @@ async function newKey(store: EngineStore): Promise<ConcurrencyKey> {
   return { namespaceId: await newNamespace(store), key: `key-${hex(4)}` };
 }
 
-function slotOf(more: Partial<Permit> = {}): Permit {
+function permitOf(more: Partial<Permit> = {}): Permit {
   const runId = newRunId(AT, 255);
   return { runId, limit: 3, priority: 5, since: AT, holds: true, leaving: false, ...more };
 }
@@ -32,37 +32,37 @@ export function describeSlots(opened: Opened): void {
       await tx.lockPermits([of]);
       await tx.writePermits(changes);
     });
-  const slotsOf = (of: ConcurrencyKey): Promise<readonly Permit[]> =>
+  const permitsOf = (of: ConcurrencyKey): Promise<readonly Permit[]> =>
     opened().store.transact({ name: "look" }, async (tx) => {
       const [found] = await tx.lockPermits([of]);
-      return [...(found?.slots ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
+      return [...(found?.permits ?? [])].sort((a, b) => (a.runId < b.runId ? -1 : 1));
     });
 
   test("a key that nobody uses has no slots", async () => {
-    expect(await slotsOf(await newKey(opened().store))).toEqual([]);
+    expect(await permitsOf(await newKey(opened().store))).toEqual([]);
   });
 
   test("slots are read as they were written, those of each key apart", async () => {
     const [one, two] = [await newKey(opened().store), await newKey(opened().store)];
-    const [a, b] = [slotOf(), slotOf({ holds: false, priority: 1, limit: 7, since: AT + 1 })];
+    const [a, b] = [permitOf(), permitOf({ holds: false, priority: 1, limit: 7, since: AT + 1 })];
     await write(one, change(one, a), change(one, b));
-    expect(await slotsOf(one)).toEqual([a, b]);
-    expect(await slotsOf(two)).toEqual([]);
-    expect(await slotsOf({ ...two, key: one.key })).toEqual([]);
+    expect(await permitsOf(one)).toEqual([a, b]);
+    expect(await permitsOf(two)).toEqual([]);
+    expect(await permitsOf({ ...two, key: one.key })).toEqual([]);
   });
 
   test("a slot is given, left, and gone", async () => {
     const of = await newKey(opened().store);
-    const [a, b] = [slotOf(), slotOf({ holds: false })];
+    const [a, b] = [permitOf(), permitOf({ holds: false })];
     await write(of, change(of, a), change(of, b));
     const [leaving, holding] = [
       { ...a, leaving: true },
       { ...b, holds: true },
     ];
     await write(of, change(of, leaving), change(of, holding));
-    expect(await slotsOf(of)).toEqual([leaving, holding]);
+    expect(await permitsOf(of)).toEqual([leaving, holding]);
     await write(of, gone(of, a));
-    expect(await slotsOf(of)).toEqual([holding]);
+    expect(await permitsOf(of)).toEqual([holding]);
     await expect(write(of, gone(of, a))).rejects.toThrow();
   });
 
@@ -70,11 +70,11 @@ export function describeSlots(opened: Opened): void {
     const of = await newKey(opened().store);
     const failing = opened().store.transact({ name: "failing" }, async (tx) => {
       await tx.lockPermits([of]);
-      await tx.writePermits([change(of, slotOf())]);
+      await tx.writePermits([change(of, permitOf())]);
       throw new Error("the connection is gone");
     });
     await expect(failing).rejects.toThrow("the connection is gone");
-    expect(await slotsOf(of)).toEqual([]);
+    expect(await permitsOf(of)).toEqual([]);
   });
 
   test("the concurrency key of a run is known for as long as the run is", async () => {

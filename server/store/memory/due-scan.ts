@@ -102,22 +102,22 @@ export function dueRows(
     suspended.size > 0 && suspended.has(`${kind}/${id}/${place}`);
   const isSoon = ({ wakeAt }: { readonly wakeAt: EpochMs }): boolean =>
     wakeAt <= now + (aheadMs ?? Number.POSITIVE_INFINITY);
-  const isLooked = (row: { readonly wakeAt: EpochMs }): boolean =>
+  const isInRange = (row: { readonly wakeAt: EpochMs }): boolean =>
     row.wakeAt >= (since ?? row.wakeAt) && isSoon(row);
-  const moments = partitions.flatMap((partition) => [
-    ...timersOfRun(tables, partition, now).filter(isLooked),
+  const dueTimes = partitions.flatMap((partition) => [
+    ...timersOfRun(tables, partition, now).filter(isInRange),
     ...silentLeases(tables, partition, heardSince.get(partition) ?? null).filter(isSoon),
   ]);
-  const due = moments
+  const due = dueTimes
     .filter((row) => row.wakeAt <= now && !isSuspended(dueRefOf(row)))
     .flatMap((row) => withTakers(tables, now, row, held))
     .sort((a, b) => a.wakeAt - b.wakeAt)
     .slice(0, limit);
   const schedules = partitions
-    .flatMap((partition) => scheduleTimers(tables, partition).filter(isLooked))
+    .flatMap((partition) => scheduleTimers(tables, partition).filter(isInRange))
     .sort((a, b) => a.wakeAt - b.wakeAt);
-  const wakeUps = partitions.flatMap((partition) => wakeUpsOf(tables, partition).filter(isLooked));
-  const toCome = [...moments, ...wakeUps, ...schedules].flatMap(({ wakeAt }) =>
+  const wakeUps = partitions.flatMap((partition) => wakeUpsOf(tables, partition).filter(isInRange));
+  const toCome = [...dueTimes, ...wakeUps, ...schedules].flatMap(({ wakeAt }) =>
     wakeAt > now ? wakeAt : [],
   );
   const dueSchedules = schedules

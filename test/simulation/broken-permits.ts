@@ -1,6 +1,6 @@
 // The history of concurrency keys, broken by hand.
 import { type BrokenHistory, callsWith, must, runOf } from "./damage.ts";
-import { SLOT_KEY } from "./good-history-slots.ts";
+import { SLOT_KEY } from "./good-history-permits.ts";
 
 export const BROKEN_SLOTS: readonly BrokenHistory[] = [
   {
@@ -16,8 +16,8 @@ export const BROKEN_SLOTS: readonly BrokenHistory[] = [
     promise: "G7",
     what: "a run has ended and keeps its slot",
     break: (history) => {
-      const slot = { namespace: "blue", key: SLOT_KEY, runId: "q1", holds: true };
-      history.final.slots.push(slot);
+      const permit = { namespace: "blue", key: SLOT_KEY, runId: "q1", holds: true };
+      history.final.permits.push(permit);
     },
     says: /run q1 has ended and holds a slot of key "customer-7"/,
   },

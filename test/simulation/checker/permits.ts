@@ -30,7 +30,7 @@ export function* tooManyOfKey(facts: Facts): Iterable<Finding> {
 /** A part of G7. */
 export function* slotsOfTheEnded(facts: Facts): Iterable<Finding> {
   const listed = new Set<string>();
-  for (const { namespace, key, runId, holds } of facts.history.final.slots) {
+  for (const { namespace, key, runId, holds } of facts.history.final.permits) {
     listed.add(runId);
     const run = facts.runs.get(runId)?.run;
     if (run && !isEndState(run.state)) continue;
