@@ -16,7 +16,7 @@ import { clean, counted, durationWords, pauseWords } from "./words.ts";
 
 export interface Finding {
   readonly check: string;
-  readonly verdict: "ok" | "warn" | "fail";
+  readonly result: "ok" | "warn" | "fail";
   readonly saw: string;
   /** Empty: there is nothing to do. */
   readonly next: string;
@@ -81,15 +81,15 @@ export function findingsOf(facts: Facts): readonly Finding[] {
 }
 
 function ok(check: string, saw: string): Finding {
-  return { check, verdict: "ok", saw, next: "" };
+  return { check, result: "ok", saw, next: "" };
 }
 
 function warn(check: string, saw: string, next: string): Finding {
-  return { check, verdict: "warn", saw, next };
+  return { check, result: "warn", saw, next };
 }
 
 function fail(check: string, saw: string, next: string): Finding {
-  return { check, verdict: "fail", saw, next };
+  return { check, result: "fail", saw, next };
 }
 
 function connection({ address, callMs, namespace }: Facts): Finding {
@@ -263,14 +263,14 @@ function escalations({ overview: { openEscalations: open }, again }: Facts): Fin
 /** Whether people are notified of an escalation. */
 function notification({ hooks, undelivered }: Facts): Finding {
   const { givenUp, failing, error } = undelivered;
-  const hearing = hooks.filter(({ events }) => events.includes("escalation-opened"));
-  if (hearing.length === 0)
+  const hooked = hooks.filter(({ events }) => events.includes("escalation-opened"));
+  if (hooked.length === 0)
     return warn(
       "notification",
       "no hook hears of escalations, so that nobody is told of them",
       "drover hook put NAME URL --event escalation-opened --new-secret",
     );
-  const saw = `${hearing.map(({ name }) => clean(name)).join(", ")} ${hearing.length === 1 ? "hears" : "hear"} of escalations`;
+  const saw = `${hooked.map(({ name }) => clean(name)).join(", ")} ${hooked.length === 1 ? "hears" : "hear"} of escalations`;
   if (givenUp + failing === 0) return ok("notification", saw);
   return warn(
     "notification",

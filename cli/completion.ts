@@ -30,26 +30,26 @@ interface Place {
   readonly typedFor: Option | undefined;
   readonly argument: Argument | undefined;
   /** Global options that were typed before the cursor. */
-  readonly said: Readonly<Record<string, string>>;
+  readonly given: Readonly<Record<string, string>>;
 }
 
 export interface Completion {
   readonly candidates: readonly Candidate[];
   /** The kind of server names that also fits here. */
   readonly named: Named | undefined;
-  readonly said: Readonly<Record<string, string>>;
+  readonly given: Readonly<Record<string, string>>;
 }
 
 /** The last word is the one being typed; it is empty between words. */
 export function completionOf(program: Command, words: readonly string[]): Completion {
   const partial = words.at(-1) ?? "";
   const place = placeOf(program, words.slice(0, -1));
-  const { said } = place;
+  const { given } = place;
   const fits = ({ text }: Candidate) => text.startsWith(partial);
   const found = (candidates: readonly Candidate[], named?: Named) => ({
     candidates: candidates.filter(fits),
     named,
-    said,
+    given,
   });
   if (place.typedFor) return found(choicesOf(place.typedFor), namedBy(place.typedFor.long ?? ""));
   if (partial.startsWith("-")) return found(flagsOf(place.command));
@@ -62,15 +62,15 @@ function placeOf(program: Command, words: readonly string[]): Place {
   let command = program;
   let position = 0;
   let typedFor: Option | undefined;
-  const said: Record<string, string> = {};
+  const given: Record<string, string> = {};
   for (const word of words) {
     if (typedFor) {
-      said[typedFor.attributeName()] = word;
+      given[typedFor.attributeName()] = word;
       typedFor = undefined;
     } else if (word.startsWith("-")) {
       const [flag = "", value] = word.split("=", 2);
       const option = optionsOf(command).find(({ long, short }) => flag === long || flag === short);
-      if (option && value !== undefined) said[option.attributeName()] = value;
+      if (option && value !== undefined) given[option.attributeName()] = value;
       else if (option?.required) typedFor = option;
     } else {
       const child = command.commands.find((one) => one.name() === word);
@@ -81,7 +81,7 @@ function placeOf(program: Command, words: readonly string[]): Place {
   const all = command.registeredArguments;
   const last = all.at(-1);
   const argument = all[position] ?? (last?.variadic ? last : undefined);
-  return { command, typedFor, argument, said };
+  return { command, typedFor, argument, given };
 }
 
 /** The options of the command, then those of the commands above it. */

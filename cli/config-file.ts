@@ -41,10 +41,10 @@ export function applyConfig(
   verb: Command,
   { program, whole }: { readonly program: Command; readonly whole: Command },
 ): void {
-  const said = readConfig(program.opts<GlobalOptions>().config, whole);
-  if (said === null) return;
+  const given = readConfig(program.opts<GlobalOptions>().config, whole);
+  if (given === null) return;
   for (let command: Command | null = verb; command !== null; command = command.parent)
-    for (const option of command.options) take(command, option, said);
+    for (const option of command.options) take(command, option, given);
 }
 
 interface Config {

@@ -32,13 +32,13 @@ export function contextOf(command: Command): Context {
  */
 function repeatedFlags(command: Command): string {
   const { address, namespace } = command.optsWithGlobals<GlobalOptions>();
-  const isSaid = (name: keyof GlobalOptions) =>
+  const isGiven = (name: keyof GlobalOptions) =>
     command.getOptionValueSourceWithGlobals(name) === "cli";
   return [
-    ...(namespace !== defaultNamespace || isSaid("namespace")
+    ...(namespace !== defaultNamespace || isGiven("namespace")
       ? [` --namespace ${clean(namespace)}`]
       : []),
-    ...(isSaid("address") ? [` --address ${clean(address)}`] : []),
+    ...(isGiven("address") ? [` --address ${clean(address)}`] : []),
   ].join("");
 }
 

@@ -59,9 +59,9 @@ function connectionOf(options: ConnectionOptions): DatabaseConfig {
   return url ? { kind: "url", url, directUrl } : { kind: "embedded", dataDir };
 }
 
-function parseSchema(said: string): string {
+function parseSchema(given: string): string {
   try {
-    return databaseSchema(said);
+    return databaseSchema(given);
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : String(error));
   }

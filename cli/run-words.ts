@@ -63,8 +63,8 @@ export function runState(run: Run, output: Output): string {
 
 /** `COMPENSATED (step failed)`, `COMPLETED with 1 warning` */
 export function runOutcome(run: Run, output: Output): string {
-  const told = run.reason !== RunReason.UNSPECIFIED && run.reason !== RunReason.DONE;
-  const reason = told ? ` (${phrase(RunReasonSchema, run.reason)})` : "";
+  const isRecorded = run.reason !== RunReason.UNSPECIFIED && run.reason !== RunReason.DONE;
+  const reason = isRecorded ? ` (${phrase(RunReasonSchema, run.reason)})` : "";
   const warnings = run.warnings > 0 ? ` with ${counted(run.warnings, "warning")}` : "";
   return `${runState(run, output)}${reason}${warnings}`;
 }

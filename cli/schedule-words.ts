@@ -49,9 +49,9 @@ export function occurrenceRows(occurrences: readonly Occurrence[]): string[][] {
 }
 
 function outcomeWords({ outcome, missed }: Occurrence): string {
-  const said = phrase(OccurrenceOutcomeSchema, outcome);
+  const words = phrase(OccurrenceOutcomeSchema, outcome);
   const many = outcome === OccurrenceOutcome.MISSED || outcome === OccurrenceOutcome.PAUSED;
-  return many && missed > 1 ? `${said}: ${counted(missed, "time")}` : said;
+  return many && missed > 1 ? `${words}: ${counted(missed, "time")}` : words;
 }
 
 export function printSchedule(schedule: Schedule, output: Output): void {

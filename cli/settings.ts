@@ -63,12 +63,12 @@ function given<Name extends string>(
   settings: Readonly<Record<Name, Setting>>,
   options: SettingOptions,
 ): Partial<Record<Name, number>> {
-  const said: Partial<Record<Name, number>> = {};
+  const given: Partial<Record<Name, number>> = {};
   for (const name of names) {
     const value = options[optionOf(settings[name]).attributeName()];
-    if (typeof value === "number") said[name] = value;
+    if (typeof value === "number") given[name] = value;
   }
-  return said;
+  return given;
 }
 
 function checked<Config>(config: () => Config): Config {

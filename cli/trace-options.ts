@@ -35,19 +35,19 @@ export function traceOf(
   env: Environment = process.env,
 ): TraceConfig | undefined {
   const off = env.OTEL_SDK_DISABLED === "true" || env.OTEL_TRACES_EXPORTER === "none";
-  const said = trace ?? (off ? undefined : endpointOf(env));
-  if (said === undefined || said === "") return undefined;
-  return { ...receiverOf(said, env), ratio: traceShare ?? shareOf(env) };
+  const given = trace ?? (off ? undefined : endpointOf(env));
+  if (given === undefined || given === "") return undefined;
+  return { ...receiverOf(given, env), ratio: traceShare ?? shareOf(env) };
 }
 
 function endpointOf(env: Environment): string | undefined {
   return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? env.OTEL_EXPORTER_OTLP_ENDPOINT;
 }
 
-function receiverOf(said: string, env: Environment): Pick<TraceConfig, "url" | "protocol"> {
-  const receiver = traceReceiver(said);
+function receiverOf(given: string, env: Environment): Pick<TraceConfig, "url" | "protocol"> {
+  const receiver = traceReceiver(given);
   if (!receiver)
-    throw new CliFailure(`"${said}" is no receiver of traces`, {
+    throw new CliFailure(`"${given}" is no receiver of traces`, {
       code: exitCodes.usage,
       next: "write http://HOST:4318 for OTLP over HTTP, grpc://HOST:4317 for OTLP over gRPC",
     });

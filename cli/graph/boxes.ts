@@ -1,6 +1,6 @@
 /** Nodes as boxes of text: their lines, and their size in a fixed-width font. */
 import { clean, clip } from "../words.ts";
-import type { Look, StateView } from "./standing.ts";
+import type { NodeStyle, StateView } from "./status.ts";
 import type { GraphNode, UndoNode } from "./workflow-graph.ts";
 
 export interface TextLine {
@@ -13,7 +13,7 @@ export interface TextLine {
 export interface Box {
   readonly lines: readonly TextLine[];
   /** null: no run is drawn, or the run does not have this node. */
-  readonly standing: Look | null;
+  readonly status: NodeStyle | null;
   readonly width: number;
   readonly height: number;
 }
@@ -27,33 +27,30 @@ const widthMin = 110;
 /** Room for the sign right of the state's word. */
 const signWidth = 20;
 
-export function boxOfStep({ id, does, marks, standing }: GraphNode): Box {
+export function boxOfStep({ id, does, marks, status }: GraphNode): Box {
   const lines: TextLine[] = [
     plain("id", id),
     plain("does", does),
     ...marks.map(({ label, text }) => ({ look: "mark" as const, ...line(label, text) })),
-    ...standingLines(standing),
+    ...statusLines(status),
   ];
-  return boxOf(lines, standing?.look ?? null);
+  return boxOf(lines, status?.look ?? null);
 }
 
-export function boxOfUndo({ does, standing }: UndoNode): Box {
-  return boxOf([plain("does", does), ...standingLines(standing)], standing?.look ?? null);
+export function boxOfUndo({ does, status }: UndoNode): Box {
+  return boxOf([plain("does", does), ...statusLines(status)], status?.look ?? null);
 }
 
-function standingLines(standing: StateView | null): readonly TextLine[] {
-  if (standing === null) return [];
-  return [
-    plain("state", standing.word),
-    ...standing.details.map((detail) => plain("detail", detail)),
-  ];
+function statusLines(status: StateView | null): readonly TextLine[] {
+  if (status === null) return [];
+  return [plain("state", status.word), ...status.details.map((detail) => plain("detail", detail))];
 }
 
-function boxOf(lines: readonly TextLine[], standing: Look | null): Box {
+function boxOf(lines: readonly TextLine[], status: NodeStyle | null): Box {
   const widest = Math.max(...lines.map(widthOf));
   return {
     lines,
-    standing,
+    status,
     width: Math.ceil(Math.max(widest, widthMin) + 2 * PADDING),
     height: Math.ceil(lines.length * LINE_HEIGHT + 2 * PADDING - 5),
   };

@@ -3,7 +3,7 @@ import { clean } from "../words.ts";
 import { legendOf, type Sample } from "./legend.ts";
 import { linesOf, undoLinesOf } from "./lines.ts";
 import type { NodeKind } from "./marks.ts";
-import type { Look } from "./standing.ts";
+import type { NodeStyle } from "./status.ts";
 import { LIGHT } from "./svg-style.ts";
 import type { WorkflowGraph } from "./workflow-graph.ts";
 
@@ -29,10 +29,10 @@ export function dotOf(graph: WorkflowGraph): string {
     '  node [fontname="monospace", fontsize=11, style=filled, fillcolor="#f9fafb"];',
     '  edge [fontname="monospace", fontsize=10];',
     ...graph.nodes.flatMap((node, no) => [
-      `  n${no} [shape=${shapes[node.kind]}, label=${left(linesOf(node))}${look(node.standing?.look)}];`,
+      `  n${no} [shape=${shapes[node.kind]}, label=${left(linesOf(node))}${look(node.status?.look)}];`,
       ...(node.undo
         ? [
-            `  u${no} [shape=note, label=${left(undoLinesOf(node.undo))}${look(node.undo.standing?.look)}];`,
+            `  u${no} [shape=note, label=${left(undoLinesOf(node.undo))}${look(node.undo.status?.look)}];`,
             `  n${no} -> u${no} [style=dashed, constraint=false];`,
             `  { rank=same; n${no}; u${no}; }`,
           ]
@@ -63,7 +63,7 @@ function legendLine({ of, text }: Sample): string {
   }
 }
 
-const borders: Readonly<Record<Look, string>> = {
+const borders: Readonly<Record<NodeStyle, string>> = {
   ahead: "dashed",
   moving: "thick blue",
   waiting: "cyan",
@@ -75,7 +75,7 @@ const borders: Readonly<Record<Look, string>> = {
   "left-out": "dotted",
 };
 
-function look(of: Look | undefined): string {
+function look(of: NodeStyle | undefined): string {
   if (of === undefined) return "";
   const { line, fill } = LIGHT[of];
   const style = of === "ahead" ? "filled,dashed" : of === "left-out" ? "filled,dotted" : "filled";

@@ -1,13 +1,13 @@
 /** The meaning of the signs in a drawing: one line for each sign that occurs in it. */
 import type { NodeKind } from "./marks.ts";
-import type { Look } from "./standing.ts";
+import type { NodeStyle } from "./status.ts";
 import type { GraphEdge, WorkflowGraph } from "./workflow-graph.ts";
 
 export interface Sample {
   readonly of:
     | { readonly kind: "shape"; readonly shape: NodeKind | "undo" }
     | { readonly kind: "edge"; readonly edge: GraphEdge["kind"] | "undo-edge" }
-    | { readonly kind: "look"; readonly look: Look }
+    | { readonly kind: "look"; readonly look: NodeStyle }
     | { readonly kind: "note" };
   readonly text: string;
 }
@@ -21,7 +21,7 @@ const shapes: readonly (readonly [NodeKind, string])[] = [
   ["approval", "waits for people"],
 ];
 
-export const LOOK_WORDS: Readonly<Record<Look, string>> = {
+export const LOOK_WORDS: Readonly<Record<NodeStyle, string>> = {
   ahead: "not begun",
   moving: "in its queue, or with an agent",
   waiting: "waits for an event",
@@ -33,16 +33,14 @@ export const LOOK_WORDS: Readonly<Record<Look, string>> = {
   "left-out": "left out, or not done any more",
 };
 
-const looks: readonly Look[] = [
+const styles: readonly NodeStyle[] = [
   ...(["ahead", "moving", "waiting", "trouble", "person", "well"] as const),
   ...(["badly", "undone", "left-out"] as const),
 ];
 
 export function legendOf({ nodes, edges, reduced }: WorkflowGraph): readonly Sample[] {
   const kinds = new Set(nodes.map(({ kind }) => kind));
-  const shown = new Set(
-    nodes.flatMap(({ standing, undo }) => [standing?.look, undo?.standing?.look]),
-  );
+  const shown = new Set(nodes.flatMap(({ status, undo }) => [status?.look, undo?.status?.look]));
   const lines = new Set(edges.map(({ kind }) => kind));
   const undone = nodes.some(({ undo }) => undo !== null);
   return [
@@ -52,7 +50,7 @@ export function legendOf({ nodes, edges, reduced }: WorkflowGraph): readonly Sam
     ...(lines.has("needs") ? [edge("needs", "begins when the one before has ended")] : []),
     ...(lines.has("last") ? [edge("last", "begins when all others have ended")] : []),
     ...(undone ? [edge("undo-edge", "is undone by, last one first")] : []),
-    ...looks
+    ...styles
       .filter((look) => shown.has(look))
       .map((look) => ({ of: { kind: "look" as const, look }, text: LOOK_WORDS[look] })),
     ...(reduced

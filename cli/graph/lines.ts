@@ -4,17 +4,17 @@ import type { GraphNode, UndoNode } from "./workflow-graph.ts";
 
 const lineShownMax = 60;
 
-export function linesOf({ id, does, marks, standing }: GraphNode): readonly string[] {
+export function linesOf({ id, does, marks, status }: GraphNode): readonly string[] {
   return [
     id,
     does,
     ...marks.map(({ label, text }) => `${label}: ${text}`),
-    ...(standing ? [`[${standing.word}]`, ...standing.details] : []),
+    ...(status ? [`[${status.word}]`, ...status.details] : []),
   ].map((line) => clip(line, lineShownMax));
 }
 
-export function undoLinesOf({ does, standing }: UndoNode): readonly string[] {
-  return [does, ...(standing ? [`[${standing.word}]`, ...standing.details] : [])].map((line) =>
+export function undoLinesOf({ does, status }: UndoNode): readonly string[] {
+  return [does, ...(status ? [`[${status.word}]`, ...status.details] : [])].map((line) =>
     clip(line, lineShownMax),
   );
 }

@@ -153,13 +153,13 @@ function waveWords({ amount, pause }: Waves): string {
 }
 
 function fallbackWords({ task, queue, input, run }: Fallback): string {
-  const said = [
+  const parts = [
     task === "" ? "" : `task ${task}`,
     queue === "" ? "" : `queue ${queue}`,
     run ? `run of ${runStepWords(run)}` : "",
     input ? "other input" : "",
   ];
-  return said.filter((text) => text !== "").join(", ");
+  return parts.filter((text) => text !== "").join(", ");
 }
 
 function at(task: string, queue: string): string {

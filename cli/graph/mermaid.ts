@@ -3,7 +3,7 @@ import { clean } from "../words.ts";
 import { legendOf, type Sample } from "./legend.ts";
 import { linesOf, undoLinesOf } from "./lines.ts";
 import type { NodeKind } from "./marks.ts";
-import type { Look } from "./standing.ts";
+import type { NodeStyle } from "./status.ts";
 import { LIGHT } from "./svg-style.ts";
 import type { WorkflowGraph } from "./workflow-graph.ts";
 
@@ -24,13 +24,13 @@ export const MERMAID_EDGES_MAX = 500;
 
 export function mermaidOf(graph: WorkflowGraph): string {
   const numbers = new Map(graph.nodes.map(({ id }, no) => [id, no]));
-  const looks = new Map<Look, string[]>();
-  const mark = (of: Look | undefined, id: string) => {
-    if (of !== undefined) looks.set(of, [...(looks.get(of) ?? []), id]);
+  const styles = new Map<NodeStyle, string[]>();
+  const mark = (of: NodeStyle | undefined, id: string) => {
+    if (of !== undefined) styles.set(of, [...(styles.get(of) ?? []), id]);
   };
   const nodes = graph.nodes.flatMap((node, no) => {
-    mark(node.standing?.look, `n${no}`);
-    mark(node.undo?.standing?.look, `u${no}`);
+    mark(node.status?.look, `n${no}`);
+    mark(node.undo?.status?.look, `u${no}`);
     return [
       `  n${no}${shaped(node.kind, linesOf(node))}`,
       ...(node.undo
@@ -46,7 +46,7 @@ export function mermaidOf(graph: WorkflowGraph): string {
       ({ from, to, kind }) => `  n${numbers.get(from)} ${arrows[kind]} n${numbers.get(to)}`,
     ),
     `  legend["${text(["how to read it", ...legendOf(graph).flatMap(legendLine)])}"]`,
-    ...classes(looks),
+    ...classes(styles),
     "",
   ].join("\n");
 }
@@ -100,8 +100,8 @@ function escaped(line: string): string {
   return line.replaceAll(/[^\p{L}\p{N} .,:;[\]()'/_-]/gu, (one) => `#${one.codePointAt(0)};`);
 }
 
-function classes(looks: ReadonlyMap<Look, readonly string[]>): readonly string[] {
-  return [...looks].flatMap(([look, ids]) => {
+function classes(styles: ReadonlyMap<NodeStyle, readonly string[]>): readonly string[] {
+  return [...styles].flatMap(([look, ids]) => {
     const { line, fill } = LIGHT[look];
     const dashes =
       look === "ahead"

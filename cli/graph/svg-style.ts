@@ -1,10 +1,10 @@
 /**
  * The style of the SVG: colours for light and dark, and for each look a sign that needs no colour.
  */
-import type { Look } from "./standing.ts";
+import type { NodeStyle } from "./status.ts";
 
 /** In a square of 12 pixels. */
-export const SIGNS: Readonly<Record<Look, string>> = {
+export const SIGNS: Readonly<Record<NodeStyle, string>> = {
   ahead: "M6 1a5 5 0 1 0 .01 0Z",
   moving: "M2 1L11 6L2 11Z",
   waiting: "M2 1H10L2 11H10Z",
@@ -21,7 +21,7 @@ interface Colours {
   readonly fill: string;
 }
 
-const light: Readonly<Record<Look, Colours>> = {
+const light: Readonly<Record<NodeStyle, Colours>> = {
   ahead: { line: "#6b7280", fill: "#ffffff" },
   moving: { line: "#1d4ed8", fill: "#dbeafe" },
   waiting: { line: "#0e7490", fill: "#cffafe" },
@@ -33,7 +33,7 @@ const light: Readonly<Record<Look, Colours>> = {
   "left-out": { line: "#6b7280", fill: "#f3f4f6" },
 };
 
-const dark: Readonly<Record<Look, Colours>> = {
+const dark: Readonly<Record<NodeStyle, Colours>> = {
   ahead: { line: "#9ca3af", fill: "#111827" },
   moving: { line: "#93c5fd", fill: "#172554" },
   waiting: { line: "#67e8f9", fill: "#083344" },
@@ -48,7 +48,7 @@ const dark: Readonly<Record<Look, Colours>> = {
 /** For formats that cannot follow the reader's system. */
 export const LIGHT = light;
 
-function coloursOf(of: Readonly<Record<Look, Colours>>): string {
+function coloursOf(of: Readonly<Record<NodeStyle, Colours>>): string {
   return Object.entries(of)
     .map(([look, { line, fill }]) => `.${look}{--line:${line};--fill:${fill}}`)
     .join("");

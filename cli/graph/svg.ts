@@ -62,23 +62,23 @@ function headWidth({ title, subtitle }: WorkflowGraph): number {
 }
 
 function nodeGroup(node: GraphNode, box: PlacedBox): string {
-  const { id, does, marks, standing } = node;
-  const told = [
+  const { id, does, marks, status } = node;
+  const lines = [
     id,
     does,
     ...marks.map(({ label, text }) => `${label} ${text}`),
-    ...(standing ? [standing.word, ...standing.details] : []),
+    ...(status ? [status.word, ...status.details] : []),
   ];
-  return group(box, node.kind, told.join("\n"));
+  return group(box, node.kind, lines.join("\n"));
 }
 
 type Shape = NodeKind | "undo";
 
-function group(box: PlacedBox, shape: Shape, told: string): string {
-  const look = box.standing === null ? "" : ` ${box.standing}`;
+function group(box: PlacedBox, shape: Shape, lines: string): string {
+  const look = box.status === null ? "" : ` ${box.status}`;
   return [
     `<g class="node ${shape}${look}" transform="translate(${at(box.x)} ${at(box.y)})">`,
-    `<title>${xml(told)}</title>`,
+    `<title>${xml(lines)}</title>`,
     shapeOf(shape, box.width, box.height),
     ...box.lines.map((line, no) => textLine(line, no, box)),
     "</g>",
@@ -112,8 +112,8 @@ function textLine({ look, label, text }: TextLine, no: number, box: PlacedBox): 
   const y = PADDING + 10 + no * LINE_HEIGHT;
   const before = label === "" ? "" : `<tspan class="label">${xml(label)}</tspan> `;
   const sign =
-    look === "state" && box.standing !== null
-      ? `<path class="sign" transform="translate(${PADDING} ${y - 10})" d="${SIGNS[box.standing]}"/>`
+    look === "state" && box.status !== null
+      ? `<path class="sign" transform="translate(${PADDING} ${y - 10})" d="${SIGNS[box.status]}"/>`
       : "";
   const x = sign === "" ? PADDING : PADDING + 18;
   return `${sign}<text class="${look}" x="${x}" y="${y}">${before}${xml(text)}</text>`;

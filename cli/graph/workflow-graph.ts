@@ -10,7 +10,7 @@
 import type { Run, Step } from "@drover/proto/drover/v1/run_pb.ts";
 import type { StepDefinition, WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { type Mark, marksOf, type StepWords, undoOf, wordsOf, wordsOfRunStep } from "./marks.ts";
-import { type StateView, standingOf, undoStandingOf } from "./standing.ts";
+import { type StateView, statusOf, undoStatusOf } from "./status.ts";
 
 export interface WorkflowGraph {
   readonly title: string;
@@ -28,7 +28,7 @@ export interface GraphNode extends StepWords {
   readonly id: string;
   readonly marks: readonly Mark[];
   /** null: no run is drawn. */
-  readonly standing: StateView | null;
+  readonly status: StateView | null;
   /** null: the step has no compensation. */
   readonly undo: UndoNode | null;
 }
@@ -36,7 +36,7 @@ export interface GraphNode extends StepWords {
 /** The compensation of a step, drawn beside it. */
 export interface UndoNode {
   readonly does: string;
-  readonly standing: StateView | null;
+  readonly status: StateView | null;
 }
 
 export interface GraphEdge {
@@ -53,7 +53,7 @@ export interface GraphEdge {
 export interface DrawnRun {
   readonly run: Run;
   readonly steps: readonly Step[];
-  readonly verdict: string;
+  readonly outcome: string;
 }
 
 /** More edges cannot be told apart: edges that follow from others are left out. */
@@ -64,8 +64,8 @@ export function workflowGraph(
   version: number,
   drawn: DrawnRun | null,
 ): WorkflowGraph {
-  const standing = new Map(drawn?.steps.map((step) => [step.id, step]));
-  const nodes = definition.steps.map((step) => nodeOf(step, standing.get(step.id), drawn !== null));
+  const status = new Map(drawn?.steps.map((step) => [step.id, step]));
+  const nodes = definition.steps.map((step) => nodeOf(step, status.get(step.id), drawn !== null));
   return {
     ...heading(definition.workflow, version, drawn),
     nodes,
@@ -77,13 +77,13 @@ export function workflowGraph(
 export function runGraph(drawn: DrawnRun): WorkflowGraph {
   const { run, steps } = drawn;
   const nodes = steps.map((step) => {
-    const undo = undoStandingOf(step);
+    const undo = undoStatusOf(step);
     return {
       id: step.id,
       ...wordsOfRunStep(step),
       marks: step.queue === "" ? [] : [{ label: "queue", text: step.queue }],
-      standing: standingOf(step),
-      undo: undo === null ? null : { does: "undo", standing: undo },
+      status: statusOf(step),
+      undo: undo === null ? null : { does: "undo", status: undo },
     };
   });
   return { ...heading(run.workflow, run.workflowVersion, drawn), nodes, ...edgesOf(steps) };
@@ -92,7 +92,7 @@ export function runGraph(drawn: DrawnRun): WorkflowGraph {
 function heading(workflow: string, version: number, drawn: DrawnRun | null) {
   return {
     title: version > 0 ? `${workflow} v${version}` : workflow,
-    subtitle: drawn === null ? "" : `run ${drawn.run.runId} ${drawn.verdict}`,
+    subtitle: drawn === null ? "" : `run ${drawn.run.runId} ${drawn.outcome}`,
   };
 }
 
@@ -102,8 +102,8 @@ function nodeOf(step: StepDefinition, run: Step | undefined, isRun: boolean): Gr
     id: step.id,
     ...wordsOf(step),
     marks: marksOf(step),
-    standing: run ? standingOf(run) : null,
-    undo: undo === "" ? null : { does: undo, standing: isRun && run ? undoStandingOf(run) : null },
+    status: run ? statusOf(run) : null,
+    undo: undo === "" ? null : { does: undo, status: isRun && run ? undoStatusOf(run) : null },
   };
 }
 

@@ -131,10 +131,10 @@ function lifeWords({ silentSinceTime, lastSeenTime }: AgentInfo): string {
 
 /** Why it gets no new tasks, or not all of them: `cordoned; circuit of charge` */
 function restrictionWords({ cordons, circuits }: AgentInfo): string {
-  const resting = circuits.filter((one) => !isClosed(one)).map(({ task }) => clean(task));
+  const open = circuits.filter((one) => !isClosed(one)).map(({ task }) => clean(task));
   return [
     ...(cordons.length > 0 ? ["cordoned"] : []),
-    ...(resting.length > 0 ? [`circuit of ${resting.join(" ")}`] : []),
+    ...(open.length > 0 ? [`circuit of ${open.join(" ")}`] : []),
   ].join("; ");
 }
 

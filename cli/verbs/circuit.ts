@@ -28,7 +28,7 @@ export function addCircuitVerbs(queue: Command, ended: Ended): void {
     .command("circuit")
     .description("circuits: what rests because nearly all of its tasks fail");
   addList(circuit, ended);
-  for (const said of SAID) addSay(circuit, ended, said);
+  for (const action of SAID) addSay(circuit, ended, action);
 }
 
 interface SayOptions {

@@ -67,9 +67,9 @@ async function candidates(
   program: Command,
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
-  const { candidates: found, named, said } = completionOf(program, words);
+  const { candidates: found, named, given } = completionOf(program, words);
   if (named === undefined) return found;
-  const { address, namespace, token } = { ...program.opts<GlobalOptions>(), ...said };
+  const { address, namespace, token } = { ...program.opts<GlobalOptions>(), ...given };
   const partial = words.at(-1) ?? "";
   // Without a server there are no names, and an error between two words would be useless.
   const names = await namesOf(named, createConnection(address, namespace, token)).catch(() => []);

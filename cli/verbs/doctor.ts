@@ -29,19 +29,19 @@ export function addDoctor(program: Command, version: string, ended: Ended): void
       if (output.format === "jsonl") for (const one of findings) output.value({ ...one });
       else output.value({ findings: findings.map((one) => ({ ...one })) });
       if (output.format === "table") printTable(output, HEADERS, findings.map(rowOf));
-      const count = (verdict: Finding["verdict"]) =>
-        findings.filter((one) => one.verdict === verdict).length;
+      const count = (result: Finding["result"]) =>
+        findings.filter((one) => one.result === result).length;
       output.note(`${count("ok")} ok, ${count("warn")} to look at, ${count("fail")} failed`);
       ended(count("fail") > 0 ? exitCodes.failed : exitCodes.done);
 
-      function rowOf({ check, verdict, saw, next }: Finding): readonly string[] {
-        return [output.paint(styles[verdict], verdict), check, saw, next];
+      function rowOf({ check, result, saw, next }: Finding): readonly string[] {
+        return [output.paint(styles[result], result), check, saw, next];
       }
     });
 }
 
 const HEADERS = ["", "CHECK", "SEEN", "NEXT"];
-const styles: Readonly<Record<Finding["verdict"], Style>> = {
+const styles: Readonly<Record<Finding["result"], Style>> = {
   ok: "green",
   warn: "yellow",
   fail: "red",
@@ -92,9 +92,9 @@ async function healthOf(address: string): Promise<Pick<Facts, "health" | "client
   const response = await fetch(new URL("/healthz", baseUrlOf(address)), {
     signal: AbortSignal.timeout(pageMsMax),
   });
-  const said = Date.parse(response.headers.get("date") ?? "");
+  const date = Date.parse(response.headers.get("date") ?? "");
   const body: unknown = await response.json();
-  return { health: healthIn(body), clientAheadMs: Number.isNaN(said) ? null : Date.now() - said };
+  return { health: healthIn(body), clientAheadMs: Number.isNaN(date) ? null : Date.now() - date };
 }
 
 function healthIn(body: unknown): Health {

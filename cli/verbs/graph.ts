@@ -79,7 +79,7 @@ async function drawRun(
   const asked = { namespace, run: runRefOf(name, options), includeDefinition: true };
   const { run, steps, definition } = await scheduler.getRun(asked);
   if (!run) throw usageFailure("the server told nothing about the run", "drover run list");
-  const drawn: DrawnRun = { run, steps, verdict: runOutcome(run, plain) };
+  const drawn: DrawnRun = { run, steps, outcome: runOutcome(run, plain) };
   // An older server does not return the definition: then only the steps are drawn.
   return definition ? workflowGraph(definition, run.workflowVersion, drawn) : runGraph(drawn);
 }

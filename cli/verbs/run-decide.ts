@@ -48,8 +48,8 @@ export function addRunDecide(run: Command, ended: Ended): void {
         ...(form && { form }),
       });
       output.data(DecideResponseSchema, answer);
-      const said = decision === DecisionKind.APPROVE ? "approved" : "rejected";
-      const did = answer.repeated ? `had ${said}` : said;
+      const done = decision === DecisionKind.APPROVE ? "approved" : "rejected";
+      const did = answer.repeated ? `had ${done}` : done;
       if (output.format === "table") output.line(`${clean(options.as)} ${did} ${clean(stepId)}`);
       printRunState(answer.run, output);
       ended(exitCodes.done);

@@ -136,19 +136,19 @@ async function follow(
   connection: Connection,
 ): Promise<ExitCode> {
   const id = clean(started.runId);
-  const said = started.created ? `started run ${id}` : `run ${id} was started before with this key`;
+  const done = started.created ? `started run ${id}` : `run ${id} was started before with this key`;
   const ref = create(RunRefSchema, { ref: { case: "runId", value: started.runId } });
   if (watch) {
-    output.note(said);
+    output.note(done);
     return watchRun(ref, output, connection);
   }
   if (!wait) {
     output.data(ScheduleResponseSchema, started);
-    if (output.format === "table") output.line(said);
+    if (output.format === "table") output.line(done);
     output.next(`drover run watch ${id}`);
     return exitCodes.done;
   }
-  output.note(said);
+  output.note(done);
   for (;;) {
     const request = { namespace: connection.namespace, run: ref };
     const answer = await connection.scheduler.waitRun(

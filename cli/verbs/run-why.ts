@@ -51,12 +51,12 @@ function print(answer: ExplainRunResponse, output: Output): void {
   for (const { sentence } of answer.untakenSignals) output.line(clean(sentence));
   const actions = [...steps.flatMap((step) => step.actions), ...wait.actions];
   const children = steps.flatMap(({ detail }) => (detail.case === "child" ? detail.value : []));
-  const said = new Set([
+  const lines = new Set([
     ...children.map(({ runId }) => `drover run why ${clean(runId)}${output.again}`),
     ...actions.map((action) => actionWords(action, id, output.again)),
   ]);
-  if (said.size > 0) output.line(`\n${output.paint("bold", "what can be done")}`);
-  for (const line of said) output.line(`  ${line}`);
+  if (lines.size > 0) output.line(`\n${output.paint("bold", "what can be done")}`);
+  for (const line of lines) output.line(`  ${line}`);
 }
 
 const HEADERS = ["STEP", "WAITS FOR", "FOR", "NEXT", "IN", "ATTEMPTS", "LAST"];

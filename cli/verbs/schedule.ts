@@ -125,8 +125,8 @@ function addCreate(schedule: Command, ended: Ended): void {
         const paused = options.paused ?? false;
         const answer = await scheduler.createSchedule({ namespace, name, spec, paused });
         output.data(CreateScheduleResponseSchema, answer);
-        const said = answer.created ? "made" : "was there and says the same";
-        if (output.format === "table") output.line(`schedule ${clean(name)} ${said}`);
+        const done = answer.created ? "made" : "was there and says the same";
+        if (output.format === "table") output.line(`schedule ${clean(name)} ${done}`);
         noteNext(answer.schedule, output.note);
         ended(exitCodes.done);
       },
@@ -247,8 +247,8 @@ function addRun(schedule: Command, ended: Ended): void {
         const answer = await scheduler.triggerSchedule({ namespace, name, requestId });
         output.data(TriggerScheduleResponseSchema, answer);
         const id = clean(answer.runId);
-        const said = answer.created ? "started" : "was started before";
-        if (output.format === "table") output.line(`run ${id} ${said}`);
+        const done = answer.created ? "started" : "was started before";
+        if (output.format === "table") output.line(`run ${id} ${done}`);
         output.next(`drover run watch ${id}`);
         ended(exitCodes.done);
       },

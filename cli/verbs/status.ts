@@ -144,11 +144,11 @@ function pauseRow(what: string, pause: Pause | undefined, next: string): Row {
  */
 function circuitRow(circuit: Circuit): Row {
   const { queue, task, agentId, setTime, sinceTime, saw } = circuit;
-  const isSaid = setTime !== undefined;
-  const seen = isSaid || saw === "" ? "" : `: ${clean(saw)}`;
+  const isSet = setTime !== undefined;
+  const seen = isSet || saw === "" ? "" : `: ${clean(saw)}`;
   const whose = agentId === "" ? "" : ` for agent ${clean(agentId)}`;
   const agent = agentId === "" ? "" : ` --agent ${clean(agentId)}`;
-  const verb = isSaid ? "release" : "close";
+  const verb = isSet ? "release" : "close";
   return row(
     `circuit of "${clean(task)}" of queue "${clean(queue)}"${whose} ${stateWords(circuit)}${seen}`,
     setTime ?? sinceTime,

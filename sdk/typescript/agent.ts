@@ -11,12 +11,12 @@
 import { AgentService, type CompleteResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { type Outcome, type Task, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { type AgentOptions, checkAgentOptions } from "./agent-options.ts";
-import { type BeatReport, createBeats } from "./beats.ts";
 import { DroverCallError } from "./call-error.ts";
 import { openChannel } from "./channel.ts";
 import { within } from "./clock.ts";
 import { fromDuration, toDuration } from "./duration.ts";
 import { attempt, type Handler } from "./handler.ts";
+import { createHeartbeats, type HeartbeatReport } from "./heartbeats.ts";
 import { type HeldTask, holdTask } from "./held-task.ts";
 import { attemptFields } from "./logger.ts";
 import { handlerLost, released } from "./outcomes.ts";
@@ -75,7 +75,7 @@ export function createAgent(options: AgentOptions): Agent {
   let idle = Promise.withResolvers<void>();
 
   const polls = createPolls(clock);
-  const beats = createBeats({
+  const heartbeats = createHeartbeats({
     clock,
     log,
     send: (reports, listsAllTo) => heartbeat(reports, callMs, listsAllTo),
@@ -88,7 +88,7 @@ export function createAgent(options: AgentOptions): Agent {
     onAnswered(task): void {
       held.delete(task);
       task.close();
-      beats.remove(task);
+      heartbeats.remove(task);
       polling.wake();
     },
   });
@@ -120,9 +120,9 @@ export function createAgent(options: AgentOptions): Agent {
     return channel.unary(rpc.pollTask, request, { timeoutMs: waitMs + pollMarginMs, signal });
   }
 
-  function heartbeat(beatReports: BeatReport[], timeoutMs: number, listsAllTo = 0n) {
+  function heartbeat(heartbeatReports: HeartbeatReport[], timeoutMs: number, listsAllTo = 0n) {
     const lostPolls = polls.lostPolls();
-    const request = { namespace, agent, lostPolls, reports: beatReports, listsAllTo };
+    const request = { namespace, agent, lostPolls, reports: heartbeatReports, listsAllTo };
     return channel.unary(rpc.heartbeat, request, { timeoutMs });
   }
 
@@ -143,7 +143,7 @@ export function createAgent(options: AgentOptions): Agent {
     for (const task of tasks) {
       const taken = holdTask(clock, task, sentMs, waitedMs);
       held.add(taken);
-      beats.add(taken);
+      heartbeats.add(taken);
       const handler = knownKinds.includes(task.kind) ? handlers.get(task.task) : undefined;
       // The task came too late, or while draining: it was not begun, so another agent can take it
       // at once.
@@ -163,7 +163,7 @@ export function createAgent(options: AgentOptions): Agent {
     taken.signal.addEventListener("abort", () => void expectEnd(taken, end.promise), {
       once: true,
     });
-    end.resolve(attempt({ handler, held: taken, codec, log, noted: beats.hurry }));
+    end.resolve(attempt({ handler, held: taken, codec, log, noted: heartbeats.hurry }));
     await report(taken, await end.promise);
   }
 
@@ -172,7 +172,8 @@ export function createAgent(options: AgentOptions): Agent {
     if (!running.has(taken) || ending.has(taken)) return;
     ending.add(taken);
     // After a success no later attempt needs the details.
-    if (outcome.kind.case !== "success") await within(clock, detailsMs, beats.tellDetails(taken));
+    if (outcome.kind.case !== "success")
+      await within(clock, detailsMs, heartbeats.tellDetails(taken));
     for (const tasks of [running, lost, ending]) tasks.delete(taken);
     taken.end();
     reports.add(taken, outcome);
@@ -216,7 +217,7 @@ export function createAgent(options: AgentOptions): Agent {
       log.error({ reports: held.size }, "agent stops with reports unanswered: no lease lasts");
     await nameLostPolls();
     reports.stop();
-    beats.stop();
+    heartbeats.stop();
     for (const task of held) task.close();
     channel.close();
     log.info({}, "agent stopped");

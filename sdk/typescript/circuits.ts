@@ -45,7 +45,7 @@ export interface Circuit {
   /** What the supervisor found, for people. */
   readonly saw: string;
   /** The setting by a person; null: there is none, and the supervisor decides. */
-  readonly said: {
+  readonly override: {
     readonly setting: string;
     readonly by: string;
     readonly why: string;
@@ -144,14 +144,14 @@ function sent<Sent>(part: Sent | undefined): Sent {
 
 export function readCircuit(circuit: wire.Circuit): Circuit {
   const { queue, task, agentId, agentVersion, cooldowns, saw, setting, setBy: by, why } = circuit;
-  const isSaid = setting !== CircuitSetting.UNSPECIFIED;
+  const isSet = setting !== CircuitSetting.UNSPECIFIED;
   const time = readTime(circuit.setTime);
   return Object.freeze({
     ...{ queue, task, agentId, agentVersion, cooldowns, saw },
     state: states.get(circuit.state) ?? "UNSPECIFIED",
     sinceTime: readTime(circuit.sinceTime),
     tryTime: readTime(circuit.tryTime),
-    said: isSaid ? { setting: settings.get(setting) ?? "UNSPECIFIED", by, why, time } : null,
+    override: isSet ? { setting: settings.get(setting) ?? "UNSPECIFIED", by, why, time } : null,
   });
 }
 

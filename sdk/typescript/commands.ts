@@ -257,9 +257,9 @@ function toBulk(action: BulkAction, spec: BulkSpec, codec: Codec) {
   const { signalName = "", stepId = "" } = spec;
   const payload = encoded(spec.payload, codec);
   const input = encoded(spec.input, codec);
-  const said = { undo: undos[undo], version: versions[version], reason, signalName, stepId };
+  const fields = { undo: undos[undo], version: versions[version], reason, signalName, stepId };
   const carried = { ...(payload && { payload }), ...(input && { input }) };
-  return { filter: toFilter(filter), kind: bulkKinds[action], ...said, ...carried };
+  return { filter: toFilter(filter), kind: bulkKinds[action], ...fields, ...carried };
 }
 
 function readBulk({ runId, status, newRunId }: wire.BulkResult): BulkResult {

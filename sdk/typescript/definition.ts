@@ -127,8 +127,8 @@ function toGate(gate: string | GateSpec): MessageInitShape<typeof GateSchema> {
 
 /** As the text form does: the message has room for only one of them, and would drop the other. */
 function refuseBoth(either: Readonly<Record<string, number | undefined>>): void {
-  const said = Object.keys(either).filter((name) => either[name] !== undefined);
-  if (said.length > 1) throw new TypeError(`A map has ${said.join(" and ")}; leave one of them.`);
+  const named = Object.keys(either).filter((name) => either[name] !== undefined);
+  if (named.length > 1) throw new TypeError(`A map has ${named.join(" and ")}; leave one of them.`);
 }
 
 function toRun(run: string | RunSpec): MessageInitShape<typeof RunStepSchema> {

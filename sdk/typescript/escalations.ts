@@ -117,9 +117,9 @@ export function createEscalations(call: Call, namespace: string, codec: Codec): 
     },
 
     async resolve(run: RunName, id: string, spec: ResolveSpec): Promise<Resolved> {
-      const { answer: said, by, why = "", signal } = spec;
+      const { answer: given, by, why = "", signal } = spec;
       const payload = encoded(spec.payload, codec);
-      const words = { answer: said, by, why, ...(payload && { payload }) };
+      const words = { answer: given, by, why, ...(payload && { payload }) };
       const request = { namespace, run: toRef(run), escalationId: id, ...words };
       const answer = await call(rpc.resolveEscalation, request, { signal });
       return {

@@ -163,9 +163,9 @@ export function createSchedules(call: Call, namespace: string, codec: Codec): Sc
     readSchedule(present(schedule));
 
   return Object.freeze({
-    async create(name: string, { paused = false, ...said }: Parameters<Schedules["create"]>[1]) {
-      const request = { namespace, name, spec: toSpec(said, codec), paused };
-      const answer = await call(rpc.createSchedule, request, { signal: said.signal });
+    async create(name: string, { paused = false, ...spec }: Parameters<Schedules["create"]>[1]) {
+      const request = { namespace, name, spec: toSpec(spec, codec), paused };
+      const answer = await call(rpc.createSchedule, request, { signal: spec.signal });
       return { created: answer.created, schedule: read(answer) };
     },
     async get(name: string, { signal }: CallControl = {}): Promise<Schedule> {
@@ -247,14 +247,14 @@ function present<T>(part: T | undefined): T {
   throw new DroverCallError("INTERNAL", "The server answered without a schedule.");
 }
 
-function readSchedule({ name, spec, pause, next, last }: wire.Schedule): Schedule {
-  const said = present(spec);
+function readSchedule({ name, pause, next, last, ...schedule }: wire.Schedule): Schedule {
+  const spec = present(schedule.spec);
   const names = Object.keys(overlaps) as Overlap[];
   return Object.freeze({
-    ...{ name, calendar: readCalendar(said.calendar), workflow: said.workflow },
-    overlap: names.find((one) => overlaps[one] === said.overlap) ?? "skip",
-    catchUpMs: fromDuration(said.catchUp),
-    jitterMs: fromDuration(said.jitter),
+    ...{ name, calendar: readCalendar(spec.calendar), workflow: spec.workflow },
+    overlap: names.find((one) => overlaps[one] === spec.overlap) ?? "skip",
+    catchUpMs: fromDuration(spec.catchUp),
+    jitterMs: fromDuration(spec.jitter),
     paused: pause ? { since: readTime(pause.sinceTime), reason: pause.reason } : null,
     next: next.map(({ time, nominalTime }) => ({ time: readTime(time), nominalTime })),
     last: last.map(readOccurrence),
@@ -296,9 +296,9 @@ function readBackfill({
   time,
   nominalTime,
   runId,
-  ...said
+  created,
+  message,
 }: wire.BackfillOccurrence): BackfillOccurrence {
-  const { created, message } = said;
   return {
     time: readTime(time),
     nominalTime,

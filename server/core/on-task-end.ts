@@ -43,7 +43,7 @@ export interface Undeliverable {
 /** Of a task that was claimed and never arrived. */
 export interface Undelivery {
   /** Milliseconds until it is ready again. */
-  readonly restMs: number;
+  readonly waitMs: number;
   readonly undeliverable: Undeliverable | null;
 }
 
@@ -80,14 +80,14 @@ export function endTask(
   };
   if (undelivery?.undeliverable)
     endedUndeliverable(pass, step.no, lease.task, ended, undelivery.undeliverable);
-  else if (undelivery && undelivery.restMs > 0 && pass.view.run.state.kind !== "STOPPING")
-    rest(pass, step.no, lease.task, undelivery.restMs);
+  else if (undelivery && undelivery.waitMs > 0 && pass.view.run.state.kind !== "STOPPING")
+    backOff(pass, step.no, lease.task, undelivery.waitMs);
   else taskEnded(pass, step.no, lease.task, ended);
 }
 
-function rest(pass: Pass, no: number, task: Lease["task"], restMs: number): void {
+function backOff(pass: Pass, no: number, task: Lease["task"], waitMs: number): void {
   const step = stepOf(pass, no);
-  const wakeAt = pass.occasion.now + restMs;
+  const wakeAt = pass.occasion.now + waitMs;
   if (task === "perform" && wakeAt >= totalEndsAt(pass, step)) totalOver(pass, step);
   else emit(pass, { kind: "backed-off", step: no, task, cause: "retry", wakeAt });
 }

@@ -8,8 +8,8 @@ import { endTask, type Undelivery } from "./on-task-end.ts";
 import { inShort, intervene, type Pass, stepOf } from "./pass.ts";
 import { UNDELIVERED_AT_ONCE_MAX, UNDELIVERED_IN_A_ROW_MAX } from "./plan.ts";
 
-const REST_MS_MIN = 1_000;
-const REST_MS_MAX = 60_000;
+const WAIT_MS_MIN = 1_000;
+const WAIT_MS_MAX = 60_000;
 
 type Undelivered = Extract<RunEvent, { kind: "undelivered" }>;
 
@@ -23,14 +23,14 @@ export function onUndelivered(pass: Pass, event: Undelivered): Answer {
   const by = { agentId, session, digest: null };
   const isSent = event.problem === undefined && !event.unsent;
   endTask(pass, step, lease, { kind: isSent ? "undelivered" : "unsent" }, by, undelivery);
-  const { undeliverable, restMs } = undelivery;
+  const { undeliverable, waitMs } = undelivery;
   intervene(pass, "delivery", {
     step,
     fence: lease.fence,
     n: lease.task === "verify" ? lease.attempt : 0,
     dueAt: pass.occasion.now,
     saw: event.problem === undefined ? sawOf(lease, event) : (undeliverable?.message ?? ""),
-    did: undeliverable || restMs > 0 ? inShort(pass, step.no) : "gave it back; nothing counted",
+    did: undeliverable || waitMs > 0 ? inShort(pass, step.no) : "gave it back; nothing counted",
   });
   return { kind: "done" };
 }
@@ -46,20 +46,20 @@ function undeliveryOf(pass: Pass, step: Step, lease: Lease, event: Undelivered):
   if (problem !== undefined) {
     const message = `the task could not be made for an agent: ${problem}`;
     const undeliverable = { reason: "expression", code: "drover.expression", message } as const;
-    return { restMs: 0, undeliverable };
+    return { waitMs: 0, undeliverable };
   }
-  if (unsent) return { restMs: 0, undeliverable: null };
+  if (unsent) return { waitMs: 0, undeliverable: null };
   const inARow = 1 + undeliveredBefore(pass, step, lease);
   if (inARow >= UNDELIVERED_IN_A_ROW_MAX) {
     const message =
       `the task was handed out ${inARow} times in a row and never arrived: its input, details and ` +
       "output may be more than the agents can receive (they need a limit of 8 MiB or more)";
     const undeliverable = { reason: "poison", code: "drover.undelivered", message } as const;
-    return { restMs: 0, undeliverable };
+    return { waitMs: 0, undeliverable };
   }
-  const rests = inARow - UNDELIVERED_AT_ONCE_MAX;
-  const restMs = rests > 0 ? Math.min(REST_MS_MIN * 2 ** (rests - 1), REST_MS_MAX) : 0;
-  return { restMs, undeliverable: null };
+  const waits = inARow - UNDELIVERED_AT_ONCE_MAX;
+  const waitMs = waits > 0 ? Math.min(WAIT_MS_MIN * 2 ** (waits - 1), WAIT_MS_MAX) : 0;
+  return { waitMs, undeliverable: null };
 }
 
 /** How often in a row it was sent and did not arrive, as far as the pass has loaded attempts. */

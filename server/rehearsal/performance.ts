@@ -225,14 +225,14 @@ async function hang(stage: Stage, act: Extract<Act, { kind: "hang" }>): Promise<
   const how = progress === null ? "hangs" : `stands at ${Math.round(progress * 100)} %`;
   say(stage, how, "taken");
   if (act.effect) effect(stage, null);
-  let told = false;
+  let stopAnnounced = false;
   const moved = (ms: number): Progress =>
     progress === null
       ? { case: "counter", value: BigInt(ms) }
       : { case: "fraction", value: progress };
   heartbeat(stage, moved, (heard) => {
-    if (heard === "cancel" && !told) say(stage, "is told to stop, and does not listen");
-    told ||= heard === "cancel";
+    if (heard === "cancel" && !stopAnnounced) say(stage, "is told to stop, and does not listen");
+    stopAnnounced ||= heard === "cancel";
     return heard !== "lost";
   });
   return gone(stage);
@@ -246,16 +246,16 @@ async function defer(stage: Stage, act: Extract<Act, { kind: "defer" }>): Promis
   await report(stage, { case: "deferred", value: {} }, "deferred");
   if (!act.callback) return "alive";
   await world.sleep(act.callback.inMs);
-  const { answer: said } = act.callback;
-  const outcome = said.kind === "fail" ? failed(said) : success(said.output);
-  if (said.kind === "succeed" || said.effect)
-    effect(stage, said.kind === "succeed" ? said.output : null);
+  const { answer: reply } = act.callback;
+  const outcome = reply.kind === "fail" ? failed(reply) : success(reply.output);
+  if (reply.kind === "succeed" || reply.effect)
+    effect(stage, reply.kind === "succeed" ? reply.output : null);
   const { callbackToken } = task;
-  const told = await answered(world, () =>
+  const suffix = await answered(world, () =>
     world.call(SchedulerService.method.completeDeferred, { callbackToken, outcome }),
   );
-  const words = said.kind === "fail" ? `failed, ${said.code}` : "succeeded";
-  const what = `calls back: ${words}${told}`;
+  const words = reply.kind === "fail" ? `failed, ${reply.code}` : "succeeded";
+  const what = `calls back: ${words}${suffix}`;
   world.timeline.add("action", { who: "the world", about, what });
   return "alive";
 }
@@ -300,13 +300,13 @@ function heartbeat(
 async function report(stage: Stage, kind: Outcome, words: string): Promise<void> {
   const { world, agent, task } = stage;
   const results = [{ taskToken: task.taskToken, outcome: { kind } }];
-  const told = await answered(world, async () => {
+  const suffix = await answered(world, async () => {
     const asked = { agent: agentOf(agent), results };
     const { answers } = await world.call(AgentService.method.complete, asked);
     const status = answers[0]?.status;
     if (status && status.code !== 0) throw new DroverError("INVALID_REQUEST", status.message);
   });
-  say(stage, `reports: ${words}${told}`);
+  say(stage, `reports: ${words}${suffix}`);
 }
 
 /** Repeats the call until the server answers; the result is " (refused: why)", or "". */

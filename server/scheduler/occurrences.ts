@@ -45,7 +45,7 @@ export const NOMINAL_TIME_LABEL = "drover.nominal_time";
 
 export type OccurrenceAnswer =
   /** `fired`: how many occurrences were handled, without missed ones. */
-  { readonly kind: "done"; readonly fired: number } | { readonly kind: "fenced" };
+  { readonly kind: "done"; readonly begun: number } | { readonly kind: "fenced" };
 
 interface Item {
   readonly schedule: ScheduleRef;
@@ -156,18 +156,18 @@ async function occurDue(
     return [{ record, template, actor: item.actor, due: dueOf(record, tx.now) }];
   });
   const worked = await fireAll(options, tx, ready);
-  const fired = new Map(ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]));
+  const begun = new Map(ready.map(({ record, due }) => [record.id, due?.occurrences.length ?? 0]));
   const toCome = ready.flatMap(({ due }) => due?.next?.wakeAt ?? []);
   return {
     ...worked,
     nextAt: toCome.length === 0 ? null : Math.min(...toCome),
     results: items.map((item): ItemResult<OccurrenceAnswer> => {
       if (fenced.has(item)) return { kind: "done", result: { kind: "fenced" } };
-      const count = fired.get(item.schedule.id);
+      const count = begun.get(item.schedule.id);
       // With `wait`, no other transaction holds the schedule: it was deleted, or changed and stays
       // due.
       if (count === undefined && !wait) return { kind: "again" };
-      return { kind: "done", result: { kind: "done", fired: count ?? 0 } };
+      return { kind: "done", result: { kind: "done", begun: count ?? 0 } };
     }),
   };
 }

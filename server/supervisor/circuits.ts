@@ -124,10 +124,8 @@ function tripped(evidence: LaneEvidence, settings: CircuitSettings): readonly Ci
   const { lane, now, circuits, tallies } = evidence;
   const own = circuits.find(({ agentId }) => agentId === "");
   if (own && !isClosed(own)) return [];
-  const resting = circuits.filter((one) => one.agentId !== "" && !isClosed(one));
-  const considered = tallies.filter(
-    (one) => !resting.some(({ agentId }) => agentId === one.agentId),
-  );
+  const open = circuits.filter((one) => one.agentId !== "" && !isClosed(one));
+  const considered = tallies.filter((one) => !open.some(({ agentId }) => agentId === one.agentId));
   const { queue, agents } = nextLaneState(considered, settings);
   return [...agents, ...(queue ? [""] : [])].flatMap((agentId) => {
     const after = circuitAfter(CLOSED, { kind: "tripped" }, now, settings);

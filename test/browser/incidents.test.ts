@@ -164,7 +164,7 @@ describe("no agent for a queue", () => {
     await startAgent(done);
     await operate("CordonAgent", { version: "2.0", by: "ada", why: "2.0 leaks" });
     const runId = await startRun();
-    const said = /Agents of version 2\.0 get nothing new since .*, said ada: 2\.0 leaks/;
+    const said = /Agents of version 2\.0 get nothing new since .*, set by ada: 2\.0 leaks/;
     const line = await onOverview("cordon", said);
     await click(line.getByRole("link"));
     await understand("cordon", "agents of version 2.0", "2.0 leaks");

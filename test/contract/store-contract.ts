@@ -5,7 +5,6 @@
  */
 import { afterAll, beforeAll, beforeEach, describe } from "vitest";
 import type { EngineStore } from "../../server/store/store.ts";
-import { describeBeats } from "./beats.ts";
 import { describeCatalogue } from "./catalogue.ts";
 import { describeChildren } from "./children.ts";
 import { describeCircuits } from "./circuits.ts";
@@ -17,6 +16,7 @@ import { describeFacts } from "./facts.ts";
 import { type OpenedStore, renewSession } from "./fixture.ts";
 import { describeGuards } from "./guards.ts";
 import { describeHandedAtOnce } from "./handed-at-once.ts";
+import { describeBeats } from "./heartbeats.ts";
 import { describeHistory } from "./history.ts";
 import { describeKeys } from "./keys.ts";
 import { describeLaneQuestions } from "./lane-questions.ts";

@@ -6,5 +6,5 @@ import { readCircuit } from "../../sdk/typescript/circuits.ts";
 
 it("one of tasks that a pin keeps for a version of agents says for which", () => {
   const circuit = create(CircuitSchema, { queue: "bank", task: "pay", agentVersion: "2.1" });
-  expect(readCircuit(circuit)).toMatchObject({ task: "pay", agentVersion: "2.1", said: null });
+  expect(readCircuit(circuit)).toMatchObject({ task: "pay", agentVersion: "2.1", override: null });
 });

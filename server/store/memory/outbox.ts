@@ -65,10 +65,15 @@ export function hookKey(namespaceId: number, name: string): string {
 
 function putHook({ tables, now }: OutboxWorld, { secret, ...hook }: NewHook) {
   const known = tables.hook.get(hookKey(hook.namespaceId, hook.name));
-  const signs = secret ?? (known && { value: known.secret, digest: known.secretDigest });
-  if (!signs) return null;
+  const secretToSign = secret ?? (known && { value: known.secret, digest: known.secretDigest });
+  if (!secretToSign) return null;
   const times = { createdAt: known?.createdAt ?? now(), changedAt: now() };
-  tables.hook.put({ ...hook, secret: signs.value, secretDigest: signs.digest, ...times });
+  tables.hook.put({
+    ...hook,
+    secret: secretToSign.value,
+    secretDigest: secretToSign.digest,
+    ...times,
+  });
   return { created: known === undefined };
 }
 

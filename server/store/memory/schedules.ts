@@ -177,7 +177,7 @@ export function schedulesLockedBy({ world, now, enter }: ScheduleLocks): Schedul
         expectLocked(occurrence.scheduleId);
         const before = tables.occurrence.get(occurrenceKey(occurrence));
         if (before?.runId)
-          throw new Error(`the moment ${occurrenceKey(occurrence)} has a run already`);
+          throw new Error(`the occurrence ${occurrenceKey(occurrence)} has a run already`);
         tables.occurrence.put({ ...occurrence, handledAt: now });
       }
     },

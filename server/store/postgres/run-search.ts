@@ -248,8 +248,8 @@ function timesOf({ createdAfter, createdBefore, parent }: RunFilter): readonly T
 }
 
 /** The least id of runs that are created at this time or later, to the millisecond. */
-function idAt(moment: number): string {
-  const ms = Math.min(2 ** 48 - 1, Math.max(0, Math.ceil(moment)));
+function idAt(time: number): string {
+  const ms = Math.min(2 ** 48 - 1, Math.max(0, Math.ceil(time)));
   const hex = ms.toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 }

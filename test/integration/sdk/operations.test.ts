@@ -63,9 +63,9 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   expect(await client.circuits.cordons()).toHaveLength(2);
   expect(await client.circuits.uncordon({ agentId: "till" })).toEqual({ uncordoned: true });
   expect(await client.circuits.uncordon({ agentId: "till" })).toEqual({ uncordoned: false });
-  expect((await client.circuits.close(name, said)).said?.setting).toBe("CLOSED");
+  expect((await client.circuits.close(name, said)).override?.setting).toBe("CLOSED");
   expect((await client.operations.overview()).openCircuits).toEqual([]);
-  expect((await client.circuits.release(name, said)).said).toBeNull();
+  expect((await client.circuits.release(name, said)).override).toBeNull();
   letGo.resolve();
   await client.waitRun(runId);
 });

@@ -75,7 +75,7 @@ function drawn(...steps: readonly MessageInitShape<typeof StepSchema>[]): DrawnR
   return {
     run: create(RunSchema, { runId: "r1", workflow: "everything", workflowVersion: 3 }),
     steps: steps.map((step) => create(Steps, step)),
-    verdict: "COMPENSATING",
+    outcome: "COMPENSATING",
   };
 }
 
@@ -127,7 +127,7 @@ describe("a definition as a graph", () => {
   test("what undoes a step stands beside it", () => {
     expect(node(graph, "flight").undo).toEqual({
       does: "undo cancel-flight, half-way too",
-      standing: null,
+      status: null,
     });
     expect(node(graph, "charge").undo).toBeNull();
   });
@@ -182,27 +182,27 @@ describe("a run as a graph", () => {
 
   test("each step stands where it stands, with a look that a legend explains", () => {
     expect(run.subtitle).toBe("run r1 COMPENSATING");
-    expect(node(run, "flight").standing).toMatchObject({ word: "SUCCEEDED", look: "well" });
-    expect(node(run, "flight").undo?.standing).toMatchObject({
+    expect(node(run, "flight").status).toMatchObject({ word: "SUCCEEDED", look: "well" });
+    expect(node(run, "flight").undo?.status).toMatchObject({
       word: "being undone",
       look: "moving",
     });
-    expect(node(run, "agree").standing).toMatchObject({ word: "BLOCKED", look: "ahead" });
-    expect(node(run, "charge").standing).toEqual({
+    expect(node(run, "agree").status).toMatchObject({ word: "BLOCKED", look: "ahead" });
+    expect(node(run, "charge").status).toEqual({
       word: "FAILED",
       look: "badly",
       details: ["attempt 3", "refused: no money"],
     });
-    expect(node(run, "refund").standing?.details).toEqual(["for run r2"]);
+    expect(node(run, "refund").status?.details).toEqual(["for run r2"]);
     expect(legendOf(run).map(({ text }) => text)).toContain("failed");
   });
 
   test("agent and attempts of an undo are told of the undo, not of what it undoes", () => {
     const [flight] = steps;
     const undone = drawn({ ...flight, attempt: 2, agentId: "flights-1" });
-    const { standing, undo } = node(workflowGraph(definitionOf(everything), 3, undone), "flight");
-    expect(standing?.details).toEqual([]);
-    expect(undo?.standing?.details).toEqual(["attempt 2, flights-1"]);
+    const { status, undo } = node(workflowGraph(definitionOf(everything), 3, undone), "flight");
+    expect(status?.details).toEqual([]);
+    expect(undo?.status?.details).toEqual(["attempt 2, flights-1"]);
     for (const format of graphFormats)
       expect(graphText(runGraph(undone), format)).toContain("attempt 2, flights-1");
   });
@@ -216,7 +216,7 @@ describe("a run as a graph", () => {
   test("without its definition it is drawn from what its steps tell", () => {
     const bare = runGraph(drawn(...steps));
     expect(bare.edges).toEqual([{ from: "flight", to: "agree", kind: "needs" }]);
-    expect(node(bare, "flight").undo?.standing?.word).toBe("being undone");
+    expect(node(bare, "flight").undo?.status?.word).toBe("being undone");
   });
 });
 

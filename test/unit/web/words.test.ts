@@ -10,7 +10,7 @@ import {
 } from "../../../web/src/words/escalation-words.ts";
 import { visibleText } from "../../../web/src/words/foreign-words.ts";
 import { ruleMeanings } from "../../../web/src/words/rule-words.ts";
-import { runOutcome, stepStanding } from "../../../web/src/words/run-words.ts";
+import { runOutcome, stepStatus } from "../../../web/src/words/run-words.ts";
 
 describe("the words of the dashboard", () => {
   test("have each rule of an intervention", () => {
@@ -47,8 +47,8 @@ describe("a run that went on after failures", () => {
   });
 
   test("has a map that says how many of its items succeeded", () => {
-    const standing = { tone: "warning", word: "196 of 200, 3 failed, 1 skipped" };
-    expect(stepStanding(load)).toEqual(standing);
+    const status = { tone: "warning", word: "196 of 200, 3 failed, 1 skipped" };
+    expect(stepStatus(load)).toEqual(status);
   });
 });
 

@@ -40,31 +40,31 @@ export function problemOf(error: unknown): Problem {
     .findDetails(BadRequestSchema)
     .flatMap((detail) => detail.fieldViolations)
     .map(({ field, description }) => ({ path: field, message: description }));
-  const told = { reason, fields, message: failure.rawMessage };
+  const answer = { reason, fields, message: failure.rawMessage };
   switch (failure.code) {
     case Code.Unauthenticated:
     case Code.PermissionDenied:
-      return tokenProblem(told, info?.metadata ?? {});
+      return tokenProblem(answer, info?.metadata ?? {});
     case Code.NotFound:
-      return { ...told, kind: "missing", next: nextByReason[reason] ?? "Check its name." };
+      return { ...answer, kind: "missing", next: nextByReason[reason] ?? "Check its name." };
     case Code.Unavailable:
     case Code.Aborted:
     case Code.Canceled:
     case Code.DeadlineExceeded:
-      return { ...told, kind: "unreachable", next: "It is tried again by itself." };
+      return { ...answer, kind: "unreachable", next: "It is tried again by itself." };
     case Code.ResourceExhausted:
       // Limits that an operator has set have the same code.
       return reason === "OVERLOADED"
-        ? { ...told, kind: "busy", next: "Try it again in a moment." }
-        : refusedAs(told);
+        ? { ...answer, kind: "busy", next: "Try it again in a moment." }
+        : refusedAs(answer);
     case Code.Internal:
     case Code.DataLoss:
-      return { ...told, kind: "defect", next: DEFECT_NEXT };
+      return { ...answer, kind: "defect", next: DEFECT_NEXT };
     case Code.Unknown:
       if (isNetworkFailure(failure)) return unreachable;
-      return HTTP_STATUS.test(told.message) ? httpProblem(told) : refusedAs(told);
+      return HTTP_STATUS.test(answer.message) ? httpProblem(answer) : refusedAs(answer);
     default:
-      return refusedAs(told);
+      return refusedAs(answer);
   }
 }
 
@@ -86,9 +86,9 @@ function isNetworkFailure({ cause, rawMessage }: ConnectError): boolean {
 const HTTP_STATUS = /^HTTP \d{3}$/;
 const DEFECT_NEXT = "Try it again; if it stays so, look into the log of the server.";
 
-function httpProblem(told: Omit<Problem, "kind" | "next">): Problem {
-  const message = `The server met an error of its own (${told.message}).`;
-  return { ...told, kind: "defect", message, next: DEFECT_NEXT };
+function httpProblem(answer: Omit<Problem, "kind" | "next">): Problem {
+  const message = `The server met an error of its own (${answer.message}).`;
+  return { ...answer, kind: "defect", message, next: DEFECT_NEXT };
 }
 
 const tokenFaults: Readonly<Record<string, string>> = {
@@ -101,19 +101,19 @@ const tokenFaults: Readonly<Record<string, string>> = {
 
 /** The server's message explains how to send a token; here a dialog asks for it. */
 function tokenProblem(
-  told: Omit<Problem, "kind" | "next">,
+  answer: Omit<Problem, "kind" | "next">,
   { why = "", token = "", role = "", needs = "" }: Readonly<Record<string, string>>,
 ): Problem {
-  if (told.reason === "NOT_ALLOWED" && needs !== "") {
+  if (answer.reason === "NOT_ALLOWED" && needs !== "") {
     const message = `The API token "${token}" has the role "${role}", and this takes ${needs}.`;
     const next = "Ask for a token that may do this; another tab asks for it anew.";
-    return { ...told, kind: "token", message, next };
+    return { ...answer, kind: "token", message, next };
   }
-  const message = tokenFaults[why] ?? told.message;
-  return { ...told, kind: "token", message, next: "Give a token that the server knows." };
+  const message = tokenFaults[why] ?? answer.message;
+  return { ...answer, kind: "token", message, next: "Give a token that the server knows." };
 }
 
-function refusedAs(told: Omit<Problem, "kind" | "next">): Problem {
-  const next = nextByReason[told.reason] ?? "Correct it and try again.";
-  return { ...told, kind: "refused", next };
+function refusedAs(answer: Omit<Problem, "kind" | "next">): Problem {
+  const next = nextByReason[answer.reason] ?? "Correct it and try again.";
+  return { ...answer, kind: "refused", next };
 }

@@ -7,12 +7,12 @@ import { Icon, type IconName } from "./icon.tsx";
  */
 export type Tone = "ok" | "moving" | "waiting" | "idle" | "paused" | "warning" | "bad" | "undo";
 
-export interface Standing {
+export interface Status {
   readonly tone: Tone;
   readonly word: string;
 }
 
-export function Badge({ tone, word }: Standing) {
+export function Badge({ tone, word }: Status) {
   const icon: IconName = tone;
   return (
     <span className="badge" data-tone={tone}>

@@ -14,12 +14,12 @@ import {
 import { useEffect, useMemo, useState } from "react";
 import "@xyflow/react/dist/base.css";
 import "./graph.css";
-import type { Standing } from "./badge.tsx";
+import type { Status } from "./badge.tsx";
 import { type GraphShape, NODE_HEIGHT, NODE_WIDTH, type Places } from "./graph-layout.ts";
 import { Icon } from "./icon.tsx";
 import { LoadingState } from "./states.tsx";
 
-export interface GraphNode extends Standing {
+export interface GraphNode extends Status {
   readonly id: string;
   readonly needs: readonly string[];
   /** Shown below the name: what the step does, or its progress. */

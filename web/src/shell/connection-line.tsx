@@ -7,8 +7,8 @@ export function ConnectionLine() {
     <div role="status" className="connection">
       {lost ? (
         <p>
-          <strong>Connection lost, trying again.</strong> What you see is how things stood; it goes
-          on by itself.
+          <strong>Connection lost, trying again.</strong> What you see is as of then; it goes on by
+          itself.
         </p>
       ) : null}
     </div>

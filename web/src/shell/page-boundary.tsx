@@ -26,10 +26,10 @@ export class PageBoundary extends Component<Props, State> {
     const { defect } = this.state;
     if (defect === null) return this.props.children;
     const next = "Load the page again; if that does not help, report it with this text.";
-    const told = { kind: "refused", reason: "", fields: [] } as const;
+    const fields = { kind: "refused", reason: "", fields: [] } as const;
     return (
       <ProblemState
-        problem={{ ...told, message: defect.message, next }}
+        problem={{ ...fields, message: defect.message, next }}
         what="this page"
         wholePage
       />

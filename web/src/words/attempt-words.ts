@@ -1,8 +1,8 @@
 // The outcomes of attempts in words, and who performed them.
 import { type Attempt, AttemptSource, type Failure } from "@drover/proto/drover/v1/run_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
-import { outcomeStanding } from "./outcome-words.ts";
+import type { Status } from "../parts/badge.tsx";
+import { outcomeStatus } from "./outcome-words.ts";
 
 const kinds: Readonly<Record<number, string>> = {
   [TaskKind.PERFORM]: "perform",
@@ -20,8 +20,8 @@ export function performerWords({ agentId, source }: Attempt): string {
 }
 
 /** An attempt that has not ended is with its agent. */
-export function attemptStanding({ outcome, late }: Attempt): Standing {
-  const { tone, word } = outcomeStanding(outcome);
+export function attemptStatus({ outcome, late }: Attempt): Status {
+  const { tone, word } = outcomeStatus(outcome);
   return { tone, word: late ? `${word}, late` : word };
 }
 

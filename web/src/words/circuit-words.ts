@@ -2,11 +2,11 @@
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { type Circuit, CircuitSetting, CircuitState } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { QueueLimits } from "@drover/proto/drover/v1/queue_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
+import type { Status } from "../parts/badge.tsx";
 import { clockTime } from "./time-words.ts";
 
 /** A person's setting takes precedence over the state. */
-export function circuitStanding({ setting, state }: Circuit): Standing {
+export function circuitStatus({ setting, state }: Circuit): Status {
   if (setting === CircuitSetting.OPEN) return { tone: "paused", word: "held open" };
   if (setting === CircuitSetting.CLOSED) return { tone: "ok", word: "held closed" };
   if (state === CircuitState.OPEN) return { tone: "bad", word: "open" };

@@ -1,7 +1,7 @@
 // Escalations in words: the question, and the effect of each answer. The same words as on the
 // command line and in docs/RUNBOOKS.md.
 import type { Escalation, EscalationAnswer } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
+import type { Status } from "../parts/badge.tsx";
 
 const reasons: Readonly<Record<string, string>> = {
   unknown: "nobody knows if it took effect",
@@ -16,7 +16,7 @@ const reasons: Readonly<Record<string, string>> = {
   doubled: "its effect may be doubled",
 };
 
-const looks: Readonly<Record<string, string>> = {
+const styles: Readonly<Record<string, string>> = {
   unknown: "Look in the remote service whether it did, by its key: that decides.",
   unverified: "Look in the remote service whether it did, by its key: that decides.",
   poison:
@@ -43,7 +43,7 @@ export function reasonOfQuestion(reason: string, code = ""): string {
 export function lookFirst(reason: string, code = ""): string {
   if (isStalled(reason, code))
     return "Look what its agent waited for: it lived, and got no further. Mend that, then try again.";
-  return looks[reason] ?? "";
+  return styles[reason] ?? "";
 }
 
 function isStalled(reason: string, code: string): boolean {
@@ -136,7 +136,7 @@ export function answerWords(answer: string, { stepId }: Pick<Escalation, "stepId
 }
 
 /** Whether a person has claimed it, or it is closed. */
-export function questionStanding({ closedTime, claimedBy }: Escalation): Standing {
+export function questionStatus({ closedTime, claimedBy }: Escalation): Status {
   if (closedTime !== undefined) return { tone: "ok", word: "closed" };
   if (claimedBy !== "") return { tone: "waiting", word: `${claimedBy} is at it` };
   return { tone: "warning", word: "needs a person" };

@@ -1,8 +1,8 @@
 // How an attempt ended: one tone and one word for each outcome.
 import { OutcomeKind } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
+import type { Status } from "../parts/badge.tsx";
 
-const outcomes: Readonly<Record<OutcomeKind, Standing>> = {
+const outcomes: Readonly<Record<OutcomeKind, Status>> = {
   [OutcomeKind.UNSPECIFIED]: { tone: "moving", word: "in hand" },
   [OutcomeKind.SUCCESS]: { tone: "ok", word: "done" },
   [OutcomeKind.FAILURE]: { tone: "bad", word: "failed" },
@@ -15,6 +15,6 @@ const outcomes: Readonly<Record<OutcomeKind, Standing>> = {
   [OutcomeKind.SUPERSEDED]: { tone: "idle", word: "became needless" },
 };
 
-export function outcomeStanding(outcome: OutcomeKind): Standing {
+export function outcomeStatus(outcome: OutcomeKind): Status {
   return outcomes[outcome] ?? { tone: "idle", word: "ended" };
 }

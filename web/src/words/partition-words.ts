@@ -4,7 +4,7 @@ import {
   type Partition,
   type Supervisor,
 } from "@drover/proto/drover/v1/partition_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
+import type { Status } from "../parts/badge.tsx";
 
 const reasons: Readonly<Record<number, string>> = {
   [HandOverReason.FIRST]: "nobody had had it",
@@ -16,14 +16,11 @@ export function handOverWords(reason: HandOverReason): string {
   return reasons[reason] ?? "unknown";
 }
 
-export function partitionStanding({
-  watched,
-  late,
-}: Pick<Partition, "watched" | "late">): Standing {
+export function partitionStatus({ watched, late }: Pick<Partition, "watched" | "late">): Status {
   if (!watched) return { tone: "bad", word: "nobody watches" };
   return late ? { tone: "warning", word: "late" } : { tone: "ok", word: "watched" };
 }
 
-export function supervisorStanding({ alive }: Pick<Supervisor, "alive">): Standing {
+export function supervisorStatus({ alive }: Pick<Supervisor, "alive">): Status {
   return alive ? { tone: "ok", word: "watching" } : { tone: "bad", word: "silent" };
 }

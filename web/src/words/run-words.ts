@@ -7,11 +7,11 @@ import {
   StepState,
   UndoState,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
+import type { Status } from "../parts/badge.tsx";
 import { counted } from "./counts.ts";
 import { isPartial, itemWords } from "./item-words.ts";
 
-const runs: Readonly<Record<RunState, Standing>> = {
+const runs: Readonly<Record<RunState, Status>> = {
   [RunState.UNSPECIFIED]: { tone: "idle", word: "unknown" },
   [RunState.PENDING]: { tone: "idle", word: "pending" },
   [RunState.RUNNING]: { tone: "moving", word: "running" },
@@ -26,7 +26,7 @@ const runs: Readonly<Record<RunState, Standing>> = {
   [RunState.FINISHING]: { tone: "moving", word: "finishing" },
 };
 
-const steps: Readonly<Record<StepState, Standing>> = {
+const steps: Readonly<Record<StepState, Status>> = {
   [StepState.UNSPECIFIED]: { tone: "idle", word: "unknown" },
   [StepState.BLOCKED]: { tone: "idle", word: "blocked" },
   [StepState.READY]: { tone: "waiting", word: "ready" },
@@ -41,7 +41,7 @@ const steps: Readonly<Record<StepState, Standing>> = {
   [StepState.CANCELLED]: { tone: "idle", word: "cancelled" },
 };
 
-const undos: Readonly<Record<UndoState, Standing | null>> = {
+const undos: Readonly<Record<UndoState, Status | null>> = {
   [UndoState.UNSPECIFIED]: null,
   [UndoState.NONE]: null,
   [UndoState.PENDING]: { tone: "undo", word: "to be undone" },
@@ -69,17 +69,17 @@ const finals: ReadonlySet<RunState> = new Set([
 ]);
 
 /** A newer server may send states that this table does not know. */
-const unknown: Standing = { tone: "idle", word: "unknown" };
+const unknown: Status = { tone: "idle", word: "unknown" };
 
-export function runStanding(state: RunState): Standing {
+export function runStatus(state: RunState): Status {
   return runs[state] ?? unknown;
 }
 
 /**
  * `completed, 1 warning`: a run that continued after failures differs from one without failures.
  */
-export function runOutcome({ state, warnings }: Pick<Run, "state" | "warnings">): Standing {
-  const { tone, word } = runStanding(state);
+export function runOutcome({ state, warnings }: Pick<Run, "state" | "warnings">): Status {
+  const { tone, word } = runStatus(state);
   if (warnings === 0) return { tone, word };
   return {
     tone: state === RunState.COMPLETED ? "warning" : tone,
@@ -87,7 +87,7 @@ export function runOutcome({ state, warnings }: Pick<Run, "state" | "warnings">)
   };
 }
 
-export function stepStanding(step: Pick<Step, "state" | "undoState" | "items">): Standing {
+export function stepStatus(step: Pick<Step, "state" | "undoState" | "items">): Status {
   const undo = undos[step.undoState];
   if (undo) return undo;
   if (step.items && isPartial(step)) return { tone: "warning", word: itemWords(step.items) };

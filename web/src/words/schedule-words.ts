@@ -7,7 +7,7 @@ import {
   OverlapPolicy,
   type Schedule,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
-import type { Standing } from "../parts/badge.tsx";
+import type { Status } from "../parts/badge.tsx";
 import { counted } from "./counts.ts";
 import { durationWords } from "./time-words.ts";
 
@@ -32,7 +32,7 @@ export function nominalTimeWords(nominalTime: string): string {
     .replace(/Z$/, " UTC");
 }
 
-export function scheduleStanding({ pause, next }: Schedule): Standing {
+export function scheduleStatus({ pause, next }: Schedule): Status {
   if (pause) return { tone: "paused", word: "paused" };
   return next.length === 0 ? { tone: "idle", word: "no time left" } : { tone: "ok", word: "on" };
 }
@@ -51,7 +51,7 @@ export function overlapWords(overlap: OverlapPolicy): string {
   return overlaps[overlap] ?? "unknown";
 }
 
-const outcomes: Readonly<Record<number, Standing>> = {
+const outcomes: Readonly<Record<number, Status>> = {
   [OccurrenceOutcome.STARTED]: { tone: "ok", word: "started" },
   [OccurrenceOutcome.OVERLAPPED]: { tone: "idle", word: "overlapped" },
   [OccurrenceOutcome.MISSED]: { tone: "warning", word: "missed" },
@@ -59,7 +59,7 @@ const outcomes: Readonly<Record<number, Standing>> = {
   [OccurrenceOutcome.REFUSED]: { tone: "bad", word: "refused" },
 };
 
-export function fireStanding({ outcome, missed }: Occurrence): Standing {
+export function occurrenceStatus({ outcome, missed }: Occurrence): Status {
   const { tone, word } = outcomes[outcome] ?? { tone: "idle", word: "unknown" };
   return { tone, word: missed > 1 ? `${word}: ${counted(missed, "time")}` : word };
 }

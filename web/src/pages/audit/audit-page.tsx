@@ -25,23 +25,23 @@ interface Filters {
 }
 
 function filtersOf(search: string): Filters {
-  const said = new URLSearchParams(search);
-  const time = (name: string) => (said.has(name) ? timeOfField(said.get(name) ?? "") : null);
+  const filter = new URLSearchParams(search);
+  const time = (name: string) => (filter.has(name) ? timeOfField(filter.get(name) ?? "") : null);
   return {
-    rule: said.get("rule") ?? "",
-    run: said.get("run") ?? "",
+    rule: filter.get("rule") ?? "",
+    run: filter.get("run") ?? "",
     after: time("after"),
     before: time("before"),
   };
 }
 
 function addressOf({ rule, run, after, before }: Filters): string {
-  const said = new URLSearchParams();
-  if (rule !== "") said.set("rule", rule);
-  if (run !== "") said.set("run", run);
-  if (after !== null) said.set("after", new Date(after).toISOString());
-  if (before !== null) said.set("before", new Date(before).toISOString());
-  const text = said.toString();
+  const filter = new URLSearchParams();
+  if (rule !== "") filter.set("rule", rule);
+  if (run !== "") filter.set("run", run);
+  if (after !== null) filter.set("after", new Date(after).toISOString());
+  if (before !== null) filter.set("before", new Date(before).toISOString());
+  const text = filter.toString();
   return text === "" ? "/audit" : `/audit?${text}`;
 }
 

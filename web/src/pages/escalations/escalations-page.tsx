@@ -14,7 +14,7 @@ import { ShortId } from "../../parts/short-id.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { questionStanding, reasonOfQuestion, subjectWords } from "../../words/escalation-words.ts";
+import { questionStatus, reasonOfQuestion, subjectWords } from "../../words/escalation-words.ts";
 import { Question } from "./question.tsx";
 
 const PAGE = 200;
@@ -59,7 +59,7 @@ const columns: readonly Column<Escalation>[] = [
   {
     title: "Stands",
     width: "10rem",
-    cell: (one) => <Badge {...questionStanding(one)} />,
+    cell: (one) => <Badge {...questionStatus(one)} />,
   },
 ];
 

@@ -20,7 +20,7 @@ import { Shown } from "../../parts/states.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import {
-  attemptStanding,
+  attemptStatus,
   failureWords,
   performerWords,
   taskKindWords,
@@ -28,7 +28,7 @@ import {
 import {
   answeredWords,
   lookFirst,
-  questionStanding,
+  questionStatus,
   reasonOfQuestion,
   subjectWords,
 } from "../../words/escalation-words.ts";
@@ -71,7 +71,7 @@ function Seen({ seen, escalation, again }: SeenProps) {
       <PageHead
         title={`${subject} of ${escalation.workflow}: ${reasonOfQuestion(escalation.reason, code)}`}
         above={<Link href="/escalations">Escalations</Link>}
-        beside={<Badge {...questionStanding(escalation)} />}
+        beside={<Badge {...questionStatus(escalation)} />}
       >
         <ClaimActs escalation={escalation} again={again} />
       </PageHead>
@@ -115,7 +115,7 @@ function Seen({ seen, escalation, again }: SeenProps) {
 function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
   const { run, step, effectKey } = seen;
   const { answer, closedBy, closedTime, claimedBy, deadlineTime } = escalation;
-  const isTold = step?.error !== undefined && escalation.message.includes(step.error.message);
+  const isRecorded = step?.error !== undefined && escalation.message.includes(step.error.message);
   return (
     <Panel title="What happened">
       <p className="told">
@@ -135,7 +135,7 @@ function WhatHappened({ seen, escalation }: Omit<SeenProps, "again">) {
             </Link>,
           ],
           ["Its state", run ? <Badge key="state" {...runOutcome(run)} /> : null],
-          ["Error", step?.error && !isTold ? failureWords(step.error) : null],
+          ["Error", step?.error && !isRecorded ? failureWords(step.error) : null],
           [
             "Key in the remote service",
             effectKey === "" ? null : (
@@ -170,7 +170,7 @@ const attemptColumns: readonly Column<Attempt>[] = [
     cell: ({ startedTime, endedTime }) => <Lasted from={startedTime} to={endedTime} />,
   },
   { title: "Came to", width: "6rem", cell: ({ progress }) => progressWords(progress) || "–" },
-  { title: "Outcome", width: "11.5rem", cell: (one) => <Badge {...attemptStanding(one)} /> },
+  { title: "Outcome", width: "11.5rem", cell: (one) => <Badge {...attemptStatus(one)} /> },
   {
     title: "Error",
     width: "minmax(10rem, 2fr)",

@@ -13,7 +13,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { EmptyState } from "../../parts/states.tsx";
 import { Ago, useNowMs } from "../../parts/time.tsx";
 import { counted, numberWords } from "../../words/counts.ts";
-import { runStanding, stateName } from "../../words/run-words.ts";
+import { runStatus, stateName } from "../../words/run-words.ts";
 import { durationWords } from "../../words/time-words.ts";
 import { countOf, ENDS, RunsByState } from "./runs-by-state.tsx";
 
@@ -61,9 +61,7 @@ export function ActivityPanels({ of }: { readonly of: Activity }) {
 
 /** `18 failed, 2 undone` */
 function endsWords(ends: readonly (readonly [state: RunState, count: number])[]): string {
-  return ends
-    .map(([state, count]) => `${numberWords(count)} ${runStanding(state).word}`)
-    .join(", ");
+  return ends.map(([state, count]) => `${numberWords(count)} ${runStatus(state).word}`).join(", ");
 }
 
 /** Rounded down, so that it never shows 100 % if some are missing. */
@@ -227,7 +225,7 @@ function chartOf(minutes: readonly ActivityMinute[], minuteHere: number) {
   const last = Math.max(minuteHere, ...known.keys());
   const shown = Array.from({ length: MINUTES }, (_, n) => last - MINUTES + 1 + n);
   const series = PARTS.map(({ state, colour, pick }) => ({
-    ...{ name: runStanding(state).word, colour },
+    ...{ name: runStatus(state).word, colour },
     values: shown.map((minute) => {
       const one = known.get(minute);
       return one === undefined ? 0 : pick(one);

@@ -118,8 +118,8 @@ function cordonsOf({ cordons }: GetOverviewResponse): readonly Need[] {
       text: (
         <>
           {of.case === "version" ? "Agents of version" : "Agent"} <b>{of.value}</b>{" "}
-          {of.case === "version" ? "get" : "gets"} nothing new since <Ago at={cordonedTime} />, said{" "}
-          {cordonedBy}
+          {of.case === "version" ? "get" : "gets"} nothing new since <Ago at={cordonedTime} />, set
+          by {cordonedBy}
           {because(why)}.
         </>
       ),
@@ -168,7 +168,7 @@ function pausesOf(of: GetOverviewResponse): readonly Need[] {
 
 function regionsOf({ lateRegions }: GetOverviewResponse): readonly Need[] {
   return lateRegions.map(({ region, partitions, unwatched, overdue }) => {
-    const said = [
+    const parts = [
       ...(unwatched > 0
         ? [
             `${unwatched} of ${counted(partitions, "partition")} of region ${region} watched by nobody (drover supervisor --region ${region} watches them)`,
@@ -180,7 +180,7 @@ function regionsOf({ lateRegions }: GetOverviewResponse): readonly Need[] {
     ];
     return {
       ...{ key: `region ${region}`, tone: "bad", word: "supervision late" },
-      text: `${said.join(", ")}.`,
+      text: `${parts.join(", ")}.`,
       ...{ href: "/supervisors", act: "Look at the supervisors" },
     };
   });

@@ -5,7 +5,7 @@ import { Link } from "wouter";
 import { Badge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { numberWords } from "../../words/counts.ts";
-import { isFinal, runStanding, stateName } from "../../words/run-words.ts";
+import { isFinal, runStatus, stateName } from "../../words/run-words.ts";
 
 export const ENDS: readonly RunState[] = [
   ...[RunState.COMPLETED, RunState.FAILED, RunState.COMPENSATED, RunState.CANCELLED],
@@ -20,26 +20,26 @@ export function RunsByState({ of }: { readonly of: Activity }) {
   return (
     <Panel title="Runs by state">
       <h3>Open now</h3>
-      {open.length === 0 ? <p className="dim">No run is open.</p> : <Standings of={open} />}
+      {open.length === 0 ? <p className="dim">No run is open.</p> : <Statuses of={open} />}
       {of.moreRuns ? <p className="dim">There are more, which were not counted.</p> : null}
       <h3>Ended in the last 30 minutes</h3>
-      <Standings of={ENDS.map((state) => ({ state, count: countOf(of, state) }))} />
+      <Statuses of={ENDS.map((state) => ({ state, count: countOf(of, state) }))} />
     </Panel>
   );
 }
 
-function Standings({ of }: { readonly of: readonly Pick<OpenRuns, "state" | "count">[] }) {
+function Statuses({ of }: { readonly of: readonly Pick<OpenRuns, "state" | "count">[] }) {
   const total = of.reduce((sum, { count }) => sum + count, 0);
   return (
     <ul className="standings">
       {of.map(({ state, count }) => (
         <li key={state}>
-          <Badge {...runStanding(state)} />
+          <Badge {...runStatus(state)} />
           <meter
             min={0}
             max={Math.max(1, total)}
             value={count}
-            aria-label={`${runStanding(state).word}: ${count} of ${total}`}
+            aria-label={`${runStatus(state).word}: ${count} of ${total}`}
           />
           <Link href={`/runs?state=${stateName(state)}`}>{numberWords(count)}</Link>
         </li>

@@ -5,13 +5,13 @@ import type { AgentInfo } from "@drover/proto/drover/v1/agent_info_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
 import { useList } from "../../calls/use-list.ts";
-import { Badge, type Standing } from "../../parts/badge.tsx";
+import { Badge, type Status } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { circuitStanding } from "../../words/circuit-words.ts";
+import { circuitStatus } from "../../words/circuit-words.ts";
 import { numberWords } from "../../words/counts.ts";
 
 const PAGE = 200;
@@ -28,12 +28,12 @@ export function agentAddress({ session }: Pick<AgentInfo, "session">): string {
 const SILENT_MS = 60_000;
 
 /** Why the agent gets no tasks, or its work. */
-export function agentStanding(agent: AgentInfo): Standing {
+export function agentStatus(agent: AgentInfo): Status {
   const { cordons, circuits, held, lastSeenTime, silentSinceTime } = agent;
   if (silentSinceTime || (lastSeenTime && Date.now() - timestampMs(lastSeenTime) > SILENT_MS))
     return { tone: "idle", word: "silent" };
   if (cordons.length > 0) return { tone: "paused", word: "cordoned" };
-  if (circuits.some((one) => circuitStanding(one).tone !== "ok"))
+  if (circuits.some((one) => circuitStatus(one).tone !== "ok"))
     return { tone: "bad", word: "its circuit is open" };
   return held > 0 ? { tone: "moving", word: "at work" } : { tone: "ok", word: "ready" };
 }
@@ -50,7 +50,7 @@ const columns: readonly Column<AgentInfo>[] = [
     width: "minmax(9rem, 1.2fr)",
     cell: (agent) => <Link href={agentAddress(agent)}>{agent.id}</Link>,
   },
-  { title: "Stands", width: "11rem", cell: (agent) => <Badge {...agentStanding(agent)} /> },
+  { title: "Stands", width: "11rem", cell: (agent) => <Badge {...agentStatus(agent)} /> },
   { title: "Version", width: "minmax(5rem, 8rem)", cell: ({ version }) => version || "–" },
   {
     title: "Asks for",

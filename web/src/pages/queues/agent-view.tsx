@@ -15,9 +15,9 @@ import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
 import { taskKindWords } from "../../words/attempt-words.ts";
-import { circuitNote, circuitStanding } from "../../words/circuit-words.ts";
+import { circuitNote, circuitStatus } from "../../words/circuit-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
-import { agentStanding, asksFor } from "./agent-list.tsx";
+import { agentStatus, asksFor } from "./agent-list.tsx";
 import { CordonActs, cordonWords } from "./cordons.tsx";
 
 const EVERY_MS = 2_000;
@@ -52,7 +52,7 @@ function Seen({ agent, tasks, again }: SeenProps) {
       <PageHead
         title={agent.id}
         above={<Link href="/queues">Queues and agents</Link>}
-        beside={<Badge {...agentStanding(agent)} />}
+        beside={<Badge {...agentStatus(agent)} />}
       >
         <CordonActs agent={agent} again={again} />
       </PageHead>
@@ -75,7 +75,7 @@ function Seen({ agent, tasks, again }: SeenProps) {
               (one) =>
                 [
                   `Circuit of ${one.task}`,
-                  `${circuitStanding(one).word}; ${circuitNote(one)}`,
+                  `${circuitStatus(one).word}; ${circuitNote(one)}`,
                 ] as const,
             ),
           ]}

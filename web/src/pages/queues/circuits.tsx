@@ -13,7 +13,7 @@ import { PersonFields, personOf } from "../../parts/person-fields.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { circuitNote, circuitStanding } from "../../words/circuit-words.ts";
+import { circuitNote, circuitStatus } from "../../words/circuit-words.ts";
 
 const LISTED_MAX = 1_000;
 const EVERY_MS = 2_000;
@@ -76,7 +76,7 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
     ),
   },
   { title: "Of", width: "minmax(6rem, 8rem)", cell: ({ agentId }) => agentId || "all agents" },
-  { title: "Stands", width: "11rem", cell: (one) => <Badge {...circuitStanding(one)} /> },
+  { title: "Stands", width: "11rem", cell: (one) => <Badge {...circuitStatus(one)} /> },
   {
     title: "Since",
     width: "6.5rem",
@@ -91,7 +91,7 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
     title: "What you can say",
     width: "13.5rem",
     cell: (one) => (
-      <CircuitActs {...one} said={one.setting !== CircuitSetting.UNSPECIFIED} done={again} />
+      <CircuitActs {...one} isSet={one.setting !== CircuitSetting.UNSPECIFIED} done={again} />
     ),
   },
 ];
@@ -168,10 +168,10 @@ export function LetThroughAct({ of, done }: { readonly of: Which; readonly done:
 
 /** The buttons of a circuit; `said`: a person has set it. */
 export function CircuitActs(
-  props: Which & { readonly said?: boolean; readonly done?: () => void },
+  props: Which & { readonly isSet?: boolean; readonly done?: () => void },
 ) {
-  const { said = false, ...of } = props;
-  const which = said ? (["release"] as const) : (["open", "close"] as const);
+  const { isSet = false, ...of } = props;
+  const which = isSet ? (["release"] as const) : (["open", "close"] as const);
   return (
     <span className="acts">
       {which.map((one) => (

@@ -3,7 +3,7 @@ import type { Pause, Queue } from "@drover/proto/drover/v1/queue_pb.ts";
 import { Link } from "wouter";
 import { operator } from "../../calls/clients.ts";
 import { useList } from "../../calls/use-list.ts";
-import { Badge, type Standing } from "../../parts/badge.tsx";
+import { Badge, type Status } from "../../parts/badge.tsx";
 import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
@@ -19,10 +19,10 @@ const EVERY_MS = 3_000;
  * The state that matters to a person: paused by itself or with its namespace, without agents, or
  * fine.
  */
-export function queueStanding(
+export function queueStatus(
   { pause, depth, agents }: Queue,
   namespacePause: Pause | undefined,
-): Standing {
+): Status {
   if (pause ?? namespacePause) return { tone: "paused", word: "paused" };
   if (depth > 0 && agents === 0) return { tone: "warning", word: "nobody asks" };
   if (depth > 0) return { tone: "waiting", word: "tasks wait" };
@@ -38,7 +38,7 @@ const columns: readonly Column<Row>[] = [
     width: "minmax(10rem, 2fr)",
     cell: ({ name }) => <Link href={`/queues/${name}`}>{name}</Link>,
   },
-  { title: "Stands", width: "9rem", cell: (row) => <Badge {...queueStanding(row, row.held)} /> },
+  { title: "Stands", width: "9rem", cell: (row) => <Badge {...queueStatus(row, row.held)} /> },
   { title: "Wait", width: "5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
   { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
   {

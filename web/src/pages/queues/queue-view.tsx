@@ -17,7 +17,7 @@ import { limitWords } from "../../words/circuit-words.ts";
 import { counted, numberWords } from "../../words/counts.ts";
 import { CircuitActs, CircuitList } from "./circuits.tsx";
 import { PinList } from "./pins.tsx";
-import { queueStanding } from "./queue-list.tsx";
+import { queueStatus } from "./queue-list.tsx";
 import { Standstill } from "./standstill.tsx";
 
 const EVERY_MS = 2_000;
@@ -55,7 +55,7 @@ function Seen({ seen, queue, again }: SeenProps) {
       <PageHead
         title={queue.name}
         above={<Link href="/queues">Queues and agents</Link>}
-        beside={<Badge {...queueStanding(queue, namespacePause)} />}
+        beside={<Badge {...queueStatus(queue, namespacePause)} />}
       >
         <PauseAct queue={queue} again={again} />
         <LimitAct queue={queue} again={again} />
@@ -179,8 +179,8 @@ function LimitAct({ queue, again }: Omit<SeenProps, "seen">) {
         const [leased, perSecond, burst] = ["leased", "per-second", "burst"].map((field) =>
           number(form, field),
         );
-        const said = { leased: leased ?? 0, perSecond: perSecond ?? 0, burst: burst ?? 0 };
-        const answer = await operator.setQueueLimits({ namespace, queue: name, limits: said });
+        const limits = { leased: leased ?? 0, perSecond: perSecond ?? 0, burst: burst ?? 0 };
+        const answer = await operator.setQueueLimits({ namespace, queue: name, limits: limits });
         return `Queue ${name} limits: ${limitWords(answer.queue?.limits) || "none"}.`;
       }}
     >

@@ -61,7 +61,7 @@ function OpenCircuit({ of, again }: { readonly of: Circuit; readonly again: () =
   return (
     <p>
       <b>{task}</b> rests, as <Foreign text={saw} />. Mend what fails, and it goes on by itself: one
-      task tries {tryTime === undefined ? "it now" : <Ago at={tryTime} />}. Is it mended already?{" "}
+      task tries {tryTime === undefined ? "it now" : <Ago at={tryTime} />}. Is it repaired already?{" "}
       <LetThroughAct of={of} done={again} />
     </p>
   );

@@ -1,7 +1,7 @@
 // The fields of an approval: the step, yes or no, the approver, a comment, and the form that the
 // step requires.
 import { type Run, type Step, StepKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
-import { Verdict } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { DecisionKind } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { useState } from "react";
 import { scheduler } from "../../calls/clients.ts";
@@ -40,7 +40,7 @@ export function DecideFields({
         </select>
       </Field>
       <Field name="Decision">
-        <select name="verdict" onChange={({ target }) => setApproves(target.value === "approve")}>
+        <select name="decision" onChange={({ target }) => setApproves(target.value === "approve")}>
           <option value="approve">Approve</option>
           <option value="reject">Reject</option>
         </select>
@@ -127,7 +127,7 @@ export async function decide(run: Run, form: FormData): Promise<void> {
   const json = fields === null ? text(FORM_JSON) : formJson(fields, (name) => text(nameOf(name)));
   await scheduler.decide({
     ...{ ...refOf(run), stepId: text("step"), approver, comment: text("comment") },
-    verdict: form.get("verdict") === "reject" ? Verdict.REJECT : Verdict.APPROVE,
+    decision: form.get("decision") === "reject" ? DecisionKind.REJECT : DecisionKind.APPROVE,
     ...(json === "" ? {} : { form: { body: { case: "json" as const, value: json } } }),
   });
 }

@@ -21,7 +21,7 @@ interface Action {
   readonly willHappen: string;
   readonly fields: (steps: readonly Step[], run: Run) => ReactNode;
   /** Performs the action and returns what was done; `newRunId` if a new run was started. */
-  readonly onAct: (run: Run, form: FormData) => Promise<{ told: string; newRunId?: string }>;
+  readonly onAct: (run: Run, form: FormData) => Promise<{ done: string; newRunId?: string }>;
 }
 
 export function RunActions({ run, steps }: { readonly run: Run; readonly steps: readonly Step[] }) {
@@ -41,8 +41,8 @@ export function RunActions({ run, steps }: { readonly run: Run; readonly steps: 
           {...{ title: action.title, act: action.act, danger: action.danger === true }}
           onClose={() => setOpen(null)}
           onAct={async (form) => {
-            const { told, newRunId } = await action.onAct(run, form);
-            tell(told);
+            const { done, newRunId } = await action.onAct(run, form);
+            tell(done);
             if (newRunId !== undefined) go(`/runs/${newRunId}`);
           }}
         >
@@ -107,7 +107,7 @@ const actions: Readonly<Record<Kind, Action>> = {
     fields: why,
     async onAct(run, form) {
       await scheduler.pauseRun({ ...refOf(run), reason: text(form, "reason") });
-      return { told: "The run is paused." };
+      return { done: "The run is paused." };
     },
   },
   resume: {
@@ -118,7 +118,7 @@ const actions: Readonly<Record<Kind, Action>> = {
     fields: why,
     async onAct(run, form) {
       await scheduler.resumeRun({ ...refOf(run), reason: text(form, "reason") });
-      return { told: "The run goes on." };
+      return { done: "The run goes on." };
     },
   },
   cancel: {
@@ -142,7 +142,7 @@ const actions: Readonly<Record<Kind, Action>> = {
     async onAct(run, form) {
       const undo = form.get("undo") === "leave" ? Undo.LEAVE : Undo.COMPENSATE;
       await scheduler.cancelRun({ ...refOf(run), undo, reason: text(form, "reason") });
-      return { told: "The run is being cancelled." };
+      return { done: "The run is being cancelled." };
     },
   },
   retry: {
@@ -155,7 +155,7 @@ const actions: Readonly<Record<Kind, Action>> = {
     async onAct(run, form) {
       const request = { ...refOf(run), requestId: requestId(), version: versionOf(form) };
       const { runId } = await scheduler.retryRun(request);
-      return { told: "A new run has begun: this is it.", newRunId: runId };
+      return { done: "A new run has begun: this is it.", newRunId: runId };
     },
   },
   rerun: {
@@ -184,7 +184,7 @@ const actions: Readonly<Record<Kind, Action>> = {
       const { runId } = await scheduler.rerunFrom({
         ...{ ...refOf(run), ...again, requestId: requestId() },
       });
-      return { told: "A new run has begun: this is it.", newRunId: runId };
+      return { done: "A new run has begun: this is it.", newRunId: runId };
     },
   },
   signal: {
@@ -212,7 +212,7 @@ const actions: Readonly<Record<Kind, Action>> = {
         ...{ ...refOf(run), name: text(form, "signal"), signalId: requestId() },
         ...(json === "" ? {} : { payload: { body: { case: "json", value: json } } }),
       });
-      return { told: "The signal is sent." };
+      return { done: "The signal is sent." };
     },
   },
   decide: {
@@ -224,7 +224,7 @@ const actions: Readonly<Record<Kind, Action>> = {
     fields: (steps, run) => <DecideFields {...{ run, steps }} />,
     async onAct(run, form) {
       await decide(run, form);
-      return { told: "The decision is kept." };
+      return { done: "The decision is kept." };
     },
   },
 };

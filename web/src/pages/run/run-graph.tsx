@@ -6,7 +6,7 @@ import { useMemo } from "react";
 import { Graph, type GraphNode } from "../../parts/graph.tsx";
 import { isPartial, itemWords } from "../../words/item-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
-import { stepStanding } from "../../words/run-words.ts";
+import { stepStatus } from "../../words/run-words.ts";
 import type { Explained } from "./run-page.tsx";
 
 export function RunGraph(props: {
@@ -28,7 +28,7 @@ function nodeOf(step: Step, wait: Wait | undefined): GraphNode {
   const share = isFinalStep(step) ? null : shareOf(step, reported);
   return {
     ...{ id: step.id, needs: step.needs, note: noteOf(step, reported) },
-    ...stepStanding(step),
+    ...stepStatus(step),
     ...(share === null ? {} : { progress: share }),
   };
 }

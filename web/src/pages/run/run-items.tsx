@@ -10,7 +10,7 @@ import { type Column, DataTable } from "../../parts/data-table.tsx";
 import { CutText, Foreign } from "../../parts/foreign.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
-import { isFinal, stepStanding } from "../../words/run-words.ts";
+import { isFinal, stepStatus } from "../../words/run-words.ts";
 import { refOf } from "./run-ref.ts";
 import { StepFacts, StepHistory } from "./step-history.tsx";
 
@@ -79,7 +79,7 @@ function columnsOf(onPick: (id: string) => void): readonly Column<Step>[] {
         </button>
       ),
     },
-    { title: "State", width: "10rem", cell: (item) => <Badge {...stepStanding(item)} /> },
+    { title: "State", width: "10rem", cell: (item) => <Badge {...stepStatus(item)} /> },
     { title: "Attempt", width: "5rem", align: "end", cell: ({ attempt }) => attempt || "–" },
     { title: "Result", width: "minmax(12rem, 4fr)", cell: (item) => <Result of={item} /> },
   ];

@@ -6,7 +6,7 @@ import type { Loaded } from "../../calls/use-call.ts";
 import { Badge } from "../../parts/badge.tsx";
 import { Panel } from "../../parts/panel.tsx";
 import { Shown } from "../../parts/states.tsx";
-import { stepStanding } from "../../words/run-words.ts";
+import { stepStatus } from "../../words/run-words.ts";
 import { RunItems } from "./run-items.tsx";
 import { StepFacts, StepHistory } from "./step-history.tsx";
 
@@ -22,7 +22,7 @@ export function RunStep(props: {
       title={`Step ${step.id}`}
       beside={
         <div className="page-acts">
-          <Badge {...stepStanding(step)} />
+          <Badge {...stepStatus(step)} />
           <button type="button" className="quiet" onClick={onClose}>
             Close
           </button>

@@ -11,7 +11,7 @@ import { useNowMs } from "../../parts/time.tsx";
 import { numberWords } from "../../words/counts.ts";
 import { visibleText } from "../../words/foreign-words.ts";
 import { itemWords } from "../../words/item-words.ts";
-import { outcomeStanding } from "../../words/outcome-words.ts";
+import { outcomeStatus } from "../../words/outcome-words.ts";
 import { clockTime, durationWords } from "../../words/time-words.ts";
 import type { Explained } from "./run-page.tsx";
 import { DensityTrack } from "./timeline-density.tsx";
@@ -33,7 +33,7 @@ export function RunTimeline(props: TimelineProps) {
   const from = of.run?.createdTime ? timestampMs(of.run.createdTime) : now;
   const end = of.run?.endedTime ? timestampMs(of.run.endedTime) : Math.max(now, lastOf(of));
   const scale = { fromMs: from, toMs: Math.max(end, from + LEAST_MS) };
-  const beats = useMemo(() => beatsOf(explained), [explained]);
+  const heartbeats = useMemo(() => heartbeatsOf(explained), [explained]);
   if (rows.length === 0)
     return <EmptyState title="Nothing has been tried yet" text="Attempts appear here at once." />;
   return (
@@ -47,7 +47,7 @@ export function RunTimeline(props: TimelineProps) {
             {row.items === null ? null : <span className="dim">{itemWords(row.items)}</span>}
           </div>
           {row.items === null ? (
-            <Track row={row} scale={scale} beatMs={beats.get(row.step) ?? null} />
+            <Track row={row} scale={scale} heartbeatMs={heartbeats.get(row.step) ?? null} />
           ) : (
             <DensityTrack row={row} scale={scale} />
           )}
@@ -110,9 +110,9 @@ function Axis({ of }: { readonly of: Scale }) {
 function Track(props: {
   readonly row: Row;
   readonly scale: Scale;
-  readonly beatMs: number | null;
+  readonly heartbeatMs: number | null;
 }) {
-  const { row, scale, beatMs } = props;
+  const { row, scale, heartbeatMs } = props;
   const isOpen = row.attempts.some(({ endedTime }) => endedTime === undefined);
   return (
     <div className="timeline-track">
@@ -122,13 +122,13 @@ function Track(props: {
       {row.attempts.map((one) => (
         <Bar key={`${one.kind} ${one.fence} ${one.n} ${one.late}`} of={one} scale={scale} />
       ))}
-      {beatMs === null || !isOpen ? null : (
+      {heartbeatMs === null || !isOpen ? null : (
         <i
           className="timeline-beat"
-          style={{ left: percent(beatMs, scale) }}
+          style={{ left: percent(heartbeatMs, scale) }}
           role="img"
-          aria-label={`last beat ${clockTime(beatMs)}`}
-          title={`last beat ${clockTime(beatMs)}`}
+          aria-label={`last beat ${clockTime(heartbeatMs)}`}
+          title={`last beat ${clockTime(heartbeatMs)}`}
         />
       )}
     </div>
@@ -138,11 +138,11 @@ function Track(props: {
 function Bar({ of, scale }: { readonly of: Attempt; readonly scale: Scale }) {
   const from = msOf(of.startedTime);
   const to = of.endedTime === undefined ? scale.toMs : msOf(of.endedTime);
-  const { tone, word } = outcomeStanding(of.outcome);
+  const { tone, word } = outcomeStatus(of.outcome);
   const took = durationWords(Math.max(0, to - from));
   const who = of.agentId === "" ? "" : ` with ${of.agentId}`;
-  const said = of.failure === undefined ? "" : of.failure.message || of.failure.code;
-  const why = said === "" ? "" : `: ${visibleText(said)}`;
+  const failure = of.failure === undefined ? "" : of.failure.message || of.failure.code;
+  const why = failure === "" ? "" : `: ${visibleText(failure)}`;
   const late = of.late ? ", too late" : "";
   const text = `${kindWords[of.kind] ?? "task"} ${of.attempt}${who}: ${word} after ${took}${late}${why}`;
   return (
@@ -213,7 +213,7 @@ const kindWords: Readonly<Partial<Record<TaskKind, string>>> = {
   [TaskKind.COMPENSATE]: "undo",
 };
 
-function beatsOf(explained: Explained): ReadonlyMap<string, number> {
+function heartbeatsOf(explained: Explained): ReadonlyMap<string, number> {
   return new Map(
     (explained?.steps ?? []).flatMap(({ stepId, detail }) =>
       detail.case === "agent" && detail.value.lastHeartbeatTime

@@ -5,8 +5,8 @@ import type { ReactNode } from "react";
 import { Link } from "wouter";
 
 export function Actions({ of }: { readonly of: Wait }) {
-  const told = of.actions.map((action) => ({ action, words: wordsOf(action) }));
-  const shown = told.filter(({ words }) => words !== null);
+  const listed = of.actions.map((action) => ({ action, words: wordsOf(action) }));
+  const shown = listed.filter(({ words }) => words !== null);
   if (shown.length === 0) return null;
   return (
     <p>

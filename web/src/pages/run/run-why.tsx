@@ -19,14 +19,14 @@ export function RunWhy(props: {
     <Panel title="What it waits for">
       <Shown of={props.of} what="the explanation">
         {({ wait, steps }) => {
-          const told = toldOf(wait, steps);
+          const sentences = statementOf(wait, steps);
           return (
             <ul className="why">
-              {told.slice(0, SHOWN_MAX).map((one) => (
+              {sentences.slice(0, SHOWN_MAX).map((one) => (
                 <WaitLine key={`${one.stepId} ${one.undo}`} of={one} onPick={props.onPick} />
               ))}
-              {told.length > SHOWN_MAX ? (
-                <li className="dim">and {told.length - SHOWN_MAX} more steps</li>
+              {sentences.length > SHOWN_MAX ? (
+                <li className="dim">and {sentences.length - SHOWN_MAX} more steps</li>
               ) : null}
             </ul>
           );
@@ -58,7 +58,7 @@ function WaitLine({ of, onPick }: { readonly of: Wait; readonly onPick: (id: str
  * The run often waits for the same thing as its first step; then only the step is shown. Steps that
  * wait for other steps are left out: the graph shows them.
  */
-function toldOf(wait: Wait | undefined, steps: readonly Wait[]): readonly Wait[] {
+function statementOf(wait: Wait | undefined, steps: readonly Wait[]): readonly Wait[] {
   const own = steps.filter(({ waitingFor }) => waitingFor !== WaitKind.STEPS);
   const repeats = wait === undefined || own.some((one) => one.waitingFor === wait.waitingFor);
   return repeats ? own : [wait, ...own];

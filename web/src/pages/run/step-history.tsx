@@ -10,7 +10,7 @@ import { Facts } from "../../parts/panel.tsx";
 import { PayloadView } from "../../parts/payload-view.tsx";
 import { Ago, Lasted } from "../../parts/time.tsx";
 import { failureWords } from "../../words/attempt-words.ts";
-import { outcomeStanding } from "../../words/outcome-words.ts";
+import { outcomeStatus } from "../../words/outcome-words.ts";
 import { progressWords } from "../../words/progress-words.ts";
 
 export function StepFacts({ of: step }: { readonly of: Step }) {
@@ -79,7 +79,7 @@ function AttemptLine({ of }: { readonly of: Attempt }) {
   const came = progressWords(of.progress);
   return (
     <li>
-      <Badge {...outcomeStanding(of.outcome)} />
+      <Badge {...outcomeStatus(of.outcome)} />
       <span>
         {of.agentId || "the engine"}, <Lasted from={of.startedTime} to={of.endedTime} />,{" "}
         <Ago at={of.startedTime} />

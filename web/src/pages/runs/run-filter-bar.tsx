@@ -6,7 +6,7 @@ import { scheduler } from "../../calls/clients.ts";
 import { problemOf } from "../../calls/problem.ts";
 import { useCall } from "../../calls/use-call.ts";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { runStanding, stateName } from "../../words/run-words.ts";
+import { runStatus, stateName } from "../../words/run-words.ts";
 import { OPEN, type ReadFilter, single, spans } from "./run-filter.ts";
 
 export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
@@ -31,7 +31,7 @@ export function RunFilterBar({ problems }: Pick<ReadFilter, "problems">) {
         <option value={OPEN}>All that are open</option>
         {single.map((state) => (
           <option key={state} value={stateName(state)}>
-            {runStanding(state).word}
+            {runStatus(state).word}
           </option>
         ))}
       </select>
@@ -108,18 +108,18 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 function GoToRun() {
   const namespace = useNamespace();
   const [, go] = useLocation();
-  const [told, setTold] = useState("");
+  const [announcement, setAnnounced] = useState("");
   const search = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
     const name = String(new FormData(event.currentTarget).get("run") ?? "").trim();
     if (name === "") return;
-    setTold("");
+    setAnnounced("");
     const ref = UUID.test(name)
       ? ({ case: "runId", value: name.toLowerCase() } as const)
       : ({ case: "key", value: name } as const);
     void scheduler.getRun({ namespace, run: { ref } }).then(
       ({ run }) => go(`/runs/${run?.runId ?? ""}`),
-      (error: unknown) => setTold(problemOf(error).message),
+      (error: unknown) => setAnnounced(problemOf(error).message),
     );
   };
   return (
@@ -130,7 +130,7 @@ function GoToRun() {
         aria-label="Id or key of a run"
         placeholder="Id or key, then Enter"
       />
-      <span role="status">{told}</span>
+      <span role="status">{announcement}</span>
     </form>
   );
 }

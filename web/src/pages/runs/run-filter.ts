@@ -9,7 +9,7 @@ import {
   RunFilterSchema,
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { runStanding, stateName } from "../../words/run-words.ts";
+import { runStatus, stateName } from "../../words/run-words.ts";
 
 export const OPEN = "open";
 /** All states of runs that have not ended. */
@@ -81,11 +81,7 @@ export function readFilter(search: URLSearchParams): ReadFilter {
     ...(span === undefined ? {} : { createdAfter: timestampFromMs(now - span.ms) }),
   });
   const words = [
-    ...(state === OPEN
-      ? ["open"]
-      : named === undefined
-        ? []
-        : [`state ${runStanding(named).word}`]),
+    ...(state === OPEN ? ["open"] : named === undefined ? [] : [`state ${runStatus(named).word}`]),
     ...(workflow === "" ? [] : [`workflow ${workflow}`]),
     ...Object.entries(labels).map(([name, value]) => `label ${name}=${value}`),
     ...(span === undefined ? [] : [`accepted ${span.words}`]),

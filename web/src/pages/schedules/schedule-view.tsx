@@ -14,14 +14,14 @@ import { ShortId } from "../../parts/short-id.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago, Length } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { runStanding } from "../../words/run-words.ts";
+import { runStatus } from "../../words/run-words.ts";
 import {
   calendarWords,
   causeWords,
-  fireStanding,
   nominalTimeWords,
+  occurrenceStatus,
   overlapWords,
-  scheduleStanding,
+  scheduleStatus,
 } from "../../words/schedule-words.ts";
 import { BackfillAct } from "./backfill-act.tsx";
 import { PauseAct, TriggerAct } from "./schedule-acts.tsx";
@@ -56,7 +56,7 @@ function Seen({ schedule, again }: SeenProps) {
       <PageHead
         title={name}
         above={<Link href="/schedules">Schedules</Link>}
-        beside={<Badge {...scheduleStanding(schedule)} />}
+        beside={<Badge {...scheduleStatus(schedule)} />}
       >
         <TriggerAct schedule={schedule} again={again} />
         <BackfillAct schedule={schedule} again={again} />
@@ -154,7 +154,7 @@ const occurrenceColumns: readonly Column<Occurrence>[] = [
   {
     title: "Outcome",
     width: "11rem",
-    cell: (occurrence) => <Badge {...fireStanding(occurrence)} />,
+    cell: (occurrence) => <Badge {...occurrenceStatus(occurrence)} />,
   },
   {
     title: "Run",
@@ -171,7 +171,7 @@ const occurrenceColumns: readonly Column<Occurrence>[] = [
   {
     title: "Stands",
     width: "9rem",
-    cell: ({ runId, runState }) => (runId === "" ? "–" : <Badge {...runStanding(runState)} />),
+    cell: ({ runId, runState }) => (runId === "" ? "–" : <Badge {...runStatus(runState)} />),
   },
   { title: "Begun by", width: "7rem", cell: ({ cause }) => causeWords(cause) },
   {

@@ -12,7 +12,7 @@ import { PageHead } from "../../parts/page-head.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { useNamespace } from "../../shell/namespace.tsx";
-import { calendarWords, fireStanding, scheduleStanding } from "../../words/schedule-words.ts";
+import { calendarWords, occurrenceStatus, scheduleStatus } from "../../words/schedule-words.ts";
 import { ScheduleView } from "./schedule-view.tsx";
 
 const PAGE = 200;
@@ -29,7 +29,7 @@ const columns: readonly Column<Schedule>[] = [
     width: "minmax(10rem, 1.2fr)",
     cell: ({ name }) => <Link href={`/schedules/${name}`}>{name}</Link>,
   },
-  { title: "Stands", width: "9.5rem", cell: (one) => <Badge {...scheduleStanding(one)} /> },
+  { title: "Stands", width: "9.5rem", cell: (one) => <Badge {...scheduleStatus(one)} /> },
   {
     title: "Workflow",
     width: "minmax(9rem, 1fr)",
@@ -40,7 +40,8 @@ const columns: readonly Column<Schedule>[] = [
   {
     title: "Last",
     width: "minmax(9rem, 1fr)",
-    cell: ({ last: [occurrence] }) => (occurrence ? <Badge {...fireStanding(occurrence)} /> : "–"),
+    cell: ({ last: [occurrence] }) =>
+      occurrence ? <Badge {...occurrenceStatus(occurrence)} /> : "–",
   },
 ];
 

@@ -11,7 +11,7 @@ import { Panel } from "../../parts/panel.tsx";
 import { Shown } from "../../parts/states.tsx";
 import { Ago, Length } from "../../parts/time.tsx";
 import { counted } from "../../words/counts.ts";
-import { partitionStanding } from "../../words/partition-words.ts";
+import { partitionStatus } from "../../words/partition-words.ts";
 
 const PAGE = 1_000;
 const EVERY_MS = 2_000;
@@ -88,7 +88,7 @@ function PartitionField({ partitions }: { readonly partitions: readonly Partitio
         {partitions.map((one) => (
           <span
             key={one.partition}
-            data-tone={partitionStanding(one).tone}
+            data-tone={partitionStatus(one).tone}
             data-owner={owners.indexOf(one.supervisor) % SHADES}
             title={`${one.partition}: ${one.watched ? one.address : "nobody"}`}
           />
@@ -134,7 +134,7 @@ const columns: readonly Column<Partition>[] = [
     align: "end",
     cell: (one) => <Link href={addressOf(one)}>{one.partition}</Link>,
   },
-  { title: "Stands", width: "9.5rem", cell: (one) => <Badge {...partitionStanding(one)} /> },
+  { title: "Stands", width: "9.5rem", cell: (one) => <Badge {...partitionStatus(one)} /> },
   {
     title: "Watched by",
     width: "minmax(9rem, 1fr)",

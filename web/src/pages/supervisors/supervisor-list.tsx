@@ -8,13 +8,13 @@ import { Panel } from "../../parts/panel.tsx";
 import { EmptyState, Shown } from "../../parts/states.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { numberWords } from "../../words/counts.ts";
-import { supervisorStanding } from "../../words/partition-words.ts";
+import { supervisorStatus } from "../../words/partition-words.ts";
 
 const EVERY_MS = 2_000;
 
 const columns: readonly Column<Supervisor>[] = [
   { title: "At", width: "minmax(9rem, 1fr)", cell: ({ address }) => address },
-  { title: "Stands", width: "8rem", cell: (one) => <Badge {...supervisorStanding(one)} /> },
+  { title: "Stands", width: "8rem", cell: (one) => <Badge {...supervisorStatus(one)} /> },
   {
     title: "Partitions",
     width: "6rem",

@@ -18,7 +18,7 @@ import { clip, timeOfDay, word } from "../words.ts";
  *     trouble  retried, or being verified left-out  not needed, or cancelled
  *     person   a person must answer
  */
-export type Look =
+export type NodeStyle =
   | "ahead"
   | "moving"
   | "waiting"
@@ -32,11 +32,11 @@ export type Look =
 export interface StateView {
   /** As SUCCEEDED, BACKOFF, undone. */
   readonly word: string;
-  readonly look: Look;
+  readonly look: NodeStyle;
   readonly details: readonly string[];
 }
 
-const looks: Readonly<Partial<Record<StepState, Look>>> = {
+const styles: Readonly<Partial<Record<StepState, NodeStyle>>> = {
   [StepState.BLOCKED]: "ahead",
   [StepState.READY]: "moving",
   [StepState.LEASED]: "moving",
@@ -50,7 +50,7 @@ const looks: Readonly<Partial<Record<StepState, Look>>> = {
   [StepState.CANCELLED]: "left-out",
 };
 
-const undoLooks: Readonly<Partial<Record<UndoState, Look>>> = {
+const undoStyles: Readonly<Partial<Record<UndoState, NodeStyle>>> = {
   [UndoState.PENDING]: "ahead",
   [UndoState.ACTIVE]: "moving",
   [UndoState.DONE]: "undone",
@@ -60,7 +60,7 @@ const undoLooks: Readonly<Partial<Record<UndoState, Look>>> = {
 const errorShownMax = 80;
 
 /** While the step is being compensated, agent and attempts are those of the compensation. */
-export function standingOf(step: Step): StateView {
+export function statusOf(step: Step): StateView {
   const { state, error } = step;
   const isOver = state === StepState.SUCCEEDED || state === StepState.SKIPPED;
   const details = [
@@ -69,14 +69,14 @@ export function standingOf(step: Step): StateView {
   ];
   return {
     word: word(StepStateSchema, state),
-    look: looks[state] ?? "ahead",
+    look: styles[state] ?? "ahead",
     details: details.filter((detail) => detail !== ""),
   };
 }
 
 /** null: the step has nothing to undo, or not yet. */
-export function undoStandingOf(step: Step): StateView | null {
-  const look = undoLooks[step.undoState];
+export function undoStatusOf(step: Step): StateView | null {
+  const look = undoStyles[step.undoState];
   const details = step.undoState === UndoState.ACTIVE ? mannerOf(step) : [];
   return look ? { word: undoWords(step), look, details } : null;
 }

@@ -3,7 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import { HeartbeatResponseSchema } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { TaskSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { expect, it } from "vitest";
-import { createBeats } from "../../sdk/typescript/beats.ts";
+import { createHeartbeats } from "../../sdk/typescript/heartbeats.ts";
 import type { HeldTask } from "../../sdk/typescript/held-task.ts";
 import { createManualClock } from "../support/manual-clock.ts";
 
@@ -14,7 +14,7 @@ const log = { debug: nothing, info: nothing, warn: nothing, error: nothing };
 it("no task that comes or goes makes it look at all others", async () => {
   const clock = createManualClock();
   const calls: number[] = [];
-  const beats = createBeats({
+  const heartbeats = createHeartbeats({
     clock,
     log,
     send: async (reports) => {
@@ -25,8 +25,8 @@ it("no task that comes or goes makes it look at all others", async () => {
   });
   let looks = 0;
   const tasks = Array.from({ length: 1_000 }, () => task(() => looks++));
-  for (const one of tasks) beats.add(one);
-  for (const one of tasks.slice(0, 900)) beats.remove(one);
+  for (const one of tasks) heartbeats.add(one);
+  for (const one of tasks.slice(0, 900)) heartbeats.remove(one);
   expect(looks).toBe(0);
 
   await clock.armed(BEAT_EVERY_MS);
@@ -38,7 +38,7 @@ it("no task that comes or goes makes it look at all others", async () => {
 it("what a moment was set for may have gone: the next one that is due counts", async () => {
   const clock = createManualClock();
   let sent = 0;
-  const beats = createBeats({
+  const heartbeats = createHeartbeats({
     clock,
     log,
     send: async (reports) => {
@@ -48,10 +48,10 @@ it("what a moment was set for may have gone: the next one that is due counts", a
     endedTo: () => 1n,
   });
   const first = task(nothing);
-  beats.add(first);
+  heartbeats.add(first);
   clock.advance(1_000);
-  beats.add(task(nothing));
-  beats.remove(first);
+  heartbeats.add(task(nothing));
+  heartbeats.remove(first);
   clock.advance(BEAT_EVERY_MS - 1_000);
   expect(sent).toBe(0);
   clock.advance(1_000);

@@ -20,18 +20,18 @@ import type { HeldTask, Notes } from "./held-task.ts";
 import { attemptFields, type Logger } from "./logger.ts";
 import { payloadSizeMax } from "./payload.ts";
 
-export type BeatReport = MessageInitShape<typeof HeartbeatReportSchema>;
+export type HeartbeatReport = MessageInitShape<typeof HeartbeatReportSchema>;
 
-export interface BeatsOptions {
+export interface HeartbeatsOptions {
   readonly clock: Clock;
   readonly log: Logger;
   /** Sends one Heartbeat; rejects with DroverCallError. */
-  readonly send: (reports: BeatReport[], listsAllTo: bigint) => Promise<HeartbeatResponse>;
+  readonly send: (reports: HeartbeatReport[], listsAllTo: bigint) => Promise<HeartbeatResponse>;
   /** Tasks of polls up to this number are added by now. */
   readonly endedTo: () => bigint;
 }
 
-export interface Beats {
+export interface Heartbeats {
   add(held: HeldTask): void;
   remove(held: HeldTask): void;
   /** A handler said something: let it go out soon. */
@@ -53,7 +53,7 @@ interface Carried {
   readonly notes: Notes;
 }
 
-export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats {
+export function createHeartbeats({ clock, log, send, endedTo }: HeartbeatsOptions): Heartbeats {
   /** When each task was last named in a beat, or granted. */
   const beaten = new Map<HeldTask, number>();
   /** Tasks whose notes are in a beat under way, and its end: newer ones must not overtake them. */
@@ -94,24 +94,24 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
     timerMs = due;
     timer = clock.after(due - clock.monotonicMs(), () => {
       timer = null;
-      if (dueMs() <= clock.monotonicMs()) beat();
+      if (dueMs() <= clock.monotonicMs()) heartbeat();
       schedule();
     });
   }
 
-  function beat(): void {
+  function heartbeat(): void {
     const sentMs = clock.monotonicMs();
     retryMs = Number.POSITIVE_INFINITY;
     lastSentMs = sentMs;
     const listed = [...beaten.keys()].filter((held) => held.listed());
     const listsAllTo = listed.length > reportsMax ? 0n : endedTo();
     for (let at = 0; at < listed.length; at += reportsMax) {
-      void sendBeat(listed.slice(at, at + reportsMax), sentMs, listsAllTo);
+      void sendHeartbeat(listed.slice(at, at + reportsMax), sentMs, listsAllTo);
     }
   }
 
   /** `listsAllTo`: these are all that polls up to it have brought; 0: they are only some. */
-  async function sendBeat(
+  async function sendHeartbeat(
     tasks: readonly HeldTask[],
     sentMs: number,
     listsAllTo = 0n,
@@ -198,7 +198,7 @@ export function createBeats({ clock, log, send, endedTo }: BeatsOptions): Beats 
     async tellDetails(held: HeldTask): Promise<void> {
       await noting.get(held);
       if (!held.listed() || held.notes().details === undefined) return;
-      await sendBeat([held], clock.monotonicMs());
+      await sendHeartbeat([held], clock.monotonicMs());
     },
     stop(): void {
       stopped = true;
