@@ -4,7 +4,7 @@ import type { Logger } from "pino";
 import type { Clock, Random } from "./clock.ts";
 import type { SupervisorConfig } from "./config.ts";
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
-import type { ClaimsOptions } from "./dispatch/claims.ts";
+import type { UndeliveredLease } from "./dispatch/claims.ts";
 import { createInbox, type Inbox } from "./inbox.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
@@ -76,22 +76,12 @@ export function failuresOf({ log, measures }: BackgroundOptions) {
   return { failed, onError };
 }
 
-/** What happens to leases whose task was not delivered. */
-export function undeliveredBy(
-  advance: Advance,
-  onError: (error: unknown) => void,
-): Pick<ClaimsOptions, "giveBack" | "cannotMake"> {
-  return {
-    giveBack({ ready, secret }) {
-      const { step, fence } = ready;
-      const event = { kind: "undelivered", step, fence, secret, unsent: true } as const;
-      advance.submit(ready, event).catch(onError);
-    },
-    cannotMake({ ready, secret }, error) {
-      const { step, fence } = ready;
-      const problem = error instanceof Error ? error.message : String(error);
-      advance.submit(ready, { kind: "undelivered", step, fence, secret, problem }).catch(onError);
-    },
+/** Gives back leases whose task was not delivered. */
+export function undeliveredBy(advance: Advance, onError: (error: unknown) => void) {
+  return ({ lease: { ready, secret }, problem }: UndeliveredLease): void => {
+    const { step, fence } = ready;
+    const how = problem === null ? ({ unsent: true } as const) : { problem };
+    advance.submit(ready, { kind: "undelivered", step, fence, secret, ...how }).catch(onError);
   };
 }
 

@@ -18,44 +18,30 @@ import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
 import type { EpochMs } from "./core/attempt.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
-import { type Admission, createAdmission } from "./dispatch/admission.ts";
+import { createAdmission } from "./dispatch/admission.ts";
 import { createAgentRegistry } from "./dispatch/agent-registry.ts";
-import { type Claims, createClaims } from "./dispatch/claims.ts";
-import { createDispatch, type DispatchOptions } from "./dispatch/dispatch.ts";
+import { type Claims, createClaims, type UndeliveredLease } from "./dispatch/claims.ts";
+import { createDispatch } from "./dispatch/dispatch.ts";
 import type { Dispatcher } from "./dispatch/dispatcher.ts";
 import { createHeartbeats } from "./dispatch/heartbeats.ts";
-import { createLanes, type Lanes, refreshLanes } from "./dispatch/lanes.ts";
+import { createLanes, refreshLanes } from "./dispatch/lanes.ts";
 import { createLostPolls } from "./dispatch/lost-polls.ts";
 import { createOutcomeCounts } from "./dispatch/outcome-counts.ts";
-import { createVersionLanes, type VersionLanes } from "./dispatch/version-lanes.ts";
+import { createVersionLanes } from "./dispatch/version-lanes.ts";
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { createWatermarks } from "./dispatch/watermarks.ts";
-import { DroverError } from "./errors.ts";
 import { evaluatorOf } from "./expressions/evaluator.ts";
 import { lifeCycleOf } from "./life-cycle.ts";
 import type { Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
 import { publisherOf } from "./publisher.ts";
-import {
-  type Advance,
-  type AdvanceOptions,
-  createAdvance,
-  type HandOver,
-} from "./scheduler/advance.ts";
-import { openBulk } from "./scheduler/bulk.ts";
-import { createCircuitControl } from "./scheduler/circuit-control.ts";
-import {
-  createOccurrences,
-  type OccurrenceOptions,
-  type Occurrences,
-} from "./scheduler/occurrences.ts";
-import { createQueueControl } from "./scheduler/queue-control.ts";
+import { type Advance, type AdvanceOptions, createAdvance } from "./scheduler/advance.ts";
+import type { CommitSummary } from "./scheduler/commit-summary.ts";
+import { createScheduler } from "./scheduler/create-scheduler.ts";
+import { createOccurrences, type Occurrences } from "./scheduler/occurrences.ts";
 import type { RateLimit } from "./scheduler/rate-limit.ts";
-import { createRegister } from "./scheduler/register.ts";
-import { rerun, rerunRefusal } from "./scheduler/rerun.ts";
-import { createRunWatchers, type RunWatchers } from "./scheduler/run-watchers.ts";
+import { createRunWatchers } from "./scheduler/run-watchers.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
-import { createScheduleControl } from "./scheduler/schedule-control.ts";
 import type { Scheduler } from "./scheduler/scheduler.ts";
 import { createTypicalDurations } from "./scheduler/typical-durations.ts";
 import type { CircuitSnapshot } from "./store/circuits.ts";
@@ -63,6 +49,7 @@ import type { Outside } from "./store/due.ts";
 import type { InboxRows } from "./store/inbox.ts";
 import { createPlans, type Plans } from "./store/plans.ts";
 import type { EngineStore, SessionLease } from "./store/store.ts";
+import { createSubject } from "./subject.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";
 import type { ConsistencyCheck } from "./supervisor/consistency.ts";
 import type { Deliveries, Post } from "./supervisor/deliveries.ts";
@@ -132,143 +119,219 @@ export interface ControlPlane {
 }
 
 export function createControlPlane(options: ControlPlaneOptions): ControlPlane {
-  const { store, clock, random, isRetryable, measures, waitingMax } = options;
-  const { settings = SUPERVISOR_DEFAULTS } = options;
-  const patient = { ...options, clock: options.patient ?? clock };
-  const { failed, onError } = failuresOf(options);
-  const plans = createPlans(store, evaluatorOf);
-  const traces = tracingOf(options, plans);
-  const waiters = createWaiters();
-  const watermarks = createWatermarks(clock);
-  const outcomeCounts = createOutcomeCounts(clock);
-  const runWatchers = createRunWatchers();
-  const admission = createAdmission(clock);
-  const versions = createVersionLanes();
-  const lanes = createLanes(store, versions);
-  const publish = publisherOf(options, onError, () => ({
-    ...{ traces, runWatchers, wake, outcomeCounts, timers, ownership, advance },
-    outside: [deliveries, triggers],
-  }));
-  const handOver = handOverBy(() => claims);
-  const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
-  const { onFlushed, outdated: onOutdated } = measures ?? {};
-  const rateLimit = rateLimitOf(patient);
-  const world = { store, plans, clock, random, onError };
-  const shared: AdvanceOptions = {
-    ...{ ...world, handOver, typical, publish, isRetryable, waitingMax, onFlushed, onOutdated },
-    suspensions: { ...versions, ...admission },
-    traces: options.spans && traces,
-  };
-  const advance = createAdvance(shared);
-  const schedule = createSchedule({ ...shared, plans, enter: rateLimit.admit });
-  const occurrenceOptions = { ...shared, plans, announce: (at: EpochMs) => timers.announce(at) };
-  const { beginDue, idle: occurrencesIdle } = createOccurrences(occurrenceOptions);
-  const claims = createClaims({
-    ...{ ...world, waiters, admission, watermarks, taskTrace: options.spans && traces?.task },
-    onGranted(leases, ms) {
-      measures?.granted(leases);
-      traces?.granted(leases, ms);
-    },
-    ...undeliveredBy(advance, onError),
-  });
-  const wake = (of: Iterable<number>): void => {
-    const filled = [...of];
-    if (filled.length === 0) return;
-    void claims.scan(filled);
-    ownership.announceLanes(filled);
-  };
-  const { ownership, timers, owner } = supervisionOf(options, patient, {
-    ...{ settings, advance, beginDue, claims, onFailed: failed("timers") },
-    quiet: () => consistency.quiet(),
-    outside: () => ({ inbox, deliveries, triggers }),
-  });
-  const deliveries = deliveriesOf(patient, plans, ownership.owned);
-  const triggers = triggeringOf(patient, plans, schedule.schedule, ownership.owned);
-  const housekeeping = housekeepingOf(patient, settings);
-  const learning = learningOf(patient, typical, settings);
-  const consistency = consistencyOf(patient, shared, { owner, settings });
-  const inbox = inboxOf(patient, schedule.schedule, ownership.owned);
-  const learn = snapshotHandler({ admission, versions, lanes, waiters, claims });
-  const circuits = circuitsOf(patient, { owner, counted: outcomeCounts.take, learn });
-  const parked = { waiters, lanes, claims, runWatchers, agentRegistry: createAgentRegistry(clock) };
-  const pollTick = pollTickOf(patient, { watermarks, ...parked, circuits });
-  forgetWith(store, [plans, lanes, claims, parked.agentRegistry], waiters);
-  const calls = callsOf(options, { clock: patient.clock, advance, onError, ...parked });
-
-  const loops = [pollTick, rateLimit, triggers, housekeeping, learning, consistency];
-  const idle = [claims, ...calls.parts, schedule, advance, { idle: occurrencesIdle }];
-  const control = { schedule, advance, runWatchers, wake, occurrenceOptions, rateLimit };
+  const world = worldOf(options);
+  const dispatch = dispatchOf(world);
+  const scheduler = schedulerOf(world, dispatch);
+  const supervisor = supervisorOf(world, dispatch, scheduler);
+  const wake = wakeOf(dispatch.claims, supervisor.ownership);
+  subscribe(world, dispatch, scheduler, supervisor, wake);
+  const calls = callsOf(world, dispatch, scheduler.advance);
+  const { advance, schedule, beginDue, rateLimit } = scheduler;
+  const { ownership, timers, consistency, circuits, learning, deliveries } = supervisor;
+  const { triggers, inbox, pollTick, housekeeping } = supervisor;
   return Object.freeze({
-    scheduler: schedulerOf(shared, { ...control, refresh: circuits.runOnce }),
-    dispatcher: measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
-    parked: waiters.count,
+    scheduler: createScheduler(scheduler, dispatch.runWatchers, {
+      wake,
+      refresh: circuits.runOnce,
+    }),
+    dispatcher: options.measures?.dispatcher(calls.dispatcher) ?? calls.dispatcher,
+    parked: dispatch.waiters.count,
     ...{ advance, beginDue, ownership, timers, consistency, deliveries, triggers, pollTick },
     ...{ circuits, learning, payloadBytesMax: rateLimit.payloadBytesMax },
     ...lifeCycleOf({
-      ...{ circuits, rateLimit, ownership, timers, loops, deliveries, inbox, idle, learning },
-      traces,
+      ...{ circuits, rateLimit, ownership, timers, deliveries, inbox, learning },
+      loops: [pollTick, rateLimit, triggers, housekeeping, learning, consistency],
+      idle: [dispatch.claims, ...calls.parts, schedule, advance, { idle: scheduler.idle }],
+      traces: world.traces,
     }),
   } satisfies ControlPlane);
 }
 
-interface SupervisionParts {
-  readonly settings: SupervisorConfig;
-  readonly advance: Advance;
-  readonly beginDue: Occurrences["beginDue"];
-  readonly claims: Claims;
-  readonly onFailed: () => void;
-  /** Resolves when the consistency check has nothing in flight. */
-  readonly quiet: () => Promise<void>;
-  /** What the timer scan may find work for; null: it is not here. */
-  readonly outside: () => Readonly<Record<Outside, { announce(): void } | null>>;
+/** What every part may use. */
+function worldOf(options: ControlPlaneOptions) {
+  const plans = createPlans(options.store, evaluatorOf);
+  return {
+    options,
+    settings: options.settings ?? SUPERVISOR_DEFAULTS,
+    /** The same options with the patient clock. */
+    patient: { ...options, clock: options.patient ?? options.clock },
+    plans,
+    traces: tracingOf(options, plans),
+    ...failuresOf(options),
+    subjects: createSubjects(),
+  };
 }
 
-/** The partitions that this process owns, and the scan of their timers. */
-function supervisionOf(
-  { store, clock, log }: ControlPlaneOptions,
-  patient: ControlPlaneOptions,
-  { settings, advance, beginDue, claims, onFailed, quiet, outside }: SupervisionParts,
-) {
+type World = ReturnType<typeof worldOf>;
+
+/** What parts publish for parts that are created after them. */
+function createSubjects() {
+  return {
+    commits: createSubject<CommitSummary>(),
+    undelivered: createSubject<UndeliveredLease>(),
+    /** Times at which something will be due in our partitions. */
+    dueTimes: createSubject<EpochMs>(),
+    takenPartitions: createSubject<readonly number[]>(),
+  };
+}
+
+/** Polls that wait, and the claims that serve them. */
+function dispatchOf({ options, plans, traces, onError, subjects }: World) {
+  const { store, clock, random, measures, spans } = options;
+  const waiters = createWaiters();
+  const watermarks = createWatermarks(clock);
+  const admission = createAdmission(clock);
+  const versions = createVersionLanes();
+  const claims = createClaims({
+    ...{ store, plans, clock, random, onError, waiters, admission, watermarks },
+    taskTrace: spans && traces?.task,
+    onGranted(leases, ms) {
+      measures?.granted(leases);
+      traces?.granted(leases, ms);
+    },
+    onUndelivered: subjects.undelivered.publish,
+  });
+  return {
+    ...{ waiters, watermarks, admission, versions, claims },
+    lanes: createLanes(store, versions),
+    runWatchers: createRunWatchers(),
+    outcomeCounts: createOutcomeCounts(clock),
+    agentRegistry: createAgentRegistry(clock),
+  };
+}
+
+type DispatchParts = ReturnType<typeof dispatchOf>;
+
+/** What begins runs and moves them. */
+function schedulerOf(world: World, { versions, admission, claims }: DispatchParts) {
+  const { options, patient, settings, plans, traces, onError, subjects } = world;
+  const { store, clock, random, isRetryable, measures, waitingMax, spans } = options;
+  const typical = createTypicalDurations({ durations: store.durations, limits: settings, onError });
+  const rateLimit = rateLimitOf(patient);
+  const shared: AdvanceOptions & Pick<World, "plans"> = {
+    ...{ store, plans, clock, random, onError, typical, isRetryable, waitingMax },
+    ...{ onFlushed: measures?.onFlushed, onOutdated: measures?.outdated },
+    handOver: claims,
+    publish: subjects.commits.publish,
+    suspensions: { ...versions, ...admission },
+    traces: spans && traces,
+  };
+  const occurrenceOptions = { ...shared, announce: subjects.dueTimes.publish };
+  return {
+    ...{ shared, typical, rateLimit, occurrenceOptions },
+    advance: createAdvance(shared),
+    schedule: createSchedule({ ...shared, enter: rateLimit.admit }),
+    ...createOccurrences(occurrenceOptions),
+  };
+}
+
+type SchedulerParts = ReturnType<typeof schedulerOf>;
+
+/** What acts without a caller: it owns partitions, scans their timers, and keeps house. */
+function supervisorOf(world: World, dispatch: DispatchParts, scheduler: SchedulerParts) {
+  const { options, patient, settings, plans, subjects, failed } = world;
+  const { store, clock, log } = options;
+  const { advance, schedule, beginDue, shared, typical } = scheduler;
+  const quiet = createQuiet();
   const ownership = createOwnership({
     ...{ ...patient, settings, supervision: patient.supervision ?? EMBEDDED },
     partitions: patient.partitions,
-    onTaken: (partitions) => timers.taken(partitions),
-    onLanes: (announced) => void claims.scan(announced),
-    onDueTime: (at) => timers.announce(at),
-    quiet: async () => {
-      await timers.quiet();
-      await quiet();
-    },
+    onTaken: subjects.takenPartitions.publish,
+    onLanes: (announced) => void dispatch.claims.scan(announced),
+    onDueTime: subjects.dueTimes.publish,
+    quiet: quiet.wait,
   });
   const owner = () => ({ node: ownership.node(), owned: ownership.owned() });
+  const deliveries = deliveriesOf(patient, plans, ownership.owned);
+  const triggers = triggeringOf(patient, plans, schedule.schedule, ownership.owned);
+  const inbox = inboxOf(patient, schedule.schedule, ownership.owned);
+  const outside: Readonly<Record<Outside, { announce(): void } | null>> = {
+    ...{ inbox, deliveries, triggers },
+  };
   const timers = createTimerScan({
-    ...{ store, advance, beginDue, clock, log, settings, owner, onFailed },
+    ...{ store, advance, beginDue, clock, log, settings, owner, onFailed: failed("timers") },
     onFailing: recordFailing({ store, clock, log }),
-    onFenced: (node) => ownership.fenced(node),
+    onFenced: ownership.fenced,
     onOutside(what) {
-      const parts = outside();
-      for (const one of what) parts[one]?.announce();
+      for (const one of what) outside[one]?.announce();
     },
   });
-  return { ownership, timers, owner };
+  const consistency = consistencyOf(patient, shared, { owner, settings });
+  quiet.add(timers.quiet);
+  quiet.add(consistency.quiet);
+  const circuits = circuitsOf(patient, {
+    ...{ owner, counted: dispatch.outcomeCounts.take },
+    learn: snapshotHandler(dispatch),
+  });
+  return {
+    ...{ ownership, deliveries, triggers, inbox, timers, consistency, circuits },
+    housekeeping: housekeepingOf(patient, settings),
+    learning: learningOf(patient, typical, settings),
+    pollTick: pollTickOf(patient, { ...dispatch, circuits }),
+  };
+}
+
+type Supervisor = ReturnType<typeof supervisorOf>;
+
+/** Work that must be over before a partition is handed back, in the order in which it was added. */
+function createQuiet() {
+  const parts: (() => Promise<void>)[] = [];
+  return {
+    add: (quiet: () => Promise<void>) => void parts.push(quiet),
+    async wait() {
+      for (const quiet of parts) await quiet();
+    },
+  };
+}
+
+/** Wakes the agents that wait for these lanes, here and on other servers. */
+function wakeOf(claims: Claims, ownership: Ownership) {
+  return (lanes: Iterable<number>): void => {
+    const filled = [...lanes];
+    if (filled.length === 0) return;
+    void claims.scan(filled);
+    ownership.announceLanes(filled);
+  };
+}
+
+/** Connects the parts with what others publish. */
+function subscribe(
+  { options, plans, traces, onError, subjects }: World,
+  { runWatchers, outcomeCounts, lanes, claims, agentRegistry, waiters }: DispatchParts,
+  { advance }: SchedulerParts,
+  { timers, ownership, deliveries, triggers }: Supervisor,
+  wake: (lanes: Iterable<number>) => void,
+): void {
+  subjects.undelivered.subscribe(undeliveredBy(advance, onError));
+  subjects.dueTimes.subscribe(timers.announce);
+  subjects.takenPartitions.subscribe(timers.taken);
+  subjects.commits.subscribe(
+    publisherOf(options, onError, {
+      ...{ traces, runWatchers, wake, outcomeCounts, timers, ownership, advance },
+      outside: [deliveries, triggers],
+    }),
+  );
+  forgetWith(options.store, [plans, lanes, claims, agentRegistry], waiters);
 }
 
 /** What agents call, with the batches behind it. */
 function callsOf(
-  { store, clock, isRetryable, measures }: ControlPlaneOptions,
-  parts: Omit<DispatchOptions, "heartbeats" | "lostPolls">,
+  { options, patient, onError }: World,
+  { waiters, lanes, claims, runWatchers, agentRegistry }: DispatchParts,
+  advance: Advance,
 ) {
-  const { advance, onError } = parts;
-  const { onFlushed } = measures ?? {};
+  const { store, clock, isRetryable, measures } = options;
+  const onFlushed = measures?.onFlushed;
   // If it fails, the next heartbeat of the session reports the same.
   const onForgotten = (lease: SessionLease) =>
     void advance.submit(lease, { kind: "forgotten", ...lease }).catch(onError);
   const heartbeats = createHeartbeats({ store, clock, isRetryable, onForgotten, onFlushed });
   const lostPolls = createLostPolls({ store, clock, advance, isRetryable, onError, onFlushed });
-  return {
-    dispatcher: createDispatch({ ...parts, heartbeats, lostPolls }),
-    parts: [heartbeats, lostPolls],
-  };
+  const dispatcher = createDispatch({
+    ...{ clock: patient.clock, advance, onError, heartbeats, lostPolls },
+    ...{ waiters, lanes, claims, runWatchers, agentRegistry },
+  });
+  return { dispatcher, parts: [heartbeats, lostPolls] };
 }
 
 /**
@@ -287,20 +350,12 @@ function forgetWith(
 }
 
 /** Passes a snapshot of circuits, cordons and pins to the parts of dispatch. */
-function snapshotHandler({ admission, versions, lanes, waiters, claims }: SnapshotParts) {
+function snapshotHandler({ admission, versions, lanes, waiters, claims }: DispatchParts) {
   return async (snapshot: CircuitSnapshot): Promise<void> => {
     const made = versions.learn(snapshot.pinned);
     if (made.length > 0) await refreshLanes(waiters, lanes, waiters.all());
     void claims.scan([...admission.learn(snapshot), ...made]);
   };
-}
-
-interface SnapshotParts {
-  readonly admission: Admission;
-  readonly versions: VersionLanes;
-  readonly lanes: Lanes;
-  readonly waiters: Waiters;
-  readonly claims: Claims;
 }
 
 /** undefined: neither a receiver of traces nor the log wants spans. */
@@ -309,62 +364,4 @@ function tracingOf({ spans, store, log }: ControlPlaneOptions, plans: Plans): Tr
   if (!spans && !lines) return undefined;
   const { sink = null, ratio = 0 } = spans ?? {};
   return createTracing({ reads: store.reads, plans, sink, lines, ratio, log });
-}
-
-interface SchedulerParts {
-  readonly schedule: ReturnType<typeof createSchedule>;
-  readonly advance: Advance;
-  readonly runWatchers: RunWatchers;
-  readonly wake: (lanes: Iterable<number>) => void;
-  readonly occurrenceOptions: OccurrenceOptions;
-  /** Reads circuits, cordons and pins now. */
-  readonly refresh: () => Promise<void>;
-  readonly rateLimit: RateLimit;
-}
-
-function schedulerOf(
-  shared: AdvanceOptions,
-  { schedule, advance, runWatchers, wake, occurrenceOptions, refresh, rateLimit }: SchedulerParts,
-): Scheduler {
-  const { store, plans } = shared;
-  return {
-    ...createRegister(store),
-    schedule: schedule.schedule,
-    scheduleBatch: schedule.scheduleBatch,
-    openBulk: (request) => openBulk(shared, request),
-    rerun: (request) =>
-      rerun({ store, plans, submit: schedule.submit, enter: rateLimit.admit }, request),
-    rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
-    async command(run, event) {
-      const answer = await advance.ask(run, event);
-      if (answer.kind === "fenced")
-        throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);
-      // The run existed when it was looked up: the database has failed over and lost its last
-      // commits.
-      if (answer.kind === "no-such-run")
-        throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} is no more`);
-      return answer;
-    },
-    async limitNamespace(namespaceId, limits) {
-      await store.namespaces.setLimits(namespaceId, limits);
-      await rateLimit.refresh();
-    },
-    learnedDurations: shared.typical.learned,
-    runChange: runWatchers.change,
-    ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
-    ...createScheduleControl(occurrenceOptions),
-    ...createCircuitControl({ store, circuits: store.circuits, refresh }),
-  };
-}
-
-/**
- * Batches hand over by claims, and claims need batches to give tasks back. So claims are created
- * later and called through this function.
- */
-function handOverBy(claims: () => HandOver): HandOver {
-  return {
-    claim: (...a) => claims().claim(...a),
-    begun: (runs) => claims().begun(runs),
-    ended: (runs) => claims().ended(runs),
-  };
 }

@@ -25,11 +25,10 @@ export interface PublisherParts {
 export function publisherOf(
   { store, measures }: ControlPlaneOptions,
   onError: (error: unknown) => void,
-  parts: () => PublisherParts,
+  parts: PublisherParts,
 ) {
+  const { traces, runWatchers, wake, outcomeCounts, timers, ownership, advance, outside } = parts;
   return (summary: CommitSummary): void => {
-    const { traces, runWatchers, wake, outcomeCounts, timers, ownership, advance, outside } =
-      parts();
     measures?.worked(summary.worked);
     traces?.committed(summary);
     for (const run of summary.runs) runWatchers.changed(run);

@@ -52,6 +52,13 @@ export interface ForgettableClaims extends Claims {
   forget(): void;
 }
 
+/** A lease whose task its agent did not get. */
+export interface UndeliveredLease {
+  readonly lease: Granted;
+  /** Why the task cannot be built, so that a person has to act; null: it can, and is given back. */
+  readonly problem: string | null;
+}
+
 interface WishedGrant extends Grant {
   readonly waiter: Waiter;
 }
@@ -64,10 +71,8 @@ export interface ClaimsOptions {
   readonly watermarks: Watermarks;
   readonly clock: Clock;
   readonly random: Random;
-  /** Gives back a lease whose task was not delivered. */
-  readonly giveBack: (lease: Granted) => void;
-  /** Ends a task that cannot be built, and asks a person. */
-  readonly cannotMake: (lease: Granted, error: unknown) => void;
+  /** Called with each lease whose task was not delivered. */
+  readonly onUndelivered: (undelivered: UndeliveredLease) => void;
   readonly onError: (error: unknown) => void;
   /** Left out: this process makes no spans. */
   readonly taskTrace?: TaskTrace | undefined;
@@ -203,13 +208,13 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
         }
         const fit = tasksThatFit(tasks);
         waiters.serve(waiter, { tasks: tasks.slice(0, fit), grantedAtMs: startedAtMs });
-        live.slice(fit).forEach(options.giveBack);
+        for (const lease of live.slice(fit)) giveBack(lease);
       }
     } catch (error) {
       options.onError(error);
       for (const { waiter, granted } of won) {
         waiters.fail(waiter, error);
-        granted.forEach(options.giveBack);
+        granted.forEach(giveBack);
       }
     }
   }
@@ -217,8 +222,12 @@ export function createClaims(options: ClaimsOptions): ForgettableClaims {
   function fail(lease: Granted, error: unknown): void {
     options.onError(error);
     // The store was unavailable: another hand-out may succeed.
-    if (error instanceof DroverError) options.giveBack(lease);
-    else options.cannotMake(lease, error);
+    if (error instanceof DroverError) giveBack(lease);
+    else options.onUndelivered({ lease, problem: textOf(error) });
+  }
+
+  function giveBack(lease: Granted): void {
+    options.onUndelivered({ lease, problem: null });
   }
 
   async function scanAll(): Promise<void> {
@@ -295,4 +304,8 @@ function tasksThatFit(tasks: readonly HandedTask[]): number {
 function isUnknown(error: unknown): boolean {
   if (!(error instanceof DroverError)) return false;
   return error.reason === "STORE_UNAVAILABLE" && error.metadata.fate !== "rolled-back";
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -26,8 +26,7 @@ async function world() {
   const claims = createClaims({
     ...{ store, waiters, admission, clock: systemClock, random: systemRandom },
     ...{ plans: createPlans(store, evaluatorOf), watermarks: createWatermarks(systemClock) },
-    giveBack: () => undefined,
-    cannotMake: () => undefined,
+    onUndelivered: () => undefined,
     onError: (error) => expect.unreachable(String(error)),
   });
   const served: string[] = [];

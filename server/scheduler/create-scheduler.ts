@@ -1,0 +1,58 @@
+// The scheduler as the API uses it: each call goes to the part that answers it.
+import { DroverError } from "../errors.ts";
+import type { Advance, AdvanceOptions } from "./advance.ts";
+import { openBulk } from "./bulk.ts";
+import { createCircuitControl } from "./circuit-control.ts";
+import type { OccurrenceOptions } from "./occurrences.ts";
+import { createQueueControl, type QueueControlOptions } from "./queue-control.ts";
+import type { RateLimit } from "./rate-limit.ts";
+import { createRegister } from "./register.ts";
+import { rerun, rerunRefusal } from "./rerun.ts";
+import type { RunWatchers } from "./run-watchers.ts";
+import type { createSchedule } from "./schedule.ts";
+import { createScheduleControl } from "./schedule-control.ts";
+import type { Scheduler } from "./scheduler.ts";
+
+export interface SchedulerParts {
+  readonly shared: AdvanceOptions;
+  readonly advance: Advance;
+  readonly schedule: ReturnType<typeof createSchedule>;
+  readonly occurrenceOptions: OccurrenceOptions;
+  readonly rateLimit: RateLimit;
+}
+
+export function createScheduler(
+  { shared, advance, schedule, occurrenceOptions, rateLimit }: SchedulerParts,
+  runWatchers: RunWatchers,
+  { wake, refresh }: Pick<QueueControlOptions, "wake" | "refresh">,
+): Scheduler {
+  const { store, plans } = shared;
+  return {
+    ...createRegister(store),
+    schedule: schedule.schedule,
+    scheduleBatch: schedule.scheduleBatch,
+    openBulk: (request) => openBulk(shared, request),
+    rerun: (request) =>
+      rerun({ store, plans, submit: schedule.submit, enter: rateLimit.admit }, request),
+    rerunRefusal: (asked, runs) => rerunRefusal({ store, plans }, asked, runs),
+    async command(run, event) {
+      const answer = await advance.ask(run, event);
+      if (answer.kind === "fenced")
+        throw new Error(`the ${event.kind} of run ${run.runId} was answered fenced`);
+      // The run existed when it was looked up: the database has failed over and lost its last
+      // commits.
+      if (answer.kind === "no-such-run")
+        throw new DroverError("RUN_NOT_FOUND", `run ${run.runId} is no more`);
+      return answer;
+    },
+    async limitNamespace(namespaceId, limits) {
+      await store.namespaces.setLimits(namespaceId, limits);
+      await rateLimit.refresh();
+    },
+    learnedDurations: shared.typical.learned,
+    runChange: runWatchers.change,
+    ...createQueueControl({ queues: store.queues, pins: store.pins, wake, refresh }),
+    ...createScheduleControl(occurrenceOptions),
+    ...createCircuitControl({ store, circuits: store.circuits, refresh }),
+  };
+}

@@ -1,0 +1,13 @@
+/** How parts of a process hear of each other. */
+import { expect, it } from "vitest";
+import { createSubject } from "../../server/subject.ts";
+
+it("a subject passes each value to those that have subscribed, in their order", () => {
+  const subject = createSubject<number>();
+  const heard: string[] = [];
+  subject.publish(1);
+  subject.subscribe((value) => heard.push(`first ${value}`));
+  subject.subscribe((value) => heard.push(`second ${value}`));
+  subject.publish(2);
+  expect(heard).toEqual(["first 2", "second 2"]);
+});
