@@ -229,13 +229,22 @@ export function describeCircuits(opened: Opened): void {
     expect(await polled()).toEqual([true]);
     expect(await circuits()).toEqual(
       new Map([
-        [0, { since: now, until: now + 30_000, trying: false, said: null, saw: "20 of 20 failed" }],
+        [
+          0,
+          {
+            since: now,
+            until: now + 30_000,
+            trying: false,
+            override: null,
+            saw: "20 of 20 failed",
+          },
+        ],
       ]),
     );
     const said = { forced: "open", by: "ada", why: "maintenance" } as const;
     await store.circuits.setOverride({ lane, agentId: "" }, said);
     expect((await circuits()).get(0)).toMatchObject({
-      ...{ until: null, trying: false, said: { by: "ada", why: "maintenance" } },
+      ...{ until: null, trying: false, override: { by: "ada", why: "maintenance" } },
     });
     await store.circuits.setOverride({ lane, agentId: "" }, { ...said, forced: "closed" });
     expect(await circuits()).toEqual(new Map());

@@ -85,8 +85,8 @@ describe("doctor", () => {
     await run("namespace", "resume");
     await run("queue", "circuit", "release", "travel", "book", "--by", "ada");
     const well = await run("doctor", "-o", "yaml");
-    expect(well).toMatch(/check: circuits\n +verdict: ok/);
-    expect(well).toMatch(/check: pauses\n +verdict: ok/);
+    expect(well).toMatch(/check: circuits\n +result: ok/);
+    expect(well).toMatch(/check: pauses\n +result: ok/);
   });
 
   test("without a server ends with 3", async () => {

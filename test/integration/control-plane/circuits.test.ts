@@ -226,7 +226,10 @@ describe("the circuit of a queue's task", () => {
     expect(ready?.ms).toBeGreaterThan(35_000);
     expect(ready?.ms).toBeLessThanOrEqual(40_000);
     const { circuits: told } = await here.store.reads.runLiveness(run.runId);
-    expect(told.get(0)).toMatchObject({ until: null, said: { by: "ada", why: "moving house" } });
+    expect(told.get(0)).toMatchObject({
+      until: null,
+      override: { by: "ada", why: "moving house" },
+    });
     await here.scheduler.setCircuit(of, "", null);
     expect(await newAgent(here).take(task)).toMatchObject({ runId: run.runId });
   });

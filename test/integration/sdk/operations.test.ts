@@ -42,14 +42,14 @@ test("an agent is seen with what it holds, with its cordons and its circuits", a
   const name = { queue: "shop", task: "charge", agentId: "till" };
   const circuit = await client.circuits.open(name, said);
   const said_ = { setting: "OPEN", by: "ada", why: "slow", time: TIME };
-  expect(circuit).toMatchObject({ ...name, agentVersion: "", state: "CLOSED", said: said_ });
+  expect(circuit).toMatchObject({ ...name, agentVersion: "", state: "CLOSED", override: said_ });
   const [listed] = await until("the agent is listed", async () => {
     const { agents } = await client.operations.agents({ agentId: "till" });
     return agents.length > 0 ? agents : null;
   });
   const { agent: seen, tasks } = await client.operations.agent(listed?.session ?? "");
   expect(seen).toMatchObject({
-    ...{ id: "till", circuits: [{ task: "charge", said: { by: "ada" } }] },
+    ...{ id: "till", circuits: [{ task: "charge", override: { by: "ada" } }] },
     cordons: [
       { agentId: "till", version: null, by: "ada" },
       { agentId: null, version: "1.2", why: "slow" },
