@@ -49,7 +49,7 @@ export interface GraphEdge {
   readonly kind: "needs" | "last";
 }
 
-/** A run and its steps; `verdict` is the run's state in words. */
+/** A run and its steps; `outcome` is the run's state in words. */
 export interface DrawnRun {
   readonly run: Run;
   readonly steps: readonly Step[];

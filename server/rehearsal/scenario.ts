@@ -23,7 +23,7 @@ export type Act =
    * null: it advances.
    */
   | { readonly kind: "hang"; readonly effect: boolean; readonly progress: number | null }
-  /** Its process stops without heartbeats; `thaw` null: for ever. */
+  /** Its process stops without heartbeats; `resumes` null: for ever. */
   | {
       readonly kind: "freeze";
       readonly effect: boolean;

@@ -179,7 +179,7 @@ describe("the trace of a run", () => {
       "  queue ship",
       "  perform ship (gone)",
       "  escalation step-failed",
-      "  verdict",
+      "  stop",
       "  failure ship (drover.answered)",
       "  queue pay",
       "  compensate pay",
