@@ -8,7 +8,7 @@
  * folder, if it exists. Its keys are the names of the options; an unknown key is an error.
  */
 import { existsSync, readFileSync } from "node:fs";
-import { suggestion } from "@drover/server/rpc/workflow-text-problems.ts";
+import { suggestion } from "@drover/server/definition-text/problems.ts";
 import { type Command, InvalidArgumentError, type Option } from "commander";
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { type CliFailure, usageFailure } from "./failure.ts";

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { workflowTextSchema } from "../server/rpc/workflow-text-schema.ts";
+import { workflowTextSchema } from "../server/definition-text/schema.ts";
 
 const contract = join(import.meta.dirname, "../proto/drover/v1/workflow.proto");
 

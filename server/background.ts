@@ -5,7 +5,8 @@ import type { Clock, Random } from "./clock.ts";
 import type { SupervisorConfig } from "./config.ts";
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
 import type { UndeliveredLease } from "./dispatch/claims.ts";
-import { createInbox, type Inbox } from "./inbox.ts";
+import { createInbox, type Inbox } from "./integrations/inbox.ts";
+import { createTriggering, type Triggering } from "./integrations/triggers/triggering.ts";
 import { createLoop, type Loop } from "./loop.ts";
 import { createPollTick, type PollTickOptions } from "./poll-tick.ts";
 import type { Advance } from "./scheduler/advance.ts";
@@ -30,7 +31,6 @@ import {
 import { createDeliveries, type Deliveries, type Post } from "./supervisor/deliveries.ts";
 import { createHousekeeping } from "./supervisor/housekeeping.ts";
 import type { Ownership } from "./supervisor/ownership.ts";
-import { createTriggering, type Triggering } from "./triggers/triggering.ts";
 import { randomUuid } from "./uuid.ts";
 
 /** Its owner does what only one process has to do. It is a partition of the region `default`. */

@@ -31,6 +31,7 @@ import { createVersionLanes } from "./dispatch/version-lanes.ts";
 import { createWaiters, type Waiters } from "./dispatch/waiters.ts";
 import { createWatermarks } from "./dispatch/watermarks.ts";
 import { evaluatorOf } from "./expressions/evaluator.ts";
+import type { Triggering } from "./integrations/triggers/triggering.ts";
 import { lifeCycleOf } from "./life-cycle.ts";
 import type { Loop } from "./loop.ts";
 import type { Measures } from "./measures.ts";
@@ -38,7 +39,7 @@ import { publisherOf } from "./publisher.ts";
 import { type Advance, type AdvanceOptions, createAdvance } from "./scheduler/advance.ts";
 import type { CommitSummary } from "./scheduler/commit-summary.ts";
 import { createScheduler } from "./scheduler/create-scheduler.ts";
-import { createOccurrences, type Occurrences } from "./scheduler/occurrences.ts";
+import { createOccurrences, type Occurrences } from "./scheduler/cron/occurrences.ts";
 import type { RateLimit } from "./scheduler/rate-limit.ts";
 import { createRunWatchers } from "./scheduler/run-watchers.ts";
 import { createSchedule } from "./scheduler/schedule.ts";
@@ -59,7 +60,6 @@ import { createTimerScan, type TimerScan } from "./supervisor/timers.ts";
 import { spanLines } from "./telemetry/span-lines.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracing, type Tracing } from "./traces/tracing.ts";
-import type { Triggering } from "./triggers/triggering.ts";
 
 /** The supervision of a server: all regions, shared with all other nodes that supervise. */
 const EMBEDDED: Supervision = Object.freeze({ regions: null, standby: false });

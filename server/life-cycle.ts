@@ -1,6 +1,6 @@
 // The order in which the parts of a control plane start and stop.
 import type { ControlPlane } from "./control-plane.ts";
-import type { Inbox } from "./inbox.ts";
+import type { Inbox } from "./integrations/inbox.ts";
 import type { Loop } from "./loop.ts";
 import type { RateLimit } from "./scheduler/rate-limit.ts";
 import type { CircuitWatch } from "./supervisor/circuits.ts";

@@ -32,6 +32,7 @@ import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { observeGauges, observeProcess } from "./gauges.ts";
+import { createPost } from "./integrations/webhooks/post.ts";
 import { createMeasures, observePlane } from "./measures.ts";
 import { type Pages, statusPages } from "./rpc/http.ts";
 import { createPagesPort } from "./rpc/pages-port.ts";
@@ -46,7 +47,6 @@ import { createLog } from "./telemetry/log.ts";
 import { createMetrics, METRICS_CONTENT_TYPE, type Metrics } from "./telemetry/metrics.ts";
 import type { SpanSink } from "./telemetry/spans.ts";
 import { createTracedCalls } from "./traces/call-spans.ts";
-import { createPost } from "./webhooks/post.ts";
 
 export const MIGRATIONS = fileURLToPath(new URL("../migrations", import.meta.url));
 /**

@@ -1,5 +1,5 @@
 // Occurrences of a cron schedule: which are due, which were missed, and when each is acted on. The
-// sequence of occurrences is passed in (scheduler/calendar-times.ts), since computing it needs a
+// sequence of occurrences is passed in (scheduler/cron/calendar-times.ts): computing it needs a
 // calendar; all other rules are here.
 //
 // An occurrence is identified by its nominal time: for cron the local time that the expression

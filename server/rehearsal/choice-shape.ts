@@ -1,8 +1,8 @@
 // The shape of a choice, named by its key: `hang`, `fail: SOLD_OUT`, `fail: { code: SOLD_OUT }`.
 import { isMap, isScalar, type Node } from "yaml";
-import { entriesOf, forbiddenNode, joined } from "../rpc/workflow-text-document.ts";
-import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
-import type { ValueReading } from "../rpc/workflow-text-values.ts";
+import { entriesOf, forbiddenNode, joined } from "../definition-text/document.ts";
+import { shown, suggestion } from "../definition-text/problems.ts";
+import type { ValueReading } from "../definition-text/values.ts";
 import {
   completed,
   type Field,

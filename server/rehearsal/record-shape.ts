@@ -1,8 +1,8 @@
 // The shapes of maps with known keys: records, and records with exactly one of several choices.
 import { isMap, isScalar, type Node } from "yaml";
-import { type Entry, entriesOf, forbiddenNode, joined } from "../rpc/workflow-text-document.ts";
-import { shown, suggestion } from "../rpc/workflow-text-problems.ts";
-import type { ValueReading } from "../rpc/workflow-text-values.ts";
+import { type Entry, entriesOf, forbiddenNode, joined } from "../definition-text/document.ts";
+import { shown, suggestion } from "../definition-text/problems.ts";
+import type { ValueReading } from "../definition-text/values.ts";
 import { refuse, type Schema, type Shape } from "./shape.ts";
 
 export interface Field<T> {

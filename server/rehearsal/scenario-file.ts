@@ -8,9 +8,9 @@
  * problems, too (scenario-names.ts).
  */
 import type { Payload } from "../core/payload.ts";
+import { readDocument } from "../definition-text/document.ts";
+import { createTextProblems, type Place } from "../definition-text/problems.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
-import { readDocument } from "../rpc/workflow-text-document.ts";
-import { createTextProblems, type Place } from "../rpc/workflow-text-problems.ts";
 import type { Expectations, Scenario, ScenarioEvent, Script, ScriptKey } from "./scenario.ts";
 import { FILE, type FileShape, type ScenarioShape } from "./scenario-shape.ts";
 

@@ -5,9 +5,9 @@
 // workflows.
 import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 import type { Payload } from "../core/payload.ts";
-import { durationForm } from "../rpc/duration-text.ts";
-import { asNode, entriesOf, forbiddenNode, joined } from "../rpc/workflow-text-document.ts";
-import { shown, suggestion, wholeText } from "../rpc/workflow-text-problems.ts";
+import { asNode, entriesOf, forbiddenNode, joined } from "../definition-text/document.ts";
+import { durationForm } from "../definition-text/duration-text.ts";
+import { shown, suggestion, wholeText } from "../definition-text/problems.ts";
 import {
   anyNumber,
   duration,
@@ -17,7 +17,7 @@ import {
   type ValueReading,
   wholeNumber,
   yesOrNo,
-} from "../rpc/workflow-text-values.ts";
+} from "../definition-text/values.ts";
 
 export type Schema = { readonly [key: string]: unknown };
 

@@ -5,11 +5,11 @@ import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts"
 import type { Definition } from "../core/definition.ts";
 import { type DefinitionProblem, definitionProblems } from "../core/definition-check.ts";
 import { definitionNotes } from "../core/definition-notes.ts";
+import { parseWorkflowText, type WorkflowText } from "../definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
 import { definitionFrom } from "./convert-definition.ts";
 import { refusal } from "./errors.ts";
 import type { RequestCheck } from "./request-check.ts";
-import { parseWorkflowText, type WorkflowText } from "./workflow-text.ts";
 
 /**
  * The problems of a definition whose structure is sound. The path of a problem is a field such as

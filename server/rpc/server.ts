@@ -19,10 +19,10 @@ import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/re
 import type { Clock, Random } from "../clock.ts";
 import type { RpcConfig } from "../config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { Scheduler } from "../scheduler/scheduler.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
 import type { EngineStore } from "../store/store.ts";
-import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { type ConnectTransport, createConnectTransport } from "./connect.ts";
 import { createDashboard } from "./dashboard.ts";
 import type { DefinitionCheck } from "./definition-source.ts";

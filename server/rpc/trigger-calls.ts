@@ -10,9 +10,9 @@ import type {
 import { isEndKind } from "../core/model.ts";
 import { DroverError } from "../errors.ts";
 import type { TriggerFacts } from "../expressions/trigger-mapping.ts";
+import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { Namespace, Store } from "../store/store.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
-import type { TriggerWork } from "../triggers/trigger-work.ts";
 import { askedMessage, refusalMessage, triggerMessage } from "./convert-trigger.ts";
 import { refusal } from "./errors.ts";
 import type { Handlers } from "./mount.ts";

@@ -5,13 +5,13 @@ import {
   type TriggerDefinition as TriggerMessage,
 } from "@drover/proto/drover/v1/trigger_pb.ts";
 import type { TriggerDefinition } from "../core/trigger.ts";
+import { parseDefinitionText } from "../definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
 import type { TriggerMapping } from "../expressions/trigger-mapping.ts";
-import type { TriggerWork } from "../triggers/trigger-work.ts";
+import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import { triggerFrom } from "./convert-trigger.ts";
 import { refusal } from "./errors.ts";
 import type { RequestCheck } from "./request-check.ts";
-import { parseDefinitionText } from "./workflow-text.ts";
 
 export interface TriggerDefinitionDeps {
   readonly check: Pick<RequestCheck, "check">;

@@ -9,9 +9,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { DroverError, type Reason } from "../errors.ts";
 import type { TriggerFacts } from "../expressions/trigger-mapping.ts";
+import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
 import type { EngineStore, Namespace } from "../store/store.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
-import type { TriggerWork } from "../triggers/trigger-work.ts";
 import type { Drain } from "./drain.ts";
 import type { FailOvers } from "./fail-overs.ts";
 import { createDepthMeter } from "./json-depth.ts";

@@ -3,14 +3,14 @@ import { DroverError } from "../errors.ts";
 import type { Advance, AdvanceOptions } from "./advance.ts";
 import { openBulk } from "./bulk.ts";
 import { createCircuitControl } from "./circuit-control.ts";
-import type { OccurrenceOptions } from "./occurrences.ts";
+import type { OccurrenceOptions } from "./cron/occurrences.ts";
+import { createScheduleControl } from "./cron/schedule-control.ts";
 import { createQueueControl, type QueueControlOptions } from "./queue-control.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import { createRegister } from "./register.ts";
 import { rerun, rerunRefusal } from "./rerun.ts";
 import type { RunWatchers } from "./run-watchers.ts";
 import type { createSchedule } from "./schedule.ts";
-import { createScheduleControl } from "./schedule-control.ts";
 import type { Scheduler } from "./scheduler.ts";
 
 export interface SchedulerParts {

@@ -19,7 +19,7 @@ import type { RunDefinition } from "../store/reads.ts";
 import type { LaneKey, Namespace, RunRef } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
 import type { TriggeredBy } from "../store/triggers.ts";
-import type { ScheduleControl } from "./schedule-control.ts";
+import type { ScheduleControl } from "./cron/schedule-control.ts";
 
 export interface ScheduleRequest {
   readonly namespace: Namespace;

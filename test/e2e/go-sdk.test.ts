@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 import { toJsonString } from "@bufbuild/protobuf";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
+import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 import { startDroverServer } from "../support/drover-server.ts";
 import { go, goFolder, needsGo } from "../support/go-tool.ts";
 

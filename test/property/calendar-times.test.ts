@@ -9,7 +9,7 @@ import {
   calendarProblem,
   calendarTimesOf,
   nominalTimeText,
-} from "../../server/scheduler/calendar-times.ts";
+} from "../../server/scheduler/cron/calendar-times.ts";
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

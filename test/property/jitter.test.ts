@@ -11,7 +11,7 @@ import {
   type PlacedTime,
   placed,
 } from "../../server/core/calendar.ts";
-import { calendarTimesOf } from "../../server/scheduler/calendar-times.ts";
+import { calendarTimesOf } from "../../server/scheduler/cron/calendar-times.ts";
 
 const HOUR = 3_600_000;
 

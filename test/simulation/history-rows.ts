@@ -3,7 +3,7 @@ import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import type { EndKind, Reason, RunState, Step } from "../../server/core/model.ts";
 import type { Concurrency } from "../../server/core/permits.ts";
-import { SCHEDULE_LABEL } from "../../server/scheduler/occurrences.ts";
+import { SCHEDULE_LABEL } from "../../server/scheduler/cron/occurrences.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {
   AttemptRecord,

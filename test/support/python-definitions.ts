@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { toJson } from "@bufbuild/protobuf";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import { parse } from "yaml";
-import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
+import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 
 const root = join(import.meta.dirname, "../..");
 export const pythonDefinitionsFile = join(root, "sdk/python/tests/gen/definitions.json");

@@ -1,6 +1,6 @@
 /**
  * Random definitions, valid or not, and the texts that a person would write for them: the other
- * direction of server/rpc/workflow-text.ts, made independently of it.
+ * direction of server/definition-text/workflow-text.ts, made independently of it.
  */
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { durationMs } from "@bufbuild/protobuf/wkt";

@@ -70,7 +70,7 @@ export const besideLayers: readonly Layer[] = [
     of: ["docs/"],
     may: [
       ...["cli/examples.ts", "cli/program.ts", "commander", "deploy/grafana/dashboard.ts"],
-      ...["server/core/", "server/rehearsal/", "server/rpc/workflow-text-schema.ts"],
+      ...["server/core/", "server/rehearsal/", "server/definition-text/schema.ts"],
       ...["server/telemetry/catalogue.ts", "server/telemetry/spans.ts"],
     ],
     node: true,

@@ -199,13 +199,13 @@ export const layers: readonly Layer[] = [
     instead: "the supervisor has no remedy of its own: submit an event to scheduler/advance.ts",
   },
   {
-    of: ["server/webhooks/"],
+    of: ["server/integrations/webhooks/"],
     may: ["server/core/", "server/clock.ts", "server/supervisor/deliveries.ts"],
     node: true,
     instead: "it sends what it is handed: what is told, and when, belongs to the supervisor",
   },
   {
-    of: ["server/triggers/"],
+    of: ["server/integrations/triggers/"],
     may: [
       "server/core/",
       "server/expressions/",
@@ -213,7 +213,6 @@ export const layers: readonly Layer[] = [
       ...contract,
       ...tools,
       "server/loop.ts",
-      "server/subject.ts",
     ],
     types: ["pino"],
     node: true,
@@ -235,9 +234,16 @@ export const layers: readonly Layer[] = [
     instead: "traces are told what was committed, and change nothing",
   },
   {
+    of: ["server/definition-text/"],
+    may: ["server/core/", "server/errors.ts", "proto/gen/ts/", "@bufbuild/protobuf", "yaml"],
+    node: false,
+    instead: "a text becomes a message, or a list of problems: what is done with it is the edge's",
+  },
+  {
     of: ["server/rpc/"],
     may: [
       "server/core/",
+      "server/definition-text/",
       ...contract,
       ...tools,
       ...["server/api-token.ts", "server/config.ts", "server/batcher.ts"],
@@ -252,7 +258,10 @@ export const layers: readonly Layer[] = [
       "@grpc/grpc-js",
       "yaml",
     ],
-    types: ["server/expressions/trigger-mapping.ts", "server/triggers/trigger-work.ts"],
+    types: [
+      "server/expressions/trigger-mapping.ts",
+      "server/integrations/triggers/trigger-work.ts",
+    ],
     node: true,
     instead: "the edge sees scheduler.ts, dispatcher.ts and reads: widen one of them",
   },
@@ -264,18 +273,9 @@ export const layers: readonly Layer[] = [
   },
   {
     of: [
-      ...[
-        "server/control-plane.ts",
-        "server/poll-tick.ts",
-        "server/inbox.ts",
-        "server/measures.ts",
-      ],
-      ...[
-        "server/background.ts",
-        "server/gauges.ts",
-        "server/life-cycle.ts",
-        "server/publisher.ts",
-      ],
+      ...["server/control-plane.ts", "server/poll-tick.ts", "server/measures.ts"],
+      ...["server/background.ts", "server/gauges.ts", "server/life-cycle.ts"],
+      ...["server/publisher.ts", "server/integrations/inbox.ts"],
     ],
     may: [
       ...[...roles, ...contract, ...tools, "server/config.ts", "server/core/"],
@@ -286,7 +286,7 @@ export const layers: readonly Layer[] = [
         "server/subject.ts",
         "server/telemetry/",
       ],
-      ...["server/traces/", "server/triggers/"],
+      ...["server/traces/", "server/integrations/triggers/"],
     ],
     types: ["pino"],
     node: false,
@@ -298,7 +298,8 @@ export const layers: readonly Layer[] = [
     of: ["server/rehearsal/"],
     may: [
       ...[...contract, ...tools, "server/config.ts", "server/control-plane.ts", "server/core/"],
-      ...["server/expressions/", "server/rpc/", "server/store/memory/", "proto/gen/ts/"],
+      ...["server/definition-text/", "server/expressions/", "server/rpc/"],
+      ...["server/store/memory/", "proto/gen/ts/"],
       ...["@bufbuild/protobuf", "pino", "yaml"],
     ],
     node: false,
@@ -349,7 +350,8 @@ export const layers: readonly Layer[] = [
       "server/embedded/",
       "server/store/postgres/migrate.ts",
       // `workflow check` reads a text as the server would, and `test` plays it, without one.
-      ...["server/expressions/", "server/rpc/", "server/rehearsal/", "server/core/definition.ts"],
+      ...["server/definition-text/", "server/expressions/", "server/rpc/"],
+      ...["server/rehearsal/", "server/core/definition.ts"],
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",

@@ -9,7 +9,7 @@ import type {
   StepSettings,
   WavesSpec,
 } from "../../sdk/typescript/workflow.ts";
-import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
+import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 
 function definitionOf(...steps: (Partial<StepSettings> & StepKindSpec)[]) {
   return toDefinition({ workflow: "w", steps: steps.map((step) => ({ id: "a", ...step })) });

@@ -6,10 +6,10 @@ import type { Facts } from "../../server/core/facts.ts";
 import { planOf } from "../../server/core/plan.ts";
 import { plannedTask, planStepAt } from "../../server/core/plan-at.ts";
 import { stepKeyOf } from "../../server/core/step-key.ts";
+import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import { evaluatorOf } from "../../server/expressions/evaluator.ts";
 import { definitionFrom } from "../../server/rpc/convert-definition.ts";
-import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
 
 const rollOut = `\
 workflow: roll-out

@@ -4,8 +4,8 @@ import { durationMs } from "@bufbuild/protobuf/wkt";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 import { DroverError } from "../../server/errors.ts";
-import { parseWorkflowText } from "../../server/rpc/workflow-text.ts";
 import { definitions, plainOf, styles } from "../support/random-workflow-text.ts";
 
 const holiday = `\

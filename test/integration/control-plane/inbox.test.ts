@@ -2,7 +2,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from "vitest";
 import { DroverError } from "../../../server/errors.ts";
-import { createInbox } from "../../../server/inbox.ts";
+import { createInbox } from "../../../server/integrations/inbox.ts";
 import type { ScheduleRequest } from "../../../server/scheduler/scheduler.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";

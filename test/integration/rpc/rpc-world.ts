@@ -16,12 +16,13 @@ import {
   type TaskToken,
 } from "../../../server/dispatch/token.ts";
 import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
+import { createMappings } from "../../../server/integrations/triggers/mappings.ts";
 import type { Log } from "../../../server/rpc/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/rpc/server.ts";
 import {
   createScheduleControl,
   type ScheduleControl,
-} from "../../../server/scheduler/schedule-control.ts";
+} from "../../../server/scheduler/cron/schedule-control.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import type { Lists } from "../../../server/store/lists.ts";
 import { createMemoryStore } from "../../../server/store/memory/memory-store.ts";
@@ -29,7 +30,6 @@ import { createPlans } from "../../../server/store/plans.ts";
 import { createPostgresStore } from "../../../server/store/postgres/postgres-store.ts";
 import type { Reads, RunDetail, RunRecord } from "../../../server/store/reads.ts";
 import type { EngineStore, Store } from "../../../server/store/store.ts";
-import { createMappings } from "../../../server/triggers/mappings.ts";
 import { NO_TYPICAL_DURATIONS } from "../../support/no-typical-durations.ts";
 
 export const RUN_ID = "0198c0de-0000-7000-8000-00000000002a";

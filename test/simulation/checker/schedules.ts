@@ -2,7 +2,7 @@
 // has none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
 import type { EpochMs } from "../../../server/core/attempt.ts";
 import { type NominalTime, placed } from "../../../server/core/calendar.ts";
-import { calendarTimesOf } from "../../../server/scheduler/calendar-times.ts";
+import { calendarTimesOf } from "../../../server/scheduler/cron/calendar-times.ts";
 import type { FinalFire, FinalSchedule } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf } from "./facts.ts";
 import { isOver } from "./holds.ts";

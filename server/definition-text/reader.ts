@@ -19,7 +19,7 @@ import {
   shortField,
   type TextKey,
   textKeysOf,
-} from "./workflow-text-dialect.ts";
+} from "./dialect.ts";
 import {
   asNode,
   type Entry,
@@ -27,8 +27,8 @@ import {
   forbiddenNode,
   joined,
   type TextDocument,
-} from "./workflow-text-document.ts";
-import { type Place, shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
+} from "./document.ts";
+import { type Place, shown, suggestion, type TextProblems } from "./problems.ts";
 import {
   anyNumber,
   duration,
@@ -38,7 +38,7 @@ import {
   type Value,
   wholeNumber,
   yesOrNo,
-} from "./workflow-text-values.ts";
+} from "./values.ts";
 
 export interface Reading {
   readonly document: TextDocument;

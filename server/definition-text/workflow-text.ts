@@ -10,9 +10,9 @@
  */
 import { type DescMessage, fromJson, type MessageShape } from "@bufbuild/protobuf";
 import { WorkflowDefinitionSchema } from "@drover/proto/drover/v1/workflow_pb.ts";
-import { readDocument } from "./workflow-text-document.ts";
-import { createTextProblems, type Place, type TextKind } from "./workflow-text-problems.ts";
-import { readMessage } from "./workflow-text-reader.ts";
+import { readDocument } from "./document.ts";
+import { createTextProblems, type Place, type TextKind } from "./problems.ts";
+import { readMessage } from "./reader.ts";
 
 export interface DefinitionText<Desc extends DescMessage> {
   readonly definition: MessageShape<Desc>;

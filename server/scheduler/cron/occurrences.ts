@@ -10,11 +10,11 @@
 // An event of a supervisor counts only while it owns the partition (fence.ts). The occurrence
 // contains the epoch.
 
-import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../batcher.ts";
-import type { EpochMs } from "../core/attempt.ts";
-import { type DueTimes, dueTimes } from "../core/calendar.ts";
-import type { Concurrency } from "../core/permits.ts";
-import { DroverError } from "../errors.ts";
+import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batcher.ts";
+import type { EpochMs } from "../../core/attempt.ts";
+import { type DueTimes, dueTimes } from "../../core/calendar.ts";
+import type { Concurrency } from "../../core/permits.ts";
+import { DroverError } from "../../errors.ts";
 import {
   markSeries,
   type OccurrenceCause,
@@ -23,16 +23,16 @@ import {
   type ScheduleRecord,
   type ScheduleRef,
   type ScheduleSpec,
-} from "../store/schedules.ts";
-import type { Tx } from "../store/store.ts";
-import { NOTHING_WRITTEN } from "../store/written.ts";
-import { commitAndPublish, type SupervisorActor } from "./advance.ts";
-import { ANY_SIZE } from "./batch-size.ts";
+} from "../../store/schedules.ts";
+import type { Tx } from "../../store/store.ts";
+import { NOTHING_WRITTEN } from "../../store/written.ts";
+import { commitAndPublish, type SupervisorActor } from "../advance.ts";
+import { ANY_SIZE } from "../batch-size.ts";
+import type { Worked } from "../commit-summary.ts";
+import { fencedOf } from "../fence.ts";
+import type { ScheduleItem } from "../new-run.ts";
+import { accept, createFinder, type ScheduleOptions } from "../schedule.ts";
 import { calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
-import type { Worked } from "./commit-summary.ts";
-import { fencedOf } from "./fence.ts";
-import type { ScheduleItem } from "./new-run.ts";
-import { accept, createFinder, type ScheduleOptions } from "./schedule.ts";
 
 const FULL_AT = 100;
 const ITEMS_MAX = 100;

@@ -1,18 +1,18 @@
 // The mappings of triggers, compiled once for each definition, and the facts of ended runs that
 // they use.
-import type { EndKind, Reason } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import type { TriggerDefinition } from "../core/trigger.ts";
-import { type Json, parseJson } from "../expressions/json.ts";
+import type { EndKind, Reason } from "../../core/model.ts";
+import type { Payload } from "../../core/payload.ts";
+import type { TriggerDefinition } from "../../core/trigger.ts";
+import { type Json, parseJson } from "../../expressions/json.ts";
 import {
   type CompiledTrigger,
   compileTrigger,
   type TriggerFacts,
-} from "../expressions/trigger-mapping.ts";
-import { firstFailure, lastSteps, outputOf } from "../scheduler/children.ts";
-import type { Plans } from "../store/plans.ts";
-import type { EngineStore, RunId } from "../store/store.ts";
-import { triggerText } from "../store/trigger-text.ts";
+} from "../../expressions/trigger-mapping.ts";
+import { firstFailure, lastSteps, outputOf } from "../../scheduler/children.ts";
+import type { Plans } from "../../store/plans.ts";
+import type { EngineStore, RunId } from "../../store/store.ts";
+import { triggerText } from "../../store/trigger-text.ts";
 
 const KEPT_MAX = 1_000;
 

@@ -4,7 +4,6 @@
  */
 import type { DescEnum } from "@bufbuild/protobuf";
 import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
-import { durationMs } from "./duration-text.ts";
 import {
   asNode,
   depthMax,
@@ -12,8 +11,9 @@ import {
   forbiddenNode,
   joined,
   type TextDocument,
-} from "./workflow-text-document.ts";
-import { type Place, shown, suggestion, type TextProblems } from "./workflow-text-problems.ts";
+} from "./document.ts";
+import { durationMs } from "./duration-text.ts";
+import { type Place, shown, suggestion, type TextProblems } from "./problems.ts";
 
 export type Value<T> =
   | { readonly kind: "value"; readonly value: T }

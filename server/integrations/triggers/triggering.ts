@@ -1,10 +1,10 @@
 // Joins the parts of triggers: what `rpc` uses, the ends of runs that start other runs, and the
 // gathering of refusals.
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
-import type { Scheduler } from "../scheduler/scheduler.ts";
-import type { Plans } from "../store/plans.ts";
-import type { EngineStore } from "../store/store.ts";
+import type { Clock } from "../../clock.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { Plans } from "../../store/plans.ts";
+import type { EngineStore } from "../../store/store.ts";
 import { createMappings, factsOfEnd } from "./mappings.ts";
 import { createRefusals } from "./refusals.ts";
 import { createRunEnds, type RunEnds, type RunEndsOptions } from "./run-ends.ts";

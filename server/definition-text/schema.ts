@@ -17,9 +17,9 @@ import {
   StepDefinitionSchema,
   WorkflowDefinitionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
+import { kinds, oneOrMany, requiredKeys, shortField, textKeysOf } from "./dialect.ts";
 import { durationForm } from "./duration-text.ts";
-import { kinds, oneOrMany, requiredKeys, shortField, textKeysOf } from "./workflow-text-dialect.ts";
-import { enumWords } from "./workflow-text-values.ts";
+import { enumWords } from "./values.ts";
 
 export type Schema = { readonly [key: string]: unknown };
 

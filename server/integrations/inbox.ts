@@ -8,10 +8,10 @@
 // The owner of the region's first partition finds them within a second, by its timer scan. A second
 // process that owns the partition for a moment too would only find other rows.
 import type { Logger } from "pino";
-import { DroverError, type Reason } from "./errors.ts";
-import type { Scheduler } from "./scheduler/scheduler.ts";
-import type { InboxAnswer, InboxRow, InboxRows } from "./store/inbox.ts";
-import type { EngineStore } from "./store/store.ts";
+import { DroverError, type Reason } from "../errors.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { InboxAnswer, InboxRow, InboxRows } from "../store/inbox.ts";
+import type { EngineStore } from "../store/store.ts";
 
 const ROWS_MAX = 200;
 const PRIORITY = 5;

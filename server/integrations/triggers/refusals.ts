@@ -1,8 +1,8 @@
 // Gathers what triggers refuse: refusals with the same reason are one row with a count, written at
 // most four times a second, so that refused callers cost the database next to nothing.
-import type { Clock } from "../clock.ts";
-import { createLoop, type Loop } from "../loop.ts";
-import type { Refused, Triggers } from "../store/triggers.ts";
+import type { Clock } from "../../clock.ts";
+import { createLoop, type Loop } from "../../loop.ts";
+import type { Refused, Triggers } from "../../store/triggers.ts";
 
 const EVERY_MS = 250;
 /** Reasons that wait to be written; further ones are not counted. */

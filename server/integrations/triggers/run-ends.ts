@@ -9,15 +9,15 @@
 //       ─ unknown outcome ─→ tried again, 5 s later
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
-import type { Clock } from "../clock.ts";
-import { keyOfEnd, TRIGGER_DEPTH_MAX } from "../core/trigger.ts";
-import { DroverError, type Reason } from "../errors.ts";
-import type { CompiledTrigger } from "../expressions/trigger-mapping.ts";
-import { createLoop, type Loop } from "../loop.ts";
-import type { Scheduler } from "../scheduler/scheduler.ts";
-import type { Plans } from "../store/plans.ts";
-import type { EngineStore, RunId } from "../store/store.ts";
-import type { EndedFor } from "../store/triggers.ts";
+import type { Clock } from "../../clock.ts";
+import { keyOfEnd, TRIGGER_DEPTH_MAX } from "../../core/trigger.ts";
+import { DroverError, type Reason } from "../../errors.ts";
+import type { CompiledTrigger } from "../../expressions/trigger-mapping.ts";
+import { createLoop, type Loop } from "../../loop.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { Plans } from "../../store/plans.ts";
+import type { EngineStore, RunId } from "../../store/store.ts";
+import type { EndedFor } from "../../store/triggers.ts";
 import { factsOfEnd } from "./mappings.ts";
 
 const ROUND_MS = 250;

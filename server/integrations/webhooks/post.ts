@@ -6,8 +6,8 @@ import { lookup as resolve } from "node:dns";
 import http from "node:http";
 import https from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import type { Clock } from "../clock.ts";
-import type { Post, PostResult, Webhook } from "../supervisor/deliveries.ts";
+import type { Clock } from "../../clock.ts";
+import type { Post, PostResult, Webhook } from "../../supervisor/deliveries.ts";
 import { isRefused } from "./addresses.ts";
 import { signatureOf } from "./signature.ts";
 

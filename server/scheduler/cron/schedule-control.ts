@@ -3,7 +3,7 @@
 // occurrence.
 //
 //   each nominal time occurs once: a repeated backfill finds what it has already begun
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../../core/attempt.ts";
 import {
   type CalendarTimes,
   type MissedTimes,
@@ -11,21 +11,22 @@ import {
   type PlacedTime,
   passOver,
   placed,
-} from "../core/calendar.ts";
-import { DroverError } from "../errors.ts";
-import { specText } from "../store/definition-text.ts";
-import { partitionOf } from "../store/partition.ts";
+} from "../../core/calendar.ts";
+import { DroverError } from "../../errors.ts";
+import { specText } from "../../store/definition-text.ts";
+import { partitionOf } from "../../store/partition.ts";
 import {
   markSeries,
   type Occurrence,
   type ScheduleRecord,
   type ScheduleSpec,
   TRIGGER_SERIES,
-} from "../store/schedules.ts";
-import type { Namespace, Tx } from "../store/store.ts";
-import { NOTHING_WRITTEN } from "../store/written.ts";
-import { randomUuid } from "../uuid.ts";
-import { commitAndPublish } from "./advance.ts";
+} from "../../store/schedules.ts";
+import type { Namespace, Tx } from "../../store/store.ts";
+import { NOTHING_WRITTEN } from "../../store/written.ts";
+import { randomUuid } from "../../uuid.ts";
+import { commitAndPublish } from "../advance.ts";
+import { createFinder, type Scheduled, type ScheduleOptions } from "../schedule.ts";
 import { calendarProblem, calendarTimesOf, nominalTimeText } from "./calendar-times.ts";
 import {
   beginOccurrences,
@@ -34,7 +35,6 @@ import {
   templateOf,
   type Wanted,
 } from "./occurrences.ts";
-import { createFinder, type Scheduled, type ScheduleOptions } from "./schedule.ts";
 
 const LOCK_WAIT_MS = 1_000;
 /** Occurrences of one page of a backfill. */

@@ -28,7 +28,7 @@ import {
   type TextKind,
   type TextProblems,
   wholeText,
-} from "./workflow-text-problems.ts";
+} from "./problems.ts";
 
 export interface TextDocument {
   /** The outermost map; null if there is none, which is then one of the problems. */
