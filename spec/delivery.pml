@@ -3,7 +3,7 @@
  * forgotten, comes back; by what an agent says through any server, however late, and never by
  * mistake.
  *
- * Mirrors server/dispatch/dispatch.ts, server/dispatch/claims.ts, server/store/postgres/sql/beats.sql
+ * Mirrors server/dispatch/dispatch.ts, server/dispatch/claims.ts, server/store/postgres/sql/heartbeats.sql
  * and onUndelivered and onForgotten of server/core. One task; an agent that polls twice, one poll at
  * a time, and another agent whose calls are never lost. Servers share rows and nothing else, so each call is a
  * process of its own and may stand still between any two of its statements. A poll arrives HANDLERS

@@ -76,7 +76,7 @@ export function createHeartbeats({ clock, log, send, endedTo }: HeartbeatsOption
     return due;
   }
 
-  /** After anything that may have moved moments away: looks at all tasks. */
+  /** After anything that may have moved due times away: looks at all tasks. */
   function schedule(): void {
     timer?.cancel();
     timer = null;
@@ -84,7 +84,7 @@ export function createHeartbeats({ clock, log, send, endedTo }: HeartbeatsOption
   }
 
   /**
-   * At this moment or sooner. What was due may have gone by then, so all tasks are looked at once
+   * At this time or sooner. What was due may have gone by then, so all tasks are looked at once
    * it has come, and not for each one that comes or goes, of which there may be thousands.
    */
   function lookAt(due: number): void {

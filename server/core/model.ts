@@ -122,7 +122,7 @@ export type Forward =
     }
   | Moving
   | { readonly kind: "MAPPING" }
-  /** The strategy that it leaves is undone first, by the undo side; `doubt` says what follows. */
+  /** The undo side first undoes the strategy that it leaves; `unknownOutcome` says what follows. */
   | { readonly kind: "UNDOING" }
   | { readonly kind: "ESCALATED" }
   | { readonly kind: "SUCCEEDED" }

@@ -4,7 +4,7 @@
 //   occurrence and moves `next`, in one transaction
 //
 // A calendar time has one occurrence, and so at most one run: the key of an occurrence is
-// (schedule, series, moment).
+// (schedule, series, nominal time).
 
 import type { EpochMs } from "../core/attempt.ts";
 import type { Calendar, Overlap, PlacedTime } from "../core/calendar.ts";

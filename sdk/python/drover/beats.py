@@ -89,14 +89,14 @@ class Beats:
         self._look_at(self._last_sent + _NOTE_SPACING)
 
     def _schedule(self) -> None:
-        """After anything that may have moved moments away: looks at all tasks."""
+        """After anything that may have moved due times away: looks at all tasks."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
         self._look_at(self._due())
 
     def _look_at(self, due: float) -> None:
-        """At this moment or sooner.
+        """At this time or sooner.
 
         What was due may have gone by then, so the look at all tasks is made once it has come: none
         is made for each task that comes or goes, of which there may be thousands.
