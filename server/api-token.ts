@@ -7,7 +7,7 @@ import type { Random } from "./clock.ts";
 const SECRET_BYTES = 32;
 const ID_DIGITS = 16;
 
-export interface ApiToken {
+interface ApiToken {
   /** The text that its holder presents. It is stored nowhere. */
   readonly secret: string;
   readonly digest: string;

@@ -50,7 +50,7 @@ export const BACKGROUND_PARTS = [
 ];
 export type BackgroundPart = (typeof BACKGROUND_PARTS)[number];
 
-export interface BackgroundOptions {
+interface BackgroundOptions {
   readonly store: EngineStore;
   readonly clock: Clock;
   readonly random: Random;

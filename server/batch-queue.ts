@@ -25,7 +25,7 @@ export interface QueuedItem {
   readonly size: number;
 }
 
-export interface BatchQueueOptions {
+interface BatchQueueOptions {
   /** Most items of one batch. */
   readonly itemsMax: number;
   /** Most of the sizes of its items together; a single item may be larger. Left out: no bound. */

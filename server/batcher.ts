@@ -32,7 +32,7 @@ export type ItemResult<Result> =
   /** The batch had no room for it: it is pending again, and that is no miss. */
   | { readonly kind: "postponed" };
 
-export interface BatcherOptions<Item, Result> {
+interface BatcherOptions<Item, Result> {
   readonly name: string;
   readonly clock: Clock;
   /** A token for each batch. */

@@ -3,7 +3,7 @@
 
 import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
 
-export const DEFAULT_PORT = 7420;
+const DEFAULT_PORT = 7420;
 
 /** Settings of the API. */
 export interface RpcConfig {
@@ -222,7 +222,7 @@ export const SUPERVISOR_SETTINGS = Object.freeze({
   },
 } as const satisfies Readonly<Record<string, Setting>>);
 
-export type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
+type SupervisorSetting = keyof typeof SUPERVISOR_SETTINGS;
 /** Durations in milliseconds. */
 export type SupervisorConfig = Readonly<Record<SupervisorSetting, number>>;
 
@@ -352,7 +352,7 @@ export const EDGE_SETTINGS = Object.freeze({
   },
 } as const satisfies Readonly<Partial<Record<keyof RpcConfig, Setting>>>);
 
-export type EdgeSetting = keyof typeof EDGE_SETTINGS;
+type EdgeSetting = keyof typeof EDGE_SETTINGS;
 export type EdgeConfig = Pick<RpcConfig, EdgeSetting>;
 export const EDGE_SETTING_NAMES: readonly EdgeSetting[] = Object.freeze([
   ...(["connectionsMax", "waitingCallsMax"] as const),

@@ -53,7 +53,7 @@ export interface FieldProblem {
   readonly message: string;
 }
 
-export interface ErrorDetails {
+interface ErrorDetails {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly fields?: readonly FieldProblem[];
   readonly retryAfterMs?: number;

@@ -15,7 +15,7 @@ const OPEN_STATES: readonly RunState["kind"][] = [
 ];
 
 /** The open work, as the store returned it in the last seconds; null: the store did not answer. */
-export function createGauges(
+function createGauges(
   operators: Pick<Operators, "gauges">,
   clock: Clock,
 ): () => Promise<Gauges | null> {

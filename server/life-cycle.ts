@@ -9,7 +9,7 @@ import type { Ownership } from "./supervisor/ownership.ts";
 import type { TimerScan } from "./supervisor/timers.ts";
 import type { Tracing } from "./traces/tracing.ts";
 
-export interface LifeCycleParts {
+interface LifeCycleParts {
   readonly circuits: CircuitWatch;
   readonly rateLimit: RateLimit;
   readonly ownership: Ownership;

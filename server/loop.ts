@@ -13,7 +13,7 @@ export interface Loop {
 }
 
 /** Of failures in a row, the first is passed on, and then one a minute. */
-export function throttledFailures(
+function throttledFailures(
   clock: Pick<Clock, "monotonicMs">,
   onError: (error: unknown) => void,
 ): { failed(error: unknown): void; ended(): void } {

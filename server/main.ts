@@ -87,7 +87,7 @@ export interface ServerOptions extends ProcessOptions {
   readonly limits?: Partial<RpcConfig>;
 }
 
-export interface SupervisorOptions extends ProcessOptions {
+interface SupervisorOptions extends ProcessOptions {
   /**
    * The region that it watches, by name; left out: all of them, also those that are created later.
    */
@@ -98,7 +98,7 @@ export interface SupervisorOptions extends ProcessOptions {
   readonly listen?: string;
 }
 
-export interface RunningServer {
+interface RunningServer {
   /** `host:port` that it listens on. */
   readonly address: string;
   readonly url: string;
@@ -110,7 +110,7 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-export interface RunningSupervisor {
+interface RunningSupervisor {
   /** Of its pages; null: it has no port. */
   readonly address: string | null;
   /** Finishes what is in flight and hands its partitions back. May be repeated. */
@@ -359,7 +359,7 @@ async function openDatabase(
 }
 
 /** `host:port`, `[v6]:port`, or a port alone on loopback. */
-export function parseAddress(address: string): { host: string; port: number } {
+function parseAddress(address: string): { host: string; port: number } {
   const found = /^(?:(?<host>[^:]+|\[[^\]]+\]):)?(?<port>\d{1,5})$/.exec(address);
   const port = Number(found?.groups?.port);
   if (!found || port > 65_535)

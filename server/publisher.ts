@@ -9,7 +9,7 @@ import type { Ownership } from "./supervisor/ownership.ts";
 import type { TimerScan } from "./supervisor/timers.ts";
 import type { Tracing } from "./traces/tracing.ts";
 
-export interface PublisherParts {
+interface PublisherParts {
   readonly traces: Tracing | undefined;
   readonly runWatchers: RunWatchers;
   readonly wake: (lanes: Iterable<number>) => void;

@@ -2,7 +2,7 @@
 // publishes to a subject that was created before it; parts that are created later subscribe. So no
 // part refers to one that does not exist yet.
 
-export interface Subject<T> {
+interface Subject<T> {
   publish(value: T): void;
   subscribe(listener: (value: T) => void): void;
 }

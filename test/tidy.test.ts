@@ -13,7 +13,7 @@ import { scenariosPage, scenariosSchemaText } from "../docs/scenarios-page.ts";
 import { workflowSchemaText } from "../docs/workflow-schema.ts";
 import { isHandwritten, readTree, type SourceFile, scan, treeRoot } from "./support/tree.ts";
 import { brokenLayers, type Finding } from "./support/tree-layers.ts";
-import { brokenDependencies, deadFiles } from "./support/tree-packages.ts";
+import { brokenDependencies, deadExports, deadFiles } from "./support/tree-packages.ts";
 import {
   brokenBans,
   brokenHeaders,
@@ -222,8 +222,17 @@ describe("every dependency is used and declared, and every file is asked for", (
     expect(deadFiles(files)).toEqual(["x/a.ts:1 is named by no other file: remove it, or use it"]);
   });
 
+  test("finds an export that nothing imports", () => {
+    const files = [
+      { path: "server/a.ts", text: "// A.\nexport const one = 1;\nexport const two = 2;" },
+      { path: "server/b.ts", text: 'import { two } from "./a.ts";' },
+    ];
+    expect(deadExports(files)).toEqual(["server/a.ts:2 exports one, which nothing imports"]);
+  });
+
   test("holds for the tree", () => {
-    expect([...brokenDependencies(tree), ...deadFiles(tree)]).toEqual([]);
+    const dead = [...deadFiles(tree), ...deadExports(tree)];
+    expect([...brokenDependencies(tree), ...dead]).toEqual([]);
   });
 });
 

@@ -26,7 +26,7 @@ const SKIPPING: readonly AnswerKind[] = Object.freeze(["succeed", "skip"]);
 const NOTED: readonly AnswerKind[] = Object.freeze(["acknowledge"]);
 
 /** The way in which a step is performed, as far as the allowed answers depend on it. */
-export type AskedWork =
+type AskedWork =
   /** An agent performs it. */
   | "task"
   /** A child run performs it. A retry begins a new child with the same input. */
@@ -59,7 +59,7 @@ const UNDO_OF_STRATEGY: readonly AnswerKind[] = Object.freeze([
 ]);
 
 /** The facts of a run on which the allowed answers depend. */
-export interface AskedOf {
+interface AskedOf {
   readonly state: RunState;
   readonly pivoted: boolean;
   readonly work: AskedWork;

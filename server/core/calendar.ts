@@ -70,13 +70,11 @@ export interface DueTimes {
   readonly next: PlacedTime | null;
 }
 
-/** Least distance between two occurrences of an interval. */
-export const INTERVAL_MS_MIN = 10_000;
-export const MISSED_COUNTED_MAX = 1_000;
+const MISSED_COUNTED_MAX = 1_000;
 /** Most occurrences that one call returns as due. The others are due again at once. */
-export const OCCURRENCES_MAX = 100;
+const OCCURRENCES_MAX = 100;
 
-export interface DueQuestion {
+interface DueQuestion {
   readonly times: CalendarTimes;
   readonly next: NominalTime;
   readonly now: EpochMs;

@@ -134,7 +134,7 @@ export interface Tally {
   readonly runs: readonly string[];
 }
 
-export interface LaneDecision {
+interface LaneDecision {
   /** The remote service is down: the tasks of all agents of the lane fail. */
   readonly queue: boolean;
   /** Agents that fail where others do not. */

@@ -99,7 +99,7 @@ export interface WaitWork {
   readonly until?: string;
 }
 
-export interface SignalWork {
+interface SignalWork {
   readonly kind: "signal";
   readonly name: string;
   readonly withinMs?: number;

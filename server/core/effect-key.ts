@@ -4,7 +4,7 @@
 // it.
 import type { Items } from "./items.ts";
 
-export interface EffectRef {
+interface EffectRef {
   /** The run that made the effect, or will make it. */
   readonly run: string;
   /** Id of the step; for an item of a map such as `deploy[3]`. */

@@ -13,7 +13,7 @@ export type EventState = Exclude<RunState["kind"], "ESCALATED"> | `ESCALATED in 
 /** A cancel that undoes effects and one that leaves them are two events here. */
 export type TableEvent = Exclude<EventKind, "cancel"> | "cancel UNDO" | "cancel LEAVE";
 
-export interface EventRow {
+interface EventRow {
   readonly event: TableEvent;
   readonly state: EventState;
   readonly answer: Answer["kind"];

@@ -11,7 +11,7 @@ export function sideOf(task: TaskKind): Side {
   return task === "compensate" ? "undo" : "forward";
 }
 
-export type StepEffect = Exclude<
+type StepEffect = Exclude<
   Effect,
   {
     kind:

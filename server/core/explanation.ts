@@ -216,7 +216,7 @@ export interface AgentToPoll {
 }
 
 /** The task is in a queue that is paused. */
-export interface QueueToResume {
+interface QueueToResume {
   readonly kind: "queue-to-resume";
   readonly task: TaskKind;
   readonly queue: string;
@@ -225,7 +225,7 @@ export interface QueueToResume {
 }
 
 /** The task is in a lane with an open circuit. */
-export interface CircuitToClose {
+interface CircuitToClose {
   readonly kind: "circuit-to-close";
   readonly task: TaskKind;
   readonly queue: string;

@@ -26,7 +26,7 @@ import { effectUndone, leaveUndoToRun, noteUndone, stopped } from "./saga.ts";
 import { currentStrategy, type EffectStatus } from "./strategy.ts";
 import { verifyEnded } from "./verify.ts";
 
-export interface ReportSource {
+interface ReportSource {
   readonly agentId: string;
   readonly session: string;
   /** Of the reported outcome; null: the supervisor ended the task. */
@@ -34,7 +34,7 @@ export interface ReportSource {
 }
 
 /** Why a task is not made ready again before a person has answered. */
-export interface Undeliverable {
+interface Undeliverable {
   readonly reason: EscalationReason;
   readonly code: string;
   readonly message: string;

@@ -60,7 +60,7 @@ export const UNDO_RETRY_DEFAULT: RetryPolicy = Object.freeze({
   maxMs: 5 * MINUTE,
 });
 
-export const VERIFY_RETRY_DEFAULT: RetryPolicy = RETRY_DEFAULT;
+const VERIFY_RETRY_DEFAULT: RetryPolicy = RETRY_DEFAULT;
 
 export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
   pickupMs: 5 * MINUTE,
@@ -76,9 +76,7 @@ export const TIMEOUTS_DEFAULT: Omit<Timeouts, "settleMs"> = Object.freeze({
 export const WAIT_FOR_PEOPLE_MS = 7 * DAY;
 
 /** Default number of items of a map that are open at the same time. */
-export const MAP_CONCURRENCY = 100;
-/** No pass begins or undoes more items than this. */
-export const MAP_CONCURRENCY_MAX = 1_000;
+const MAP_CONCURRENCY = 100;
 
 /** Default time between two reminders of an escalation. */
 const REMIND_MS = HOUR;
@@ -94,7 +92,7 @@ export interface PlanTask {
 }
 
 /** A way to try a step: as defined, or a fallback. */
-export interface PlanStrategy extends PlanTask {
+interface PlanStrategy extends PlanTask {
   /** Merged over the step's input; null: the input stays. */
   readonly input: Payload | null;
 }
@@ -105,7 +103,7 @@ export type Share =
   | { readonly kind: "percent"; readonly percent: number };
 
 /** The task that decides whether the next wave of a map may begin. */
-export interface PlanGate extends PlanTask {
+interface PlanGate extends PlanTask {
   /** null: the counts of the map so far. */
   readonly input: Payload | null;
 }
@@ -153,7 +151,7 @@ export interface PlanChild {
 }
 
 /** Reminders of a step's escalations, and the answer that follows after their deadline. */
-export interface PlanEscalation {
+interface PlanEscalation {
   readonly remindMs: number;
   readonly deadline: { readonly afterMs: number; readonly answer: DeadlineAnswer } | null;
 }

@@ -35,7 +35,7 @@ export interface ReusedStep {
 }
 
 /** A run that has ended. */
-export interface EndedSteps {
+interface EndedSteps {
   readonly plan: Plan;
   readonly steps: ReadonlyMap<number, Step>;
 }

@@ -142,7 +142,7 @@ export function settleRun(pass: Pass): boolean {
 }
 
 /** The state that the counters ask for; null: the run is in it already. */
-export function nextRunState(run: Run, now: EpochMs): RunState | null {
+function nextRunState(run: Run, now: EpochMs): RunState | null {
   const { state } = run;
   switch (state.kind) {
     case "RUNNING":
@@ -207,12 +207,12 @@ function endOf(run: Run, { reason }: StopReason): End {
 }
 
 /** FINISHING if `always` steps have to run first, else the end. */
-export function finishing(run: Run, end: End): RunState {
+function finishing(run: Run, end: End): RunState {
   return run.finallyLeft > 0 ? { kind: "FINISHING", end } : end;
 }
 
 /** Begins the `always` steps that have no needs. */
-export function finish(pass: Pass): void {
+function finish(pass: Pass): void {
   for (const { no, always, needs } of pass.plan.steps)
     if (always && needs.length === 0 && !pass.view.steps.has(no)) open(pass, no);
 }

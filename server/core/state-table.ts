@@ -22,9 +22,9 @@ export interface Edge<State extends string, Trigger extends string> {
 /** An effect of a decision, or an action on a task outside of a decision. */
 export type StepTrigger = Effect["kind"] | "claim" | "heartbeat";
 
-export type RunEdge = Edge<RunState["kind"], RunTrigger>;
-export type ForwardEdge = Edge<Forward["kind"], StepTrigger>;
-export type UndoEdge = Edge<Undo["kind"], StepTrigger>;
+type RunEdge = Edge<RunState["kind"], RunTrigger>;
+type ForwardEdge = Edge<Forward["kind"], StepTrigger>;
+type UndoEdge = Edge<Undo["kind"], StepTrigger>;
 
 /** Compact rows: from, on, to, why. */
 type Row<State extends string, Trigger extends string> = readonly [State, Trigger, State, string];

@@ -2,7 +2,7 @@
 import type { EpochMs } from "./attempt.ts";
 
 /** Learned durations of a step. */
-export interface Learned {
+interface Learned {
   readonly samples: number;
   readonly p99Ms: number;
 }

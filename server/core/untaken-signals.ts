@@ -16,14 +16,14 @@ export interface SeenSignal {
   readonly takenBy: number | null;
 }
 
-export interface SignalledRun {
+interface SignalledRun {
   readonly state: RunState;
   readonly steps: ReadonlyMap<number, Step>;
   readonly signals: readonly SeenSignal[];
 }
 
 /** A signal, and its explanation in a sentence for a person. */
-export interface UntakenSignal extends Pick<SeenSignal, "id" | "name" | "at"> {
+interface UntakenSignal extends Pick<SeenSignal, "id" | "name" | "at"> {
   readonly sentence: string;
 }
 

@@ -8,14 +8,14 @@ import type { Run, Step } from "./model.ts";
 import type { Plan, PlanStep } from "./plan.ts";
 import { itemOf } from "./step-key.ts";
 
-export interface Warning {
+interface Warning {
   /** Number of the step. */
   readonly step: number;
   readonly code: string;
   readonly message: string;
 }
 
-export interface WarnedRun {
+interface WarnedRun {
   readonly run: Pick<Run, "warnings">;
   readonly steps: ReadonlyMap<number, Step>;
   /** Oldest first. */

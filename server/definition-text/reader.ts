@@ -40,7 +40,7 @@ import {
   yesOrNo,
 } from "./values.ts";
 
-export interface Reading {
+interface Reading {
   readonly document: TextDocument;
   readonly problems: TextProblems;
   /** The position of each field of the message in the text, by the field's path. */

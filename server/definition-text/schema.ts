@@ -24,7 +24,7 @@ import { enumWords } from "./values.ts";
 export type Schema = { readonly [key: string]: unknown };
 
 /** The description of a field of the contract; "" if there is none. */
-export type Describe = (message: DescMessage, field: DescField) => string;
+type Describe = (message: DescMessage, field: DescField) => string;
 
 export function workflowTextSchema(describe: Describe): Schema {
   const definitions: Record<string, Schema> = {};

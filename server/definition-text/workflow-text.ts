@@ -14,7 +14,7 @@ import { readDocument } from "./document.ts";
 import { createTextProblems, type Place, type TextKind } from "./problems.ts";
 import { readMessage } from "./reader.ts";
 
-export interface DefinitionText<Desc extends DescMessage> {
+interface DefinitionText<Desc extends DescMessage> {
   readonly definition: MessageShape<Desc>;
   /**
    * The position of a field of the message, by its path as `steps[2].needs[0]`. If the text does

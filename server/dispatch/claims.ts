@@ -47,7 +47,7 @@ export interface Claims extends HandOver {
   idle(): Promise<void>;
 }
 
-export interface ForgettableClaims extends Claims {
+interface ForgettableClaims extends Claims {
   /** The database has another incarnation: known runs may be gone. */
   forget(): void;
 }
@@ -63,7 +63,7 @@ interface WishedGrant extends Grant {
   readonly waiter: Waiter;
 }
 
-export interface ClaimsOptions {
+interface ClaimsOptions {
   readonly store: EngineStore;
   readonly plans: Plans;
   readonly waiters: Waiters;

@@ -23,7 +23,7 @@ import type { LostPollsHandler } from "./lost-polls.ts";
 import { parseTaskToken, type TaskToken } from "./token.ts";
 import { NOTHING, type Parked, type ServedTasks, type Waiters } from "./waiters.ts";
 
-export interface DispatchOptions {
+interface DispatchOptions {
   readonly clock: Clock;
   readonly advance: Pick<Advance, "admit" | "ask" | "submit">;
   readonly claims: Claims;

@@ -46,7 +46,7 @@ interface Found {
   readonly laned: LanedPlan;
 }
 
-export interface HandedTaskDeps {
+interface HandedTaskDeps {
   readonly store: Pick<EngineStore, "taskFacts" | "facts">;
   readonly plans: Plans;
   readonly runs: KnownRuns;

@@ -37,7 +37,7 @@ export interface Heartbeats {
   idle(): Promise<void>;
 }
 
-export interface HeartbeatsOptions {
+interface HeartbeatsOptions {
   readonly store: Pick<EngineStore, "heartbeat">;
   readonly clock: Clock;
   readonly isRetryable: (error: unknown) => boolean;

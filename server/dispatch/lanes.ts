@@ -23,7 +23,7 @@ export interface Lanes {
   mayGrow(asks: Asks): boolean;
 }
 
-export interface KnownLanes extends Lanes {
+interface KnownLanes extends Lanes {
   /** The database has another incarnation: lanes may be gone. */
   forget(): void;
 }

@@ -18,7 +18,7 @@ const SESSIONS_MAX = 1_000;
 const POLLS_MAX = 20_000;
 const WAITING_MAX = 20_000;
 
-export interface LostPollsOptions {
+interface LostPollsOptions {
   readonly store: Pick<EngineStore, "undelivered">;
   readonly clock: Clock;
   readonly advance: Pick<Advance, "submit">;

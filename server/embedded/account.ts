@@ -7,8 +7,7 @@
  * the folder that the account cannot enter.
  */
 import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 
 export interface Account {
   readonly name: string;
@@ -59,17 +58,6 @@ export function obstacleTo(path: string, account: Account): string | undefined {
     const whose = found.uid === account.uid ? 0o700 : found.gid === account.gid ? 0o070 : 0o007;
     return (found.mode & wanted & whose) === 0;
   });
-}
-
-/**
- * The default folder for data: in the user's home, or /var/lib for a root whose home is closed to
- * other accounts.
- */
-export function defaultDataDir(): string {
-  const shared = process.env.XDG_DATA_HOME || join(homedir(), ".local", "share");
-  const preferred = join(shared, "drover");
-  const account = accountFor([preferred]);
-  return obstacleTo(preferred, account) === undefined ? preferred : "/var/lib/drover";
 }
 
 interface Listed {

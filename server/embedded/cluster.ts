@@ -47,7 +47,7 @@ export interface Cluster {
   readonly logFile: string;
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly dataDir: string;
   readonly packageDir: string;
   /** False only for tests: a power failure may then destroy the data. */

@@ -20,7 +20,7 @@ import { becomeOwner, hasLivingOwner, isOwner } from "./owner.ts";
 import { bringUp, endPostmaster, findPostmaster, type LivePostmaster } from "./postmaster.ts";
 
 export interface EmbeddedPostgresOptions {
-  /** Created if it does not exist. See `defaultDataDir` in account.ts. */
+  /** Created if it does not exist. */
   readonly dataDir: string;
   readonly log: (message: string) => void;
   /** Default true. False is for tests: much faster, but a power failure may destroy the data. */
@@ -33,7 +33,7 @@ export interface EmbeddedPostgresOptions {
   readonly random?: Random;
 }
 
-export interface EmbeddedPostgresAddress {
+interface EmbeddedPostgresAddress {
   /** The database `drover`, as the role that owns it. */
   readonly connectionString: string;
   /** The database `postgres`, as superuser. */

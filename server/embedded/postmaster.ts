@@ -29,14 +29,14 @@ import type { Clock, Random } from "../clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { readIfThere } from "./owner.ts";
 
-export type Postmaster =
+type Postmaster =
   | { readonly kind: "absent" }
   | { readonly kind: "stale" }
   | { readonly kind: "live"; readonly pid: number; readonly port: number; readonly status: string };
 
 export type LivePostmaster = Extract<Postmaster, { kind: "live" }>;
 
-export interface BringUpOptions {
+interface BringUpOptions {
   readonly settings: Readonly<Record<string, string>>;
   readonly clock: Clock;
   readonly random: Random;

@@ -30,7 +30,7 @@ export interface Finding {
   readonly at: number;
 }
 
-export interface Checked {
+interface Checked {
   readonly type: ValueType;
   /** In the order of the text. */
   readonly findings: readonly Finding[];

@@ -67,7 +67,7 @@ function ofMap({ over, queue, verify, compensate, fallback, waves }: StepRules &
   return { hasItem: true, over, queues, ...(gateInput === undefined ? {} : { gateInput }) };
 }
 
-export interface ExpressionProblem {
+interface ExpressionProblem {
   /** Path in the message, as `steps[2].when` or `steps[2].input.traveller.name`. */
   readonly path: string;
   readonly message: string;

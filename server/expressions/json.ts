@@ -23,7 +23,7 @@ export function isJsonObject(value: Json): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-export type JsonParse =
+type JsonParse =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly message: string };
 

@@ -4,7 +4,7 @@
 import { RE2JS } from "@bufbuild/re2";
 import { COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
 
-export const PATTERN_LENGTH_MAX = 512;
+const PATTERN_LENGTH_MAX = 512;
 
 /** Compiled patterns that are cached for the life of the process: few, and each is small. */
 const KEPT_MAX = 256;
@@ -32,7 +32,7 @@ export function testPattern(pattern: string, text: string, meter: Meter): boolea
 }
 
 /** A pattern is charged once for each meter, even if this process has compiled it before. */
-export function payForPattern(pattern: string, meter: Meter): void {
+function payForPattern(pattern: string, meter: Meter): void {
   if (meter.patterns.has(pattern)) return;
   const counts = [...pattern.matchAll(/\{(\d*),?(\d*)\}/g)].map(([, least, most]) =>
     Math.max(Number(least), Number(most)),

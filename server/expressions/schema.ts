@@ -10,7 +10,7 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
 import { compilePattern, patternProblem, testPattern } from "./pattern.ts";
 
-export type CompiledSchema =
+type CompiledSchema =
   | { readonly ok: true; readonly check: (value: Json) => string | null }
   | {
       readonly ok: false;
@@ -20,7 +20,7 @@ export type CompiledSchema =
     };
 
 /** Most subschemas of one schema. */
-export const SUBSCHEMAS_MAX = 1_000;
+const SUBSCHEMAS_MAX = 1_000;
 const DEPTH_MAX = 60;
 /** Compiling takes 200 microseconds for each subschema. */
 const UNITS_PER_PART = 2_000;

@@ -4,11 +4,11 @@ import type { Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
 import { misplaced, tokensOf } from "./tokens.ts";
 
 /** Characters of one expression; also the limit of the proto for `when`. */
-export const EXPRESSION_LENGTH_MAX = 4096;
+const EXPRESSION_LENGTH_MAX = 4096;
 /**
  * Levels of a tree. Deeper trees could exhaust the stack, whose free size depends on the caller.
  */
-export const EXPRESSION_DEPTH_MAX = 150;
+const EXPRESSION_DEPTH_MAX = 150;
 
 export interface Place {
   /** 1-based, within the text. */
@@ -25,7 +25,7 @@ export interface Tree {
   readonly offsetOf: (id: bigint) => number;
 }
 
-export type Syntax =
+type Syntax =
   | { readonly ok: true; readonly tree: Tree }
   | { readonly ok: false; readonly message: string; readonly at: number };
 
@@ -92,7 +92,7 @@ function offsetOfFailure(error: unknown): number {
 }
 
 /** The direct children of a node, in the order of their evaluation. */
-export function childrenOf({ exprKind }: Expr): readonly Expr[] {
+function childrenOf({ exprKind }: Expr): readonly Expr[] {
   const present = (nodes: readonly (Expr | undefined)[]) =>
     nodes.filter((node) => node !== undefined);
   switch (exprKind.case) {

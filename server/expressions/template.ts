@@ -40,9 +40,9 @@ export interface Template {
 }
 
 /** A problem with the path of its text, as `input.travellers[0].name`. */
-export type TemplateProblem = { readonly path: string } & Problem;
+type TemplateProblem = { readonly path: string } & Problem;
 
-export type CompiledTemplate =
+type CompiledTemplate =
   | { readonly ok: true; readonly template: Template }
   | { readonly ok: false; readonly problems: readonly TemplateProblem[] };
 

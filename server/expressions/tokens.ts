@@ -8,7 +8,7 @@ export interface Token {
   readonly at: number;
 }
 
-export interface Misplaced {
+interface Misplaced {
   readonly message: string;
   readonly at: number;
 }

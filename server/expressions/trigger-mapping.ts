@@ -74,7 +74,7 @@ export type CallbackOutcome =
       readonly noEffect: boolean;
     };
 
-export type Mapped =
+type Mapped =
   /** `when` is false. */
   | { readonly kind: "nothing" }
   | { readonly kind: "asked"; readonly asked: Asked }
@@ -84,13 +84,13 @@ export type Mapped =
 export type TriggerMapping = (facts: TriggerFacts) => Mapped;
 
 /** Like `TriggerProblem`; a problem inside an expression has line and column. */
-export type MappingProblem = TriggerProblem & { readonly line?: number; readonly column?: number };
+type MappingProblem = TriggerProblem & { readonly line?: number; readonly column?: number };
 
 export type CompiledTrigger =
   | { readonly ok: true; readonly mapping: TriggerMapping }
   | { readonly ok: false; readonly problems: readonly MappingProblem[] };
 
-export const TRIGGER_PRIORITY = 5;
+const TRIGGER_PRIORITY = 5;
 
 const TEXTS: ValueType = { kind: "map", value: scalar("string") };
 

@@ -3,7 +3,7 @@
 import type { CelType } from "@bufbuild/cel";
 import { plainType } from "./environment.ts";
 
-export type ScalarName =
+type ScalarName =
   | "bool"
   | "int"
   | "uint"
@@ -106,7 +106,7 @@ export interface ExpressionScope {
   readonly names?: ReadonlyMap<string, ValueType>;
 }
 
-export const STEP_STATUSES = ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const;
+const STEP_STATUSES = ["SUCCEEDED", "FAILED", "SKIPPED", "CANCELLED"] as const;
 export type StepStatus = (typeof STEP_STATUSES)[number];
 
 export const runType: ValueType = {

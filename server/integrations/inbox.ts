@@ -33,7 +33,7 @@ export interface Inbox {
   stop(): Promise<void>;
 }
 
-export interface InboxOptions {
+interface InboxOptions {
   readonly rows: InboxRows;
   readonly store: Pick<EngineStore, "namespace" | "incarnation">;
   readonly schedule: Scheduler["schedule"];

@@ -12,7 +12,7 @@ import { DroverError } from "../errors.ts";
 import type { Chance } from "./chance.ts";
 import { type PerformanceWorld, perform } from "./performance.ts";
 
-export interface AgentProcess {
+interface AgentProcess {
   readonly name: string;
   readonly queue: string;
   readonly session: Uint8Array;
@@ -28,7 +28,7 @@ export interface Agents {
   busy(): number;
 }
 
-export interface AgentsWorld extends PerformanceWorld {
+interface AgentsWorld extends PerformanceWorld {
   readonly chance: Chance;
   /** Called when a task is handed out. */
   readonly onTask: (task: Task) => void;

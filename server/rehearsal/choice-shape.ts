@@ -14,7 +14,7 @@ import {
 } from "./record-shape.ts";
 import { refuse, type Schema, type Shape } from "./shape.ts";
 
-export interface Choice<T> {
+interface Choice<T> {
   readonly about: string;
   readonly shape: RecordShape<object>;
   /** undefined: it was refused, and the problem was reported. */

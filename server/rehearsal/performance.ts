@@ -22,7 +22,7 @@ import { type Act, stepName } from "./scenario.ts";
 import type { Scripts } from "./scripts.ts";
 import type { Timeline, TimelineRank } from "./timeline.ts";
 
-export type Calls = <M extends DescMethodUnary>(
+type Calls = <M extends DescMethodUnary>(
   method: M,
   request: MessageInitShape<M["input"]>,
   gone?: AbortSignal,
@@ -38,7 +38,7 @@ export interface PerformanceWorld {
   readonly maps: ReadonlySet<string>;
 }
 
-export interface Performer {
+interface Performer {
   readonly name: string;
   readonly session: Uint8Array;
 }

@@ -49,7 +49,7 @@ export interface RehearsalServer {
   ): Promise<MessageShape<M["output"]>>;
 }
 
-export interface RehearsalServerOptions {
+interface RehearsalServerOptions {
   readonly time: VirtualTime;
   readonly chance: Chance;
   /** Called when the server reports a defect. */

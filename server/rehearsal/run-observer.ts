@@ -62,7 +62,7 @@ const FIRST: ReadonlySet<string> = new Set(["BLOCKED", "READY"]);
 /** At most this many items of a map are read when a run has changed. */
 const ITEMS_MAX = 1_000;
 
-export interface ObserverOptions {
+interface ObserverOptions {
   readonly server: RehearsalServer;
   readonly runId: string;
   readonly timeline: Timeline;

@@ -23,7 +23,7 @@ export interface ScenarioFile {
   locate(path: string): Place;
 }
 
-export type ReadScenarios =
+type ReadScenarios =
   | { readonly kind: "good"; readonly file: ScenarioFile }
   /** Each message ends with its position in the text. */
   | { readonly kind: "bad"; readonly problems: readonly FieldProblem[] };
@@ -78,7 +78,7 @@ function scenarioOf(own: ScenarioShape, all: FileShape, path: string): Scenario 
 }
 
 /** The key is valid: the shape of the file has checked it. */
-export function scriptKey(key: string): ScriptKey {
+function scriptKey(key: string): ScriptKey {
   const [, task = key, ownItem, step, item] =
     /^([^[\s]+)(?:\[(\d+)\])?(?: of ([^[\s]+)(?:\[(\d+)\])?)?$/.exec(key) ?? [];
   const at = item ?? ownItem;

@@ -16,7 +16,7 @@ import type { Scenario, ScenarioEvent, ScriptedAction } from "./scenario.ts";
 import type { Timeline } from "./timeline.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-export interface ScriptedActions {
+interface ScriptedActions {
   /** Called when the run has changed. */
   changed(): void;
   /** An action is still to come; `standsStill`: no further state will be reached without one. */
@@ -25,7 +25,7 @@ export interface ScriptedActions {
   undone(): readonly string[];
 }
 
-export interface ActionsWorld {
+interface ActionsWorld {
   readonly scenario: Scenario;
   readonly server: RehearsalServer;
   readonly agents: Agents;

@@ -36,7 +36,7 @@ export function firstMinuteOf(now: EpochMs): EpochMs {
 }
 
 /** A step of one version of a workflow, over all runs. */
-export interface Retried extends Pick<ListedIntervention, "workflow" | "definitionId"> {
+interface Retried extends Pick<ListedIntervention, "workflow" | "definitionId"> {
   /** The step's number in the plan. */
   readonly step: number;
   readonly retries: number;

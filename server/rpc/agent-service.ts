@@ -34,7 +34,7 @@ import { payloadFrom } from "./payload.ts";
 import type { ItemErrors } from "./request-check.ts";
 import { aborted, waitMs, whileWaiting } from "./waits.ts";
 
-export interface AgentServiceDeps {
+interface AgentServiceDeps {
   readonly dispatcher: Dispatcher;
   readonly namespaces: Namespaces;
   readonly drain: Drain;

@@ -32,7 +32,7 @@ import { payloadFrom } from "./payload.ts";
 import { accepted } from "./run-commands.ts";
 import { filterFrom, filterText } from "./run-list.ts";
 
-export interface BulkCallDeps {
+interface BulkCallDeps {
   readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "command">;
   readonly store: Pick<OperatorStore, "lists">;
   readonly namespaces: Namespaces;

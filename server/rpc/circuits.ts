@@ -21,12 +21,12 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-export interface CircuitSettingDeps {
+interface CircuitSettingDeps {
   readonly scheduler: Pick<Scheduler, OverrideCalls>;
   readonly namespaces: Namespaces;
 }
 
-export interface CircuitListDeps {
+interface CircuitListDeps {
   readonly store: Pick<OperatorStore, "lists">;
   readonly namespaces: Namespaces;
 }

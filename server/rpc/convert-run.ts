@@ -102,7 +102,7 @@ const WAITING: Readonly<Record<WaitingFor, WaitingOn>> = Object.freeze({
 });
 
 /** `bodies`: whether inputs and outputs are included. */
-export interface Include {
+interface Include {
   readonly bodies: boolean;
 }
 

@@ -14,7 +14,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, relative, sep } from "node:path";
 import { gzipSync } from "node:zlib";
 
-export interface Dashboard {
+interface Dashboard {
   /** False: the dashboard has nothing at this address. */
   handle(request: IncomingMessage, response: ServerResponse): boolean;
 }

@@ -22,7 +22,7 @@ export interface Drain {
 }
 
 /** A waiting call takes no room from working calls. */
-export type CallKind = "working" | "waiting";
+type CallKind = "working" | "waiting";
 
 export function createDrain(): Drain {
   let begun = false;

@@ -12,7 +12,7 @@ import { SCHEDULER_ITEM_FIELDS } from "./schedule-calls.ts";
 import { createRunService, createSchedulerService } from "./scheduler-service.ts";
 
 /** The dependencies of the three services together. */
-export type ServiceDeps = Parameters<typeof createSchedulerService>[0] &
+type ServiceDeps = Parameters<typeof createSchedulerService>[0] &
   Parameters<typeof createOperatorService>[0] &
   Parameters<typeof createAgentService>[0];
 
@@ -27,7 +27,7 @@ export function droverMethods(deps: ServiceDeps, mount: Mount): readonly Mounted
   ];
 }
 
-export type EngineDeps = Parameters<typeof createRunService>[0] &
+type EngineDeps = Parameters<typeof createRunService>[0] &
   Parameters<typeof createAnswerCalls>[0] &
   Parameters<typeof createCircuitSettings>[0] &
   Parameters<typeof createPauseCalls>[0] &

@@ -99,12 +99,12 @@ const DOMAIN = "drover";
 const FIELDS_BYTES_MAX = 4_096;
 const MESSAGE_CHARS_MAX = 1_024;
 
-export interface ErrorDetail {
+interface ErrorDetail {
   readonly desc: DescMessage;
   readonly value: MessageInitShape<DescMessage>;
 }
 
-export interface ErrorAnswer {
+interface ErrorAnswer {
   readonly code: Code;
   readonly message: string;
   readonly details: readonly ErrorDetail[];

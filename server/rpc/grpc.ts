@@ -36,7 +36,7 @@ export interface GrpcTransport {
   stop(): void;
 }
 
-export interface GrpcLimits {
+interface GrpcLimits {
   readonly messageBytesMax: number;
   readonly streamsPerConnectionMax: number;
 }

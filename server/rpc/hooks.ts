@@ -23,7 +23,7 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-export interface HookDeps {
+interface HookDeps {
   readonly store: Pick<Store, "outbox" | "lists">;
   readonly namespaces: Namespaces;
 }

@@ -48,7 +48,7 @@ export function statusPages(
 }
 
 /** Serves addresses other than those of `pages`; false: there is nothing at the address. */
-export type Elsewhere = (request: IncomingMessage, response: ServerResponse) => boolean;
+type Elsewhere = (request: IncomingMessage, response: ServerResponse) => boolean;
 
 export function servePage(
   pages: Pages,

@@ -20,7 +20,7 @@ const STATE_ALONE = { attempts: false, interventions: false, escalations: false 
 /** Most bytes of the items of one page, so that they fit into a message. */
 const PAGE_BYTES_MAX = 2 * 1024 * 1024;
 
-export interface ItemListDeps {
+interface ItemListDeps {
   readonly store: Pick<EngineStore, "reads">;
   readonly runs: RunLookup;
 }

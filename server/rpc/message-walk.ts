@@ -4,9 +4,9 @@
 import { type DescField, type DescMessage, isMessage, type Message } from "@bufbuild/protobuf";
 
 /** `path` is a function because most visitors do not need it. */
-export type Visit = (found: Message, path: () => string) => void;
+type Visit = (found: Message, path: () => string) => void;
 
-export interface Finder {
+interface Finder {
   /** Calls `visit` for each message of the wanted type; of nested ones only for the outermost. */
   find(desc: DescMessage, message: Message, visit: Visit): void;
 }

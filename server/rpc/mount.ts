@@ -48,15 +48,15 @@ export interface CallContext extends Call {
   readonly pauses: boolean;
 }
 
-export type UnaryHandler<M extends DescMethod> = (
+type UnaryHandler<M extends DescMethod> = (
   request: MessageShape<M["input"]>,
   context: CallContext,
 ) => Promise<MessageInitShape<M["output"]>>;
-export type StreamHandler<M extends DescMethod> = (
+type StreamHandler<M extends DescMethod> = (
   request: MessageShape<M["input"]>,
   context: CallContext,
 ) => AsyncIterable<MessageInitShape<M["output"]>>;
-export type BidiHandler<M extends DescMethod> = (
+type BidiHandler<M extends DescMethod> = (
   requests: AsyncIterable<MessageShape<M["input"]>>,
 ) => AsyncIterable<MessageInitShape<M["output"]>>;
 
@@ -107,7 +107,7 @@ export interface Log {
   error(fields: object, text: string): void;
 }
 
-export interface MountDeps extends WaitingLimits {
+interface MountDeps extends WaitingLimits {
   readonly check: RequestCheck;
   readonly drain: Drain;
   readonly log: Log;

@@ -19,7 +19,7 @@ import type { Namespaces } from "./namespaces.ts";
 import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 
-export interface NamespaceCallDeps {
+interface NamespaceCallDeps {
   readonly store: Pick<Store, "lists" | "namespace" | "createNamespace" | "namespaces">;
   readonly scheduler: Pick<Scheduler, "limitNamespace">;
   readonly namespaces: Namespaces;

@@ -48,7 +48,7 @@ import { createRunLookup, type FoundRun, type RunLookup } from "./run-lookup.ts"
 import { createTokenCalls } from "./token-calls.ts";
 import { createTriggerCalls } from "./trigger-calls.ts";
 
-export interface OperatorServiceDeps {
+interface OperatorServiceDeps {
   readonly scheduler: Pick<Scheduler, "command" | "limitNamespace" | Control | CircuitCalls>;
   readonly store: Pick<
     EngineStore,
@@ -79,7 +79,7 @@ interface Found {
   readonly escalation: EscalationRecord;
 }
 
-export interface AnswerDeps {
+interface AnswerDeps {
   readonly scheduler: Pick<Scheduler, "command">;
   readonly store: Pick<
     EngineStore,
@@ -128,7 +128,7 @@ export function createOperatorService(deps: OperatorServiceDeps): Handlers<typeo
   }) satisfies Handlers<typeof OperatorService>;
 }
 
-export interface EscalationListDeps {
+interface EscalationListDeps {
   readonly store: Pick<EngineStore, "definition"> & {
     readonly lists: Pick<Lists, "escalations">;
   };

@@ -20,7 +20,7 @@ import type { Drain } from "./drain.ts";
 import { readActivity } from "./read-activity.ts";
 import { aborted, whileWaiting } from "./waits.ts";
 
-export interface OverviewWatchDeps extends OperatorCallDeps {
+interface OverviewWatchDeps extends OperatorCallDeps {
   readonly drain: Drain;
   readonly clock: Clock;
   readonly overview: (

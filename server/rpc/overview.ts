@@ -40,7 +40,7 @@ const CORDONS_MAX = 100;
  */
 const UNSERVED_AFTER_MS = 3_000;
 
-export interface OverviewDeps extends OperatorCallDeps {
+interface OverviewDeps extends OperatorCallDeps {
   readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
   readonly drain: Drain;
   readonly clock: Clock;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { type Pages, servePage } from "./http.ts";
 
-export interface PagesPort {
+interface PagesPort {
   /** Resolves to the address on which it listens. */
   start(): Promise<{ readonly host: string; readonly port: number }>;
   stop(): Promise<void>;

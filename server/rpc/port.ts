@@ -8,7 +8,7 @@ import { createServer, isIP, type Server, type Socket } from "node:net";
 import type { Clock } from "../clock.ts";
 import type { Log } from "./mount.ts";
 
-export interface PortOptions {
+interface PortOptions {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
@@ -26,7 +26,7 @@ export interface Port {
   destroy(): void;
 }
 
-export interface PortDeps {
+interface PortDeps {
   readonly onHttp1: (socket: Socket) => void;
   readonly onHttp2: (socket: Socket) => void;
   readonly clock: Clock;

@@ -16,7 +16,7 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-export interface QueueCallDeps {
+interface QueueCallDeps {
   readonly scheduler: Pick<Scheduler, Control>;
   readonly store: Pick<OperatorStore, "lists" | "operators">;
   readonly namespaces: Namespaces;
@@ -47,7 +47,7 @@ type QueueCalls =
   | "unpinQueue"
   | PauseCalls;
 
-export interface PauseCallDeps {
+interface PauseCallDeps {
   readonly scheduler: Pick<
     Scheduler,
     "pauseQueue" | "resumeQueue" | "pauseWorkflow" | "resumeWorkflow"

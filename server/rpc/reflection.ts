@@ -16,7 +16,7 @@ import type {
 import type { ServerReflection as ReflectionV1Alpha } from "@drover/proto/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Handlers } from "./mount.ts";
 
-export interface Reflection {
+interface Reflection {
   readonly v1: Handlers<typeof ReflectionV1>;
   readonly v1alpha: Handlers<typeof ReflectionV1Alpha>;
 }

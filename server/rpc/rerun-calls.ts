@@ -12,7 +12,7 @@ import type { RerunRequest, Scheduler } from "../scheduler/scheduler.ts";
 import { payloadFrom } from "./payload.ts";
 import type { RunLookup } from "./run-lookup.ts";
 
-export interface RerunCallDeps {
+interface RerunCallDeps {
   readonly scheduler: Pick<Scheduler, "rerun">;
   readonly runs: RunLookup;
 }

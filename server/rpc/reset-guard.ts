@@ -45,7 +45,7 @@ interface GuardedSession {
   destroy(error?: Error, code?: number): void;
 }
 
-export interface ResetGuard {
+interface ResetGuard {
   /**
    * Calls `begin` for a connection: at once, or after a delay if its address is distrusted and it
    * is still open then.

@@ -11,7 +11,7 @@ import type { Role } from "../store/tokens.ts";
  * callback token. control-plane: everything, so the token must be for every namespace. own: the
  * handler itself checks what the caller may see.
  */
-export type Scope = "namespace" | "callback" | "control-plane" | "own";
+type Scope = "namespace" | "callback" | "control-plane" | "own";
 
 export interface Permission {
   readonly roles: readonly Role[];

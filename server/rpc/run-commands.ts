@@ -27,7 +27,7 @@ import type { Namespaces } from "./namespaces.ts";
 import { payloadFrom } from "./payload.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
 
-export interface RunCommandDeps {
+interface RunCommandDeps {
   readonly scheduler: Pick<Scheduler, "command">;
   readonly namespaces: Namespaces;
   readonly runs: RunLookup;

@@ -22,7 +22,7 @@ import type { Drain } from "./drain.ts";
 import type { FoundRun, RunLookup } from "./run-lookup.ts";
 import { whileWaiting } from "./waits.ts";
 
-export interface RunWatchDeps {
+interface RunWatchDeps {
   readonly scheduler: Pick<Scheduler, "runChange">;
   readonly runs: RunLookup;
   readonly drain: Drain;

@@ -21,7 +21,7 @@ import { payloadFrom } from "./payload.ts";
 import { requestDigest } from "./request-digest.ts";
 import { epochMsFrom } from "./time-field.ts";
 
-export interface ScheduleCallDeps {
+interface ScheduleCallDeps {
   readonly scheduler: Pick<Scheduler, "schedule" | "scheduleBatch">;
   readonly namespaces: Namespaces;
   readonly definitionCheck: DefinitionCheck;

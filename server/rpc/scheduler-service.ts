@@ -44,7 +44,7 @@ import { waitMs } from "./waits.ts";
 import { createRegisterCalls, createWorkflowLists } from "./workflow-calls.ts";
 
 /** What calls about one run, workflow or schedule need: the engine's half of the store. */
-export interface RunServiceDeps {
+interface RunServiceDeps {
   readonly scheduler: Scheduler;
   readonly store: Pick<EngineStore, "reads" | "definition" | "workflowVersion" | "schedules">;
   readonly namespaces: Namespaces;
@@ -55,7 +55,7 @@ export interface RunServiceDeps {
   readonly clock: Clock;
 }
 
-export interface SchedulerServiceDeps extends RunServiceDeps {
+interface SchedulerServiceDeps extends RunServiceDeps {
   readonly store: RunServiceDeps["store"] & Pick<OperatorStore, "lists">;
 }
 
@@ -130,7 +130,7 @@ export function createRunService(
   }) satisfies Omit<Handlers<typeof SchedulerService>, ListCalls>;
 }
 
-export interface RunListDeps {
+interface RunListDeps {
   readonly store: { readonly lists: Pick<Lists, "runs"> };
   readonly namespaces: Namespaces;
 }

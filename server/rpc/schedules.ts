@@ -33,7 +33,7 @@ import { payloadField, payloadFrom } from "./payload.ts";
 import { pageOf } from "./run-list.ts";
 import { epochMsFrom, timeField } from "./time-field.ts";
 
-export interface ScheduleDeps {
+interface ScheduleDeps {
   readonly scheduler: Scheduler;
   readonly store: Pick<EngineStore, "schedules">;
   readonly namespaces: Namespaces;

@@ -21,7 +21,7 @@ import { parsePageToken } from "./page-token.ts";
 import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
-export interface TokenCallDeps {
+interface TokenCallDeps {
   readonly store: Pick<OperatorStore, "tokens">;
   readonly namespaces: Namespaces;
   readonly random: Random;

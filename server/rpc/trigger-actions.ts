@@ -19,7 +19,7 @@ import type { RequestCheck } from "./request-check.ts";
 import { createRunCommands } from "./run-commands.ts";
 import type { RunLookup } from "./run-lookup.ts";
 
-export interface TriggerActionDeps {
+interface TriggerActionDeps {
   readonly scheduler: Scheduler;
   readonly namespaces: Namespaces;
   readonly runs: RunLookup;

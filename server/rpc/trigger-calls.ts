@@ -22,7 +22,7 @@ import type { RequestCheck } from "./request-check.ts";
 import type { RunLookup } from "./run-lookup.ts";
 import { type SoundTrigger, triggerOfMessage, triggerOfText } from "./trigger-definition.ts";
 
-export interface TriggerCallDeps {
+interface TriggerCallDeps {
   readonly store: Pick<Store, "triggers" | "lists">;
   readonly namespaces: Namespaces;
   readonly check: Pick<RequestCheck, "check">;

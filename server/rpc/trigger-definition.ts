@@ -13,7 +13,7 @@ import { triggerFrom } from "./convert-trigger.ts";
 import { refusal } from "./errors.ts";
 import type { RequestCheck } from "./request-check.ts";
 
-export interface TriggerDefinitionDeps {
+interface TriggerDefinitionDeps {
   readonly check: Pick<RequestCheck, "check">;
   readonly triggers: Pick<TriggerWork, "compile">;
 }

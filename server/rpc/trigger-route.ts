@@ -21,7 +21,7 @@ import { readBody } from "./request-body.ts";
 import type { TriggerActions } from "./trigger-actions.ts";
 import { authDummy, authProblem } from "./trigger-signature.ts";
 
-export interface TriggerRouteDeps {
+interface TriggerRouteDeps {
   readonly store: Pick<EngineStore, "triggers">;
   readonly namespaces: Namespaces;
   readonly triggers: TriggerWork;

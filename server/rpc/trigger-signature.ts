@@ -6,7 +6,7 @@ import type { TriggerAuth } from "../core/trigger.ts";
 import type { KnownTrigger } from "../store/triggers.ts";
 
 /** The parts of a call that are checked. */
-export interface SignedCall {
+interface SignedCall {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
   /** By the server's clock, in milliseconds since 1970. */

@@ -15,7 +15,7 @@ export interface WaitingLimits {
   readonly waitingCallsPerNamespaceMax: number;
 }
 
-export interface WaitingCalls {
+interface WaitingCalls {
   /** Counts a call in, or throws OVERLOADED. `mayPause`: it may be answered with nothing. */
   enter(peer: string, namespace: string, mayPause: boolean): WaitingCall;
 }

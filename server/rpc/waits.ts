@@ -14,7 +14,7 @@ export function waitMs(wait: Duration | undefined, deadlineMs: number | null): n
   return Math.max(0, Math.min(wanted, left));
 }
 
-export interface WaitEnd {
+interface WaitEnd {
   /** Ends the wait after this time, too. */
   readonly afterMs?: number;
 }

@@ -32,7 +32,7 @@ import { pauseMessage } from "./queues.ts";
 import type { RequestCheck } from "./request-check.ts";
 import { workflowPageFrom } from "./run-list.ts";
 
-export interface RegisterCallDeps {
+interface RegisterCallDeps {
   readonly scheduler: Pick<Scheduler, "registerWorkflow" | "setDefaultVersion">;
   readonly store: Pick<EngineStore, "workflowVersion">;
   readonly namespaces: Namespaces;
@@ -41,7 +41,7 @@ export interface RegisterCallDeps {
   readonly definitionCheck: DefinitionCheck;
 }
 
-export interface WorkflowListDeps {
+interface WorkflowListDeps {
   readonly scheduler: Pick<Scheduler, "learnedDurations">;
   readonly store: Pick<Store, "lists" | "definition" | "workflowVersion">;
   readonly namespaces: Namespaces;

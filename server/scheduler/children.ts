@@ -20,13 +20,13 @@ import type { RunTraces } from "./run-traces.ts";
 
 type Began = Extract<Effect, { kind: "child-began" }>;
 
-export interface ChildDeps {
+interface ChildDeps {
   readonly store: Pick<EngineStore, "workflowVersion">;
   readonly plans: Plans;
   readonly traces?: RunTraces | undefined;
 }
 
-export interface BegunChildren {
+interface BegunChildren {
   readonly runs: readonly NewRun[];
   /** The passes, with what follows for children that could not begin. */
   readonly records: readonly PassRecord[];

@@ -4,7 +4,7 @@ import type { CircuitOverride, Circuits, Cordon, CordonRef } from "../store/circ
 import type { EngineStore, LaneKey } from "../store/store.ts";
 import type { CircuitCalls, Scheduler } from "./scheduler.ts";
 
-export interface CircuitControlOptions {
+interface CircuitControlOptions {
   readonly store: Pick<EngineStore, "lanes">;
   readonly circuits: Circuits;
   /** Reads again what may be handed out. */

@@ -32,7 +32,7 @@ export interface CommitSummary {
 }
 
 /** The transaction by name, and how long it took until its commit was known. */
-export interface BatchTiming {
+interface BatchTiming {
   readonly name: string;
   readonly ms: number;
 }

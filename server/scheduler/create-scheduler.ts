@@ -13,7 +13,7 @@ import type { RunWatchers } from "./run-watchers.ts";
 import type { createSchedule } from "./schedule.ts";
 import type { Scheduler } from "./scheduler.ts";
 
-export interface SchedulerParts {
+interface SchedulerParts {
   readonly shared: AdvanceOptions;
   readonly advance: Advance;
   readonly schedule: ReturnType<typeof createSchedule>;

@@ -35,7 +35,7 @@ export interface Loaded {
 }
 
 /** An event as it is evaluated: with the facts that were read after the lock. */
-export interface EvaluatedEvent {
+interface EvaluatedEvent {
   readonly item: Submitted;
   readonly event: RunEvent;
   readonly draw: number;

@@ -17,7 +17,7 @@ import type { PassRecord } from "../store/pass-record.ts";
 import type { ConcurrencyKey, PermitChange, RunHead, RunId, Tx } from "../store/store.ts";
 
 /** The permits of the keys of a batch, while their locks are held. */
-export interface PermitBudget {
+interface PermitBudget {
   join(of: KeyedRun, since: number): Joined;
   /** Returns the runs that get a permit now. */
   leave(of: KeyedRun): readonly RunId[];
@@ -83,7 +83,7 @@ interface PermitMove {
 }
 
 /** The passes with the messages that their permits cause, and the changes to be written. */
-export interface PermitsPassedOn {
+interface PermitsPassedOn {
   readonly records: readonly PassRecord[];
   readonly changes: readonly PermitChange[];
 }

@@ -26,7 +26,7 @@ export interface RateLimit {
   payloadBytesMax(namespace: string): number | null;
 }
 
-export interface RateLimitOptions {
+interface RateLimitOptions {
   readonly namespaces: Pick<Namespaces, "limited">;
   readonly clock: Pick<Clock, "monotonicMs">;
 }

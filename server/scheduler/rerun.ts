@@ -16,7 +16,7 @@ import type { Admit } from "./rate-limit.ts";
 import { inputRefusal, type Scheduled } from "./schedule.ts";
 import type { Again, RerunRequest } from "./scheduler.ts";
 
-export interface RerunOptions {
+interface RerunOptions {
   readonly store: EngineStore;
   readonly plans: Plans;
   readonly submit: (item: ScheduleItem) => Promise<Scheduled>;

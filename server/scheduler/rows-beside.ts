@@ -12,7 +12,7 @@ import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../core/plan.ts";
 import { secretDigest } from "../secret.ts";
 import type { AttemptKey, MapRef, RunId, Tx } from "../store/store.ts";
 
-export interface RowsBeside {
+interface RowsBeside {
   readonly attempts: ReadonlyMap<RunId, readonly EndedAttempt[]>;
   readonly signals: ReadonlyMap<RunId, readonly StoredSignal[]>;
   readonly decisions: ReadonlyMap<RunId, readonly Decision[]>;
@@ -22,7 +22,7 @@ export interface RowsBeside {
 }
 
 /** A run of the pass, as far as it is loaded. */
-export interface RunOfPass {
+interface RunOfPass {
   readonly head: { readonly runId: RunId };
   readonly view: View;
   readonly laned: { readonly plan: Plan };

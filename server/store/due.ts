@@ -81,8 +81,7 @@ export interface DueScan {
   readonly foundTo: EpochMs;
 }
 
-export interface Scanned
-  extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
+interface Scanned extends Pick<DueScan, "now" | "outside" | "foundTo" | "due" | "schedules"> {
   /** More rows may be due. */
   readonly isMore: boolean;
   /** The earliest time that was still to come. */

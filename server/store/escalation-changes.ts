@@ -8,7 +8,7 @@ import type { AnswerKind, EscalationReason } from "../core/history.ts";
 /** An escalation with this reason stays open when its step moves on: no step waits for it. */
 export const STAYS_OPEN: EscalationReason = "doubled";
 
-export interface Closing {
+interface Closing {
   readonly closedBy: string;
   readonly answer: EscalationAnswer | null;
 }
@@ -19,7 +19,7 @@ export interface EscalationAnswer {
   readonly why: string;
 }
 
-export interface EscalationInsert {
+interface EscalationInsert {
   readonly n: number;
   readonly step: number;
   readonly reason: EscalationReason;

@@ -133,7 +133,7 @@ export interface OrphanLane extends Pick<QueueActivity, "oldestAt" | "polledAt">
   readonly agentVersion: string | null;
 }
 
-export interface PartitionOwner {
+interface PartitionOwner {
   readonly node: string;
   /** null: the node has been silent for so long that its row was deleted. */
   readonly address: string | null;
@@ -265,7 +265,7 @@ export interface Gauges {
 }
 
 /** Connections of this process to the database. */
-export interface PoolUse {
+interface PoolUse {
   readonly pool: string;
   readonly busy: number;
   readonly idle: number;

@@ -11,7 +11,7 @@ import type { AttemptRecord } from "./reads.ts";
 /** Finds a payload that has a row of its own. */
 export type PayloadOf = (key: PayloadKey) => Payload | null;
 
-export function payloadIn(
+function payloadIn(
   stored: StoredPayload | null,
   key: PayloadKey,
   payloadOf: PayloadOf,

@@ -31,7 +31,7 @@ export interface KnownPlans extends Plans {
 }
 
 /** Compiles the expressions and schemas of a plan. */
-export type EvaluatorOf = (definition: Definition, plan: Plan) => Evaluator;
+type EvaluatorOf = (definition: Definition, plan: Plan) => Evaluator;
 
 export function createPlans(store: EngineStore, evaluatorOf: EvaluatorOf): KnownPlans {
   const known = new Map<number, Promise<LanedPlan>>();

@@ -11,7 +11,7 @@ import { partitionOf, regionOf } from "./partition.ts";
 import type { Actor, PassRecord } from "./pass-record.ts";
 import type { RunHead, RunId, RunRef } from "./run-head.ts";
 
-export interface SignalInsert {
+interface SignalInsert {
   readonly seq: number;
   readonly id: string;
   readonly name: string;
@@ -20,9 +20,9 @@ export interface SignalInsert {
   readonly takenBy: number | null;
 }
 
-export type DecisionInsert = Extract<Effect, { kind: "decision-stored" }>;
+type DecisionInsert = Extract<Effect, { kind: "decision-stored" }>;
 
-export interface OverrideInsert {
+interface OverrideInsert {
   readonly step: number;
   /** Index in the step's strategies. */
   readonly strategy: number;
@@ -37,7 +37,7 @@ export interface ReusedInsert {
 }
 
 /** A message from the run to another one of its region. */
-export interface MessageInsert {
+interface MessageInsert {
   readonly to: RunRef;
   readonly message: Message;
 }

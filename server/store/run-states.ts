@@ -4,7 +4,7 @@ import type { RunState } from "../core/model.ts";
 import type { HeadOfRun } from "../core/page/head-codec.ts";
 import type { RunRecord } from "./reads.ts";
 
-export type StateOfRecord = Pick<
+type StateOfRecord = Pick<
   RunRecord,
   | "state"
   | "reason"

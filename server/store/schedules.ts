@@ -140,7 +140,7 @@ export interface Schedules {
 }
 
 /** A change by a person; `next` is the next occurrence after the change. */
-export interface ScheduleChange {
+interface ScheduleChange {
   readonly id: ScheduleId;
   readonly spec: ScheduleSpec;
   readonly series: number;
@@ -148,7 +148,7 @@ export interface ScheduleChange {
   readonly pause: Pause | null;
 }
 
-export interface ScheduleMove {
+interface ScheduleMove {
   readonly id: ScheduleId;
   readonly next: PlacedTime | null;
 }

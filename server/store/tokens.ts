@@ -51,7 +51,7 @@ export interface KnownToken extends Pick<TokenRecord, "id" | "name" | "role" | "
   readonly useUnnoted: boolean;
 }
 
-export interface TokenPage {
+interface TokenPage {
   /** null: tokens of every namespace, and those for all namespaces. */
   readonly namespaceId: number | null;
   /** Also tokens that have ended. */

@@ -77,7 +77,7 @@ export interface EndedFor {
   readonly depth: number;
 }
 
-export interface SettledEnd {
+interface SettledEnd {
   readonly id: string;
   /** The result is not known: the row is handled again later. */
   readonly again: boolean;

@@ -27,7 +27,7 @@ export interface Seen {
   readonly movesMax: number;
 }
 
-export interface Assignment {
+interface Assignment {
   readonly take: readonly number[];
   readonly handBack: readonly number[];
 }
@@ -69,7 +69,7 @@ export function movesNow(
 }
 
 /** The nodes that share the partitions of a region. `nodes`: in the order in which they joined. */
-export function entitledTo(nodes: readonly LiveNode[], region: number): readonly string[] {
+function entitledTo(nodes: readonly LiveNode[], region: number): readonly string[] {
   const watching = nodes.filter(({ regions }) => regions === null || regions.includes(region));
   const active = watching.filter(({ standby }) => !standby);
   const sharing = active.length > 0 ? active : watching.slice(0, 1);

@@ -26,9 +26,9 @@ export interface Page {
   readonly limit: number;
 }
 
-export type PageFound = Pick<DueScan, "now" | "due" | "schedules" | "foundTo">;
+type PageFound = Pick<DueScan, "now" | "due" | "schedules" | "foundTo">;
 
-export interface Backlog {
+interface Backlog {
   isOn(): boolean;
   /** Begins with a first round, also if it is on already. */
   begin(nowMs: number): void;

@@ -52,7 +52,7 @@ export interface Deliveries {
   announce(): void;
 }
 
-export interface DeliveriesOptions {
+interface DeliveriesOptions {
   readonly outbox: Pick<Outbox, "due" | "settle">;
   readonly plans: Plans;
   readonly post: Post;

@@ -7,7 +7,7 @@ import type { EpochMs } from "../core/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
 const BACKOFF_MS_MIN = 1_000;
-export const BACKOFF_MS_MAX = 5 * 60_000;
+const BACKOFF_MS_MAX = 5 * 60_000;
 
 interface Entry {
   readonly ref: DueRef;
@@ -26,7 +26,7 @@ export interface Backoff {
   readonly isCrowded: boolean;
 }
 
-export interface FailedRows {
+interface FailedRows {
   /**
    * Returns how long the row rests now. `isCrowded`: it was crowded before. null: it rests already,
    * because another row with its key (of another fence) failed while this one was in flight. Both

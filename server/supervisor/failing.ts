@@ -15,7 +15,7 @@ export interface Failed {
   readonly error: unknown;
 }
 
-export interface FailingOptions {
+interface FailingOptions {
   readonly store: Pick<EngineStore, "recordIntervention">;
   readonly clock: Clock;
   readonly log: Logger;

@@ -19,7 +19,7 @@ import type { EngineStore } from "../store/store.ts";
 const COMMIT_MS_MAX = 10_000;
 const WHOLE_EVERY_MS = 60_000;
 
-export interface SupervisorHealthOptions {
+interface SupervisorHealthOptions {
   readonly store: Pick<EngineStore, "overdue">;
   readonly clock: Clock;
   readonly log: Logger;
@@ -86,7 +86,7 @@ export function createSupervisorHealth(options: SupervisorHealthOptions): Superv
   return Object.freeze({ ...loop, health: () => health, seen: () => seen });
 }
 
-export interface Since {
+interface Since {
   /** For how long partitions have been seen without an owner, in milliseconds. */
   readonly unownedMs: number;
   /**

@@ -56,7 +56,7 @@ export interface Ownership {
   announceDueTime(set: { readonly wakeAt: EpochMs | null; readonly now: EpochMs }): void;
 }
 
-export interface OwnershipOptions {
+interface OwnershipOptions {
   readonly store: EngineStore;
   readonly clock: Clock;
   readonly random: Random;

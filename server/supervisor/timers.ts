@@ -53,7 +53,7 @@ export interface TimerScan {
   failedRows(): number;
 }
 
-export interface TimerScanOptions {
+interface TimerScanOptions {
   readonly store: Pick<EngineStore, "dueRows">;
   readonly advance: Pick<Advance, "submit">;
   /** Begins the runs of a schedule that is due. */

@@ -257,7 +257,7 @@ export const CATALOGUE = Object.freeze({
   },
 } as const satisfies Readonly<Record<string, MetricSpec>>);
 
-export type MetricName = keyof typeof CATALOGUE;
+type MetricName = keyof typeof CATALOGUE;
 type Named<Type extends MetricSpec["type"]> = {
   [Name in MetricName]: (typeof CATALOGUE)[Name]["type"] extends Type ? Name : never;
 }[MetricName];

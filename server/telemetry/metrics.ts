@@ -25,7 +25,7 @@ type Asked<Name extends ObservedName> =
   | readonly Observation<Name>[]
   | Promise<readonly Observation<Name>[]>;
 
-export interface Observation<Name extends ObservedName> {
+interface Observation<Name extends ObservedName> {
   readonly value: number;
   readonly labels: LabelsOf<Name>;
 }

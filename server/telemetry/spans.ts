@@ -3,7 +3,7 @@
 // agent wrote.
 
 /** The kind of a span in OpenTelemetry. */
-export type SpanRole = "internal" | "client" | "server";
+type SpanRole = "internal" | "client" | "server";
 
 export interface SpanSpec {
   /** What follows the span's word in its name; "": nothing. */
@@ -129,7 +129,7 @@ export const SERVER_SPANS = Object.freeze({
 } as const satisfies Readonly<Record<string, SpanSpec>>);
 
 export type SpanName = keyof typeof SPANS;
-export type ServerSpanName = keyof typeof SERVER_SPANS;
+type ServerSpanName = keyof typeof SERVER_SPANS;
 export type AttributesOf<Name extends SpanName> = Readonly<
   Partial<Record<(typeof SPANS)[Name]["attributes"][number], string | number | boolean | null>>
 >;

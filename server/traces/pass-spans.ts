@@ -25,7 +25,7 @@ import {
   tryNumber,
 } from "./span-of.ts";
 
-export interface TracedPass extends Traced {
+interface TracedPass extends Traced {
   readonly record: PassRecord;
   /** The run began with this pass. */
   readonly begun: boolean;

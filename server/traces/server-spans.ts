@@ -36,7 +36,7 @@ export function batchSpan({ name, now, ms, items, id, links }: Committed): SpanD
   };
 }
 
-export interface CallEnded {
+interface CallEnded {
   readonly service: string;
   readonly method: string;
   /** The trace of the caller, with the caller's span. */

@@ -27,7 +27,7 @@ const KNOWN_MAX = 10_000;
 /** Batches whose spans are not made yet; further batches are dropped. */
 const WAITING_MAX = 1_000;
 
-export interface TracingOptions {
+interface TracingOptions {
   readonly reads: Pick<Reads, "tracedRuns" | "runDetail">;
   readonly plans: Plans;
   /** Gets the spans of sampled runs; null: traces are off. */

@@ -2,7 +2,7 @@
  * What each package.json of the tree says, beside what its folder imports: each dependency is used,
  * each import of another package is declared. And each file is asked for by some other one.
  */
-import { importsOf, isHandwritten, type SourceFile, scan } from "./tree.ts";
+import { importsOf, isHandwritten, lineAt, type SourceFile, scan } from "./tree.ts";
 import type { Finding } from "./tree-layers.ts";
 
 interface Manifest {
@@ -114,4 +114,26 @@ export function deadFiles(tree: readonly SourceFile[]): readonly Finding[] {
     );
     return isNamed ? [] : [`${path}:1 is named by no other file: remove it, or use it`];
   });
+}
+
+const EXPORTED =
+  /^export (?:async )?(?:abstract )?(?:function|const|interface|type|class|let) (\w+)/gm;
+
+/** What a file of server/ exports and no other file names. */
+export function deadExports(tree: readonly SourceFile[]): readonly Finding[] {
+  const namedIn = new Map<string, Set<string>>();
+  for (const file of tree.filter(isHandwritten))
+    for (const [name] of file.text.matchAll(/\b[A-Za-z_]\w*\b/g)) {
+      const files = namedIn.get(name) ?? new Set();
+      namedIn.set(name, files.add(file.path));
+    }
+  return tree
+    .filter((file) => file.path.startsWith("server/") && isHandwritten(file))
+    .flatMap(({ path, text }) =>
+      [...text.matchAll(EXPORTED)].flatMap(({ 1: name = "", index }) => {
+        const others = [...(namedIn.get(name) ?? [])].filter((other) => other !== path);
+        const line = lineAt(text, index);
+        return others.length > 0 ? [] : `${path}:${line} exports ${name}, which nothing imports`;
+      }),
+    );
 }

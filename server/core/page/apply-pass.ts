@@ -27,7 +27,7 @@ export type LaneOf = (
   planned: number,
 ) => { readonly lane: number; readonly task: PlanTask };
 
-export interface AppliedPassInput {
+interface AppliedPassInput {
   readonly before: View;
   readonly after: View;
   readonly effects: readonly Effect[];

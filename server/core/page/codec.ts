@@ -44,7 +44,7 @@ import { decodeTerms, encodeTerms, type RawTerms } from "./terms-codec.ts";
 import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 /** Format of the text. A reader refuses any other format. */
-export const PAGE_FORMAT = 1;
+const PAGE_FORMAT = 1;
 
 /** A page with its text, and the text of each step. */
 export interface EncodedPage {

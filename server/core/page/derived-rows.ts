@@ -22,7 +22,7 @@ export interface DerivedLease {
   readonly lease: Lease;
 }
 
-export interface DerivedRows {
+interface DerivedRows {
   readonly ready: readonly DerivedReady[];
   readonly leases: readonly DerivedLease[];
   /** null: the page has no timer. */

@@ -28,7 +28,7 @@ export function handOut(was: PageStep, to: HandOut, now: EpochMs): PageStep {
 }
 
 /** Latest end of an attempt that begins now. */
-export function attemptEndsAt(
+function attemptEndsAt(
   { attemptMs }: Pick<TaskTerms, "attemptMs">,
   until: EpochMs | null,
   now: EpochMs,
@@ -65,7 +65,7 @@ export interface HeartbeatOfTask {
   readonly details: Payload | null;
 }
 
-export interface HeardTask {
+interface HeardTask {
   readonly step: PageStep;
   readonly payloads: readonly PayloadRow[];
   /** How long the agent may continue, or the time within which it has to stop. */

@@ -7,7 +7,7 @@ import { encodeUnknown, unknownOf } from "./unknown-keys.ts";
 
 /** Namespace, definition, priority. */
 export type RawOf = readonly [number, number, number];
-export type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
+type OfRun = Pick<PageHead, "namespaceId" | "definitionId" | "priority">;
 /** The values that may change while the run is open. */
 export type HeadOfRun = Omit<PageHead, keyof OfRun>;
 

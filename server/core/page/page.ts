@@ -10,7 +10,7 @@ import type { Payload } from "../payload.ts";
 import { itemOf } from "../step-key.ts";
 
 /** Steps of one page. Each item has a page of its own. */
-export const STEPS_PER_PAGE = 32;
+const STEPS_PER_PAGE = 32;
 /** Attempts that a step has in its page; older ones move to the attempt log. */
 export const ATTEMPTS_MAX = 8;
 /** Bytes of a payload that is stored in the page itself; a larger one has a row of its own. */

@@ -9,7 +9,7 @@ const EVERY_MS = 250;
 const WAITING_MAX = 1_000;
 const MESSAGE_CHARACTERS_MAX = 1_000;
 
-export interface Refusals extends Loop {
+interface Refusals extends Loop {
   add(refused: Omit<Refused, "count">): void;
 }
 

@@ -17,7 +17,7 @@ const TIMEOUT_MS = 10_000;
 const SHOWN_MAX = 200;
 const HEADERS_BYTES_MAX = 16 * 1024;
 
-export interface PostOptions {
+interface PostOptions {
   readonly clock: Clock;
   /** Allows targets on this machine, its link and its cloud. */
   readonly allowLocal: boolean;

@@ -15,7 +15,7 @@ const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;
 const ZONES_KEPT_MAX = 1_000;
 
-export interface CalendarProblem {
+interface CalendarProblem {
   readonly field: "expression" | "time_zone";
   readonly message: string;
 }

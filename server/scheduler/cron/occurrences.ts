@@ -41,9 +41,9 @@ const LOCK_WAIT_MS = 1_000;
 const WRITER_NUMBER = 2;
 
 export const SCHEDULE_LABEL = "drover.schedule";
-export const NOMINAL_TIME_LABEL = "drover.nominal_time";
+const NOMINAL_TIME_LABEL = "drover.nominal_time";
 
-export type OccurrenceAnswer =
+type OccurrenceAnswer =
   /** `fired`: how many occurrences were handled, without missed ones. */
   { readonly kind: "done"; readonly begun: number } | { readonly kind: "fenced" };
 
@@ -229,7 +229,7 @@ export interface Wanted {
   readonly actor: SupervisorActor | null;
 }
 
-export interface BegunOccurrences extends Worked {
+interface BegunOccurrences extends Worked {
   /** What is to be written: one for each that had no run. */
   readonly rows: readonly OccurrenceRow[];
   /** By the index in `wanted`: the run, if this or an earlier call began one. */

@@ -38,15 +38,15 @@ import {
 
 const LOCK_WAIT_MS = 1_000;
 /** Occurrences of one page of a backfill. */
-export const BACKFILL_PAGE = 500;
-export const BACKFILL_COUNTED_MAX = 10_000;
+const BACKFILL_PAGE = 500;
+const BACKFILL_COUNTED_MAX = 10_000;
 
-export interface ScheduleName {
+interface ScheduleName {
   readonly namespace: Namespace;
   readonly name: string;
 }
 
-export interface BackfillRequest extends ScheduleName {
+interface BackfillRequest extends ScheduleName {
   /** Occurrences at this instant or later. */
   readonly from: EpochMs;
   /** Occurrences before this instant. */
@@ -56,7 +56,7 @@ export interface BackfillRequest extends ScheduleName {
   readonly dryRun: boolean;
 }
 
-export interface BackfillTime {
+interface BackfillTime {
   readonly at: EpochMs;
   readonly text: string;
   /** Its run; null: none, because of a dry run or of what the message says. */
@@ -66,7 +66,7 @@ export interface BackfillTime {
   readonly message: string;
 }
 
-export interface Backfilled {
+interface Backfilled {
   /** Of this page. */
   readonly occurrences: readonly BackfillTime[];
   /** Where the next page begins; null: this was the last. */

@@ -8,14 +8,14 @@ import type { LaneKey, Namespace } from "../store.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
-export interface RegionRow {
+interface RegionRow {
   readonly id: number;
   readonly name: string;
 }
 
 export interface NamespaceRow extends Namespace, NamespaceSettings {}
 
-export interface DefinitionRow {
+interface DefinitionRow {
   readonly id: number;
   readonly namespaceId: number;
   /** The text of the definition: equal for equal definitions. */
@@ -24,7 +24,7 @@ export interface DefinitionRow {
   readonly unusedSince: EpochMs | null;
 }
 
-export interface WorkflowRow extends Pick<WorkflowRecord, "name" | "defaultVersion"> {
+interface WorkflowRow extends Pick<WorkflowRecord, "name" | "defaultVersion"> {
   readonly namespaceId: number;
   /** Definitions by version; the first version is 1. */
   readonly definitions: readonly number[];
@@ -40,7 +40,7 @@ export interface LaneRow extends LaneKey {
 }
 
 /** A version of agents that has lanes of its own in a queue. */
-export interface VersionClassRow extends QueueRef {
+interface VersionClassRow extends QueueRef {
   readonly agentVersion: string;
 }
 

@@ -35,7 +35,7 @@ type CatalogueCalls = Pick<
   | "lanesOfQueues"
 >;
 
-export interface Catalogue {
+interface Catalogue {
   readonly calls: CatalogueCalls;
   namespaceOf(id: number): Namespace;
   namespaceRows(): readonly NamespaceRow[];

@@ -10,11 +10,11 @@ export interface CircuitRow extends Circuit {
   readonly probe: Pick<Probe, "runId" | "step" | "fence" | "secret"> | null;
 }
 
-export interface OutageRow extends Outage {
+interface OutageRow extends Outage {
   readonly lane: number;
 }
 
-export interface EndRow extends Tally {
+interface EndRow extends Tally {
   readonly lane: number;
   /** Begin of its interval of 5 seconds. */
   readonly at: EpochMs;

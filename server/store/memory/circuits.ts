@@ -30,7 +30,7 @@ const INTERVAL_MS = 5_000;
 const OUTAGES_REPORTED_MS = 24 * 3_600_000;
 const OUTAGES_REPORTED_MAX = 1_000;
 
-export interface CircuitWorld {
+interface CircuitWorld {
   readonly tables: Tables;
   readonly now: () => EpochMs;
   /** Every lane, in the order of the ids. */
@@ -229,7 +229,7 @@ function settleOutage({ tables, now }: CircuitWorld, { lane, agentId }: CircuitR
   if (!isOut && open) tables.circuitOutage.put({ ...open, to: now() });
 }
 
-export function isHeld({ state, override }: Circuit): boolean {
+function isHeld({ state, override }: Circuit): boolean {
   return override ? override.forced === "open" : state.kind !== "closed";
 }
 

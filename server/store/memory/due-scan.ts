@@ -26,10 +26,10 @@ import { pageOf, pageStepOf, stepKey, stepsOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
 /** The pause of a lane; null: it is not paused. */
-export type PauseOf = (lane: number) => LanePause | null;
+type PauseOf = (lane: number) => LanePause | null;
 
 /** The circuit of a lane, if it lets nothing through. */
-export type CircuitOf = (lane: number) => LaneCircuit | null;
+type CircuitOf = (lane: number) => LaneCircuit | null;
 
 /** What is known of a lane, by its number. */
 export interface LaneFacts {
@@ -41,7 +41,7 @@ export interface LaneFacts {
 }
 
 /** What decides whether the tasks of a lane are claimed, and by agents of which version. */
-export type LaneHold = Omit<LaneFacts, "laneOf" | "regions"> & {
+type LaneHold = Omit<LaneFacts, "laneOf" | "regions"> & {
   readonly laneOf: (lane: number) => Omit<LaneRow, "lane" | "base">;
 };
 
@@ -86,7 +86,7 @@ export function pollQuery(
   };
 }
 
-export interface DueAsked extends DueRange {
+interface DueAsked extends DueRange {
   readonly partitions: readonly number[];
   readonly limit: number;
 }

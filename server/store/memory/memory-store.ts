@@ -50,7 +50,7 @@ import {
 import { createTriggers } from "./triggers.ts";
 import { claimEscalation, recordIntervention } from "./write.ts";
 
-export interface MemoryStoreOptions {
+interface MemoryStoreOptions {
   /** The database's time, in milliseconds. It may jump. */
   now(): EpochMs;
   /**

@@ -4,7 +4,7 @@ import type { RunId } from "../store.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
-export interface HookRow extends HookRecord {
+interface HookRow extends HookRecord {
   readonly namespaceId: number;
   readonly secret: string;
 }

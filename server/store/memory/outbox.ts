@@ -16,7 +16,7 @@ import { type DeliveryRow, groupOf, type OutboxRow } from "./outbox-tables.ts";
 import { type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-export interface OutboxWorld {
+interface OutboxWorld {
   readonly tables: Tables;
   readonly now: () => EpochMs;
   readonly namespaceName: (id: number) => string;
@@ -59,7 +59,7 @@ export function createOutbox(world: OutboxWorld, { run }: Transactions): Outbox 
   } satisfies Outbox);
 }
 
-export function hookKey(namespaceId: number, name: string): string {
+function hookKey(namespaceId: number, name: string): string {
   return `${namespaceId}/${name}`;
 }
 

@@ -48,7 +48,7 @@ export function overdue(
   };
 }
 
-export interface OverdueAsked {
+interface OverdueAsked {
   readonly partitions: readonly number[];
   readonly byMs: number;
   readonly since: EpochMs | null;

@@ -26,7 +26,7 @@ export interface Writing {
   readonly world: Pick<QueueWorld, "tables" | "lanes">;
 }
 
-export interface WrittenPage {
+interface WrittenPage {
   /** Lanes in which claims find ready rows that the write has made. */
   readonly filled: readonly number[];
   readonly leasesGone: DerivedChanges["leasesGone"];

@@ -17,7 +17,7 @@ import type {
 import type { Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 
-export interface PartitionClock {
+interface PartitionClock {
   /** The time by which the silence of sessions is measured. */
   readonly elapsedMs: () => number;
   /** The ids of all regions. */
@@ -43,7 +43,7 @@ interface World extends PartitionClock {
   readonly sessions: Map<string, Session>;
 }
 
-export interface MemoryPartitions extends Partitions {
+interface MemoryPartitions extends Partitions {
   /** Nodes whose session is live and has called within `ownerLostMs`. */
   live(): readonly string[];
   close(): void;

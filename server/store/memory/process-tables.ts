@@ -4,7 +4,7 @@ import type { AgentRecord } from "../operators.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
-export interface AgentSessionRow {
+interface AgentSessionRow {
   readonly session: string;
   readonly namespaceId: number;
   readonly agentId: string;
@@ -21,18 +21,18 @@ export interface AgentRow
   readonly calledAt: EpochMs;
 }
 
-export interface LanePollerRow {
+interface LanePollerRow {
   readonly lane: number;
   readonly node: string;
   readonly seenAt: EpochMs;
 }
 
 /** One row for all writer numbers: transactions are serial, and a take-over fences them all. */
-export interface WriterRow {
+interface WriterRow {
   readonly node: string;
 }
 
-export interface PartitionRow {
+interface PartitionRow {
   readonly partition: number;
   readonly node: string | null;
   readonly epoch: number;

@@ -5,7 +5,7 @@ import type { LaneQuestion, Pause, QueueRef, WorkflowRef } from "../queues.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
-export interface PausedWorkflowRow extends WorkflowRef {
+interface PausedWorkflowRow extends WorkflowRef {
   readonly pause: Pause;
 }
 

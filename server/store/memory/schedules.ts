@@ -13,12 +13,12 @@ import { createTable, type Table } from "./table.ts";
 import { pageOf, type Tables } from "./tables.ts";
 import type { Journal, Transactions } from "./transactions.ts";
 
-export interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
+interface ScheduleRow extends Omit<ScheduleRecord, "namespace"> {
   readonly namespaceId: number;
   readonly deletedAt: EpochMs | null;
 }
 
-export interface OccurrenceRow extends Occurrence {
+interface OccurrenceRow extends Occurrence {
   readonly handledAt: EpochMs;
 }
 
@@ -134,7 +134,7 @@ export function forgetSchedules(tables: Tables, rowsMax: number): boolean {
   return true;
 }
 
-export interface ScheduleLocks {
+interface ScheduleLocks {
   readonly world: Pick<ScheduleWorld, "tables" | "namespaceOf">;
   readonly now: EpochMs;
   /** Throws if the call would break the order of locks. */

@@ -21,7 +21,7 @@ export interface Table<Row, Index extends string> {
 /** null: an index leaves the row out. */
 type IndexOf<Row> = (row: Row) => string | number | null;
 
-export interface TableShape<Row, Index extends string> {
+interface TableShape<Row, Index extends string> {
   readonly name: string;
   readonly key: (row: Row) => string;
   readonly indexes: Readonly<Record<Index, IndexOf<Row>>>;

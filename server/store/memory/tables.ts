@@ -67,7 +67,7 @@ export interface ReadyRow extends StepRef {
   readonly until: EpochMs | null;
 }
 
-export interface LeaseRow extends StepRef {
+interface LeaseRow extends StepRef {
   readonly lane: number;
   readonly session: string;
   readonly fence: number;
@@ -79,37 +79,37 @@ export interface LeaseRow extends StepRef {
   readonly cancel: LeaseCancel["kind"];
 }
 
-export type PayloadOfRun = PayloadRow & { readonly runId: RunId };
-export type AttemptOfLog = LoggedAttempt & { readonly runId: RunId };
+type PayloadOfRun = PayloadRow & { readonly runId: RunId };
+type AttemptOfLog = LoggedAttempt & { readonly runId: RunId };
 
 export interface EscalationRow extends EscalationRecord, RunRef {
   readonly wakeAt: EpochMs | null;
   readonly namespaceId: number;
 }
 
-export interface SignalRow extends SignalRecord {
+interface SignalRow extends SignalRecord {
   readonly runId: RunId;
 }
 
-export interface DecisionRow extends DecisionRecord {
+interface DecisionRow extends DecisionRecord {
   readonly runId: RunId;
 }
 
 /** The whole input that a person gave to a strategy of a step. */
-export interface OverrideRow {
+interface OverrideRow {
   readonly runId: RunId;
   readonly step: number;
   readonly strategy: number;
   readonly input: Payload | null;
 }
 
-export interface PermitRow extends Permit, ConcurrencyKey {}
+interface PermitRow extends Permit, ConcurrencyKey {}
 
-export interface MessageRow extends RunRef, StoredMessage {
+interface MessageRow extends RunRef, StoredMessage {
   readonly wakeAt: EpochMs;
 }
 
-export interface KeyRow extends Omit<KeyReservation, "keepMs"> {
+interface KeyRow extends Omit<KeyReservation, "keepMs"> {
   readonly expiresAt: EpochMs;
 }
 
@@ -157,7 +157,7 @@ export function pageStepOf(tables: Tables, runId: RunId, place: number): PageSte
   return pageOf(tables, runId, pageNoOf(place))?.steps.get(place) ?? null;
 }
 
-export function pagesOf(tables: Tables, runId: RunId): readonly Page[] {
+function pagesOf(tables: Tables, runId: RunId): readonly Page[] {
   const rows = tables.page.where("run", runId).sort((a, b) => a.page.no - b.page.no);
   return rows.map(({ page }) => page);
 }

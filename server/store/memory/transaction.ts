@@ -68,9 +68,9 @@ interface Open extends Writing {
   readonly enter: (place: Place) => void;
 }
 
-export interface TransactionWorld extends QueueWorld, Pick<ScheduleWorld, "namespaceOf"> {}
+interface TransactionWorld extends QueueWorld, Pick<ScheduleWorld, "namespaceOf"> {}
 
-export interface OpenTransaction {
+interface OpenTransaction {
   readonly tx: Tx;
   /** From now on each call of it throws. */
   end(): void;

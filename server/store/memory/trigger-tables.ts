@@ -5,7 +5,7 @@ import type { KnownTrigger, Refused, TriggeredBy } from "../triggers.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";
 
-export interface TriggerRow extends KnownTrigger {
+interface TriggerRow extends KnownTrigger {
   readonly namespaceId: number;
 }
 
@@ -22,7 +22,7 @@ export interface TriggeredRow extends TriggeredBy {
   readonly runId: RunId;
 }
 
-export interface RefusalRow extends Refused {
+interface RefusalRow extends Refused {
   readonly firstAt: EpochMs;
   readonly lastAt: EpochMs;
   /** Number in the order in which the refusals last happened. */

@@ -16,7 +16,7 @@ import { pageOf, type RunRow, runStateOf, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";
 import { refusalKey, type TriggerEndRow, type TriggeredRow, triggerKey } from "./trigger-tables.ts";
 
-export interface TriggerWorld {
+interface TriggerWorld {
   readonly tables: Tables;
   readonly now: () => EpochMs;
   readonly namespaceOf: (id: number) => Namespace;

@@ -8,7 +8,7 @@ import type { RunId } from "../store.ts";
 import { columns, payloadOf } from "./columns.ts";
 import type { Query } from "./transaction.ts";
 
-export interface StepAt {
+interface StepAt {
   readonly runId: RunId;
   readonly of: PageStep;
 }

@@ -5,7 +5,7 @@ import type { RunHead } from "../store.ts";
 import { type Columns, columns } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
-export interface Of<Row> {
+interface Of<Row> {
   readonly head: RunHead;
   readonly actor: RowsOfEffects["actor"];
   readonly row: Row;

@@ -16,7 +16,7 @@ import {
   type OccurrenceOutcome,
 } from "../schedules.ts";
 
-export interface Codes<Name extends string> {
+interface Codes<Name extends string> {
   readonly names: readonly Name[];
   readonly code: (name: Name) => number;
   readonly name: (code: number) => Name;

@@ -39,7 +39,7 @@ function element(value: Value): string | number {
   }
 }
 
-export interface PayloadColumns {
+interface PayloadColumns {
   readonly type: string | null;
   readonly json: string | null;
   readonly data: Buffer | null;

@@ -24,7 +24,7 @@ const OF_PARTITION_MAX = 64;
 /** Most pages with suspended timers that one scan reads for their other timers. */
 const SUSPENDED_PAGES_MAX = 64;
 
-export interface DueAsked extends DueRange {
+interface DueAsked extends DueRange {
   readonly limit: number;
   readonly polledMs: number;
 }

@@ -32,7 +32,7 @@ interface StepKey {
 }
 
 /** Steps from their pages, in the order of the keys; null: the step was never touched. */
-export type ReadSteps = (keys: readonly StepKey[]) => Promise<readonly (PageStep | null)[]>;
+type ReadSteps = (keys: readonly StepKey[]) => Promise<readonly (PageStep | null)[]>;
 
 /** By plain reads, outside of any transaction. */
 export function stepsRead(query: Query, cache: PageCache): ReadSteps {

@@ -51,7 +51,7 @@ export function isAway(error: unknown): boolean {
   return error instanceof Error && AWAY_MESSAGE.test(error.message);
 }
 
-export const RETRY_AFTER_MS = 1_000;
+const RETRY_AFTER_MS = 1_000;
 
 const ROLLED_BACK = "rolled-back";
 

@@ -88,7 +88,7 @@ export interface TaskReport extends HeartbeatReport {
 }
 
 /** Writes the reports of tasks into their pages. */
-export type StoreReports = (
+type StoreReports = (
   reports: readonly TaskReport[],
 ) => Promise<ReadonlyMap<TaskReport, HeartbeatAnswer>>;
 

@@ -15,7 +15,7 @@ const SESSION_IDLE_MS = 60_000;
 /** No transaction that grants leases lives half as long: each of its statements has 2 s. */
 const GRANT_MS_MAX = 10_000;
 
-export type ForgetOld = (
+type ForgetOld = (
   rowsMax: number,
   kept?: Partial<Retention>,
   failures?: Failures,

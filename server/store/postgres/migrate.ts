@@ -22,7 +22,7 @@ import { systemClock } from "../../clock.ts";
 import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { inSchema } from "./sql.ts";
 
-export interface MigrateOptions {
+interface MigrateOptions {
   readonly folder: string;
   /** The schema of all tables; left out: DATABASE_SCHEMA. */
   readonly schema?: string;

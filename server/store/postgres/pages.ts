@@ -41,7 +41,7 @@ export interface PageRow {
 type LockedPageRow = Omit<PageRow, "state"> & { readonly state: string | null };
 
 /** A ready row that this transaction has made and not written yet. */
-export interface MadeReady extends DerivedReady {
+interface MadeReady extends DerivedReady {
   readonly cell: RunRef;
   readonly priority: number;
 }
@@ -341,7 +341,7 @@ export function createPages(begun: Begun, cache: PageCache): Pages {
   } satisfies Pages);
 }
 
-export interface PageKey {
+interface PageKey {
   readonly runId: RunId;
   readonly no: number;
 }

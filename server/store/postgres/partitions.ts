@@ -25,7 +25,7 @@ import { ownBackend, watchBackend } from "./pooler.ts";
 import { createTransact, type Query, queryOn } from "./transaction.ts";
 
 /** Most batches of one process that can hold a writer row at a time. */
-export const WRITERS = 4;
+const WRITERS = 4;
 const LEAVE_MS_MAX = 1_000;
 /** The first word of a notification; the channel has the name of the schema. */
 const LANES = "lanes ";

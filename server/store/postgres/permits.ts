@@ -35,7 +35,7 @@ export function permitsOf({
   };
 }
 
-export interface ConcurrencyRow {
+interface ConcurrencyRow {
   concurrency_key: string | null;
   concurrency_limit: number | null;
   concurrency_policy: number | null;

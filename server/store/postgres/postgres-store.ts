@@ -57,7 +57,7 @@ const INSERTS_MAX = 3;
 /** The newest version, as find_version names it. */
 const NEWEST = -1;
 
-export interface PostgresStoreOptions {
+interface PostgresStoreOptions {
   readonly connectionString: string;
   /** Leads to PostgreSQL itself if the other leads to a transaction pooler. */
   readonly directConnectionString?: string;

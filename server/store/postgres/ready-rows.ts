@@ -20,7 +20,7 @@ import type { Begun } from "./transaction.ts";
 
 type Lane = Parameters<Tx["lockReady"]>[0][number];
 
-export interface ReadyRows extends Pick<Tx, "lockReady" | "grant" | "placeReady"> {}
+interface ReadyRows extends Pick<Tx, "lockReady" | "grant" | "placeReady"> {}
 
 export function createReadyRows(begun: Begun, pages: Pages, emptyLanes: EmptyLanes): ReadyRows {
   const { query, send } = begun;

@@ -13,7 +13,7 @@ import { type EndKind, isEndKind } from "../../core/model.ts";
 import type { RunFilter, RunPage } from "../lists.ts";
 import { runStates } from "./codes.ts";
 
-export interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
+interface Search extends Pick<RunPage, "order" | "after" | "limit"> {
   /** The schema of the database. */
   readonly schema: string;
   readonly namespaceId: number;

@@ -10,7 +10,7 @@ import pg from "pg";
 import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { CODES } from "./codes.ts";
 
-export interface Statement {
+interface Statement {
   readonly name: string;
   /** With `$1`, `$2`, ... for its parameters. */
   readonly text: string;
@@ -21,7 +21,7 @@ export interface Statement {
 /** A value for each parameter of a statement, by its name. */
 export type Values = Readonly<Record<string, unknown>>;
 
-export type Statements = ReadonlyMap<string, Statement>;
+type Statements = ReadonlyMap<string, Statement>;
 
 const FOLDER = new URL("./sql/", import.meta.url);
 const loaded = new Map<string, Statements>();

@@ -13,7 +13,7 @@ const CHECK_EVERY_MS = 3_000;
 /** A session that falls idle reports the counts of its rows after ten seconds. */
 const REPORTED_AFTER_MS = 12_000;
 
-export interface Statistics {
+interface Statistics {
   /** Something is written: only then can a table grow, so an idle server reads nothing. */
   written(): void;
   /** Checks the tables if it is time, and never fails. */

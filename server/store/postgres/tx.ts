@@ -22,14 +22,14 @@ import { schedulesLockedBy } from "./schedules.ts";
 import type { Begun, Query } from "./transaction.ts";
 import { insertRuns, writePasses } from "./write.ts";
 
-export interface OpenTx {
+interface OpenTx {
   readonly tx: Tx;
   /** The transaction has committed. */
   committed(): void;
 }
 
 /** What the process knows of pages and lanes: guesses, which the database confirms or refuses. */
-export interface Known {
+interface Known {
   readonly cache: PageCache;
   readonly emptyLanes: EmptyLanes;
 }

@@ -7,7 +7,7 @@ import { writeEach, writeRows } from "./batch.ts";
 import { type Columns, payloadColumns } from "./columns.ts";
 import type { Send } from "./transaction.ts";
 
-export interface AppliedTo {
+interface AppliedTo {
   readonly runId: RunId;
   readonly applied: AppliedPass;
 }

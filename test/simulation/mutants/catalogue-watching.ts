@@ -85,7 +85,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "end settled before what it sets off",
-    file: "triggers/run-ends.ts",
+    file: "integrations/triggers/run-ends.ts",
     find: "    if (rows.length === 0) return 0;\n",
     replace: `    if (rows.length === 0) return 0;
     await store.triggers.settle(rows.map(({ id }) => ({ id, again: false, began: null })));
@@ -94,14 +94,14 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "end given up where nobody knows",
-    file: "triggers/run-ends.ts",
+    file: "integrations/triggers/run-ends.ts",
     find: 'again: came.kind === "again", began',
     replace: "again: false, began",
     why: "what could not be set off while the store was away never is",
   },
   {
     name: "end sets off without a key",
-    file: "triggers/run-ends.ts",
+    file: "integrations/triggers/run-ends.ts",
     find: `target: { kind: "named", name, version }, input, key, labels, priority },
     ...{ notify: null, startAt: null, concurrency: null },
     // Of`,
