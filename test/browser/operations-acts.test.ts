@@ -292,7 +292,7 @@ describe("a schedule", () => {
   const schedule = async (name: string) =>
     at(await world.call("SchedulerService/GetSchedule", { name }), "schedule");
 
-  it("is paused, and goes on with its next moment", async () => {
+  it("is paused, and goes on with its next time", async () => {
     await open("/schedules/every-night");
     await act("Pause", { Why: "holidays" });
     await page.getByText("None while it is paused.").waitFor();
@@ -316,11 +316,11 @@ describe("a schedule", () => {
 
     await button("Backfill").click();
     await dialog()
-      .getByText(/^\d+ moments: \d+ runs would begin, 0 have one already\.$/)
+      .getByText(/^\d+ times: \d+ runs would begin, 0 have one already\.$/)
       .waitFor();
     await lookAt("schedule-backfill");
     await dialog().getByRole("button", { name: "Begin them" }).click();
-    await page.getByText(/^9[5-7] runs begun for 9[5-7] moments\.$/).waitFor();
+    await page.getByText(/^9[5-7] runs begun for 9[5-7] times\.$/).waitFor();
     await page.getByText("a backfill").first().waitFor();
     await lookAt("schedule-fires");
     expect(listAt(await schedule("every-quarter"), "last").length).toBe(50);

@@ -41,7 +41,7 @@ describe.for([
   ["/supervisors", "supervisors", "All 256 partitions are watched"],
   ["/escalations", "escalations", "nobody knows if it took effect"],
   ["/schedules", "schedules", "every-night"],
-  ["/schedules/every-night", "schedule", "Next moments"],
+  ["/schedules/every-night", "schedule", "Next times"],
   ["/audit", "audit", "an agent fell silent"],
 ] as const)("the page %s", ([path, name, shows]) => {
   it("shows what is there, with no defect and nothing that hinders anybody", async () => {
