@@ -57,7 +57,7 @@ const columns: readonly Column<Escalation>[] = [
   },
   { title: "Opened", width: "6.5rem", cell: ({ openedTime }) => <Ago at={openedTime} /> },
   {
-    title: "Stands",
+    title: "State",
     width: "10rem",
     cell: (one) => <Badge {...questionStatus(one)} />,
   },

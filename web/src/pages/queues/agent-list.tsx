@@ -50,7 +50,7 @@ const columns: readonly Column<AgentInfo>[] = [
     width: "minmax(9rem, 1.2fr)",
     cell: (agent) => <Link href={agentAddress(agent)}>{agent.id}</Link>,
   },
-  { title: "Stands", width: "11rem", cell: (agent) => <Badge {...agentStatus(agent)} /> },
+  { title: "State", width: "11rem", cell: (agent) => <Badge {...agentStatus(agent)} /> },
   { title: "Version", width: "minmax(5rem, 8rem)", cell: ({ version }) => version || "–" },
   {
     title: "Asks for",

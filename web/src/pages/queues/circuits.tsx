@@ -76,7 +76,7 @@ const columns = (again: () => void): readonly Column<Circuit>[] => [
     ),
   },
   { title: "Of", width: "minmax(6rem, 8rem)", cell: ({ agentId }) => agentId || "all agents" },
-  { title: "Stands", width: "11rem", cell: (one) => <Badge {...circuitStatus(one)} /> },
+  { title: "State", width: "11rem", cell: (one) => <Badge {...circuitStatus(one)} /> },
   {
     title: "Since",
     width: "6.5rem",

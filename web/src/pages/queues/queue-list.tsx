@@ -38,7 +38,7 @@ const columns: readonly Column<Row>[] = [
     width: "minmax(10rem, 2fr)",
     cell: ({ name }) => <Link href={`/queues/${name}`}>{name}</Link>,
   },
-  { title: "Stands", width: "9rem", cell: (row) => <Badge {...queueStatus(row, row.held)} /> },
+  { title: "State", width: "9rem", cell: (row) => <Badge {...queueStatus(row, row.held)} /> },
   { title: "Wait", width: "5rem", align: "end", cell: ({ depth }) => numberWords(depth) },
   { title: "Oldest", width: "7rem", cell: ({ oldestTime }) => <Ago at={oldestTime} /> },
   {

@@ -62,7 +62,7 @@ function Seen({ schedule, again }: SeenProps) {
         <BackfillAct schedule={schedule} again={again} />
         <PauseAct schedule={schedule} again={again} />
       </PageHead>
-      <WhatItSays schedule={schedule} />
+      <Settings schedule={schedule} />
       <div className="beside">
         <NextTimes schedule={schedule} />
         <Panel title="Input of each run">
@@ -88,12 +88,12 @@ function Seen({ schedule, again }: SeenProps) {
   );
 }
 
-function WhatItSays({ schedule }: Pick<SeenProps, "schedule">) {
+function Settings({ schedule }: Pick<SeenProps, "schedule">) {
   const { spec, pause, createdTime, changedTime } = schedule;
   const isChanged = createdTime?.seconds !== changedTime?.seconds;
   const labels = Object.entries(spec?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
   return (
-    <Panel title="What it says">
+    <Panel title="Settings">
       <Facts
         of={[
           ["When", calendarWords(schedule)],
@@ -113,7 +113,7 @@ function WhatItSays({ schedule }: Pick<SeenProps, "schedule">) {
           ["Tells", spec?.notifyHook],
           ["Paused", pause ? <Ago key="paused" at={pause.sinceTime} /> : null],
           ["Because", pause?.reason],
-          ["Made", <Ago key="made" at={schedule.createdTime} />],
+          ["Created", <Ago key="made" at={schedule.createdTime} />],
           ["Changed", isChanged ? <Ago key="changed" at={schedule.changedTime} /> : null],
         ]}
       />
@@ -146,11 +146,11 @@ function NextTimes({ schedule: { next, pause } }: Pick<SeenProps, "schedule">) {
 
 const occurrenceColumns: readonly Column<Occurrence>[] = [
   {
-    title: "Moment",
+    title: "Nominal time",
     width: "minmax(13rem, 1.3fr)",
     cell: ({ nominalTime }) => nominalTimeWords(nominalTime),
   },
-  { title: "Came", width: "7rem", cell: ({ time }) => <Ago at={time} /> },
+  { title: "Due", width: "7rem", cell: ({ time }) => <Ago at={time} /> },
   {
     title: "Outcome",
     width: "11rem",
@@ -169,7 +169,7 @@ const occurrenceColumns: readonly Column<Occurrence>[] = [
       ),
   },
   {
-    title: "Stands",
+    title: "State",
     width: "9rem",
     cell: ({ runId, runState }) => (runId === "" ? "–" : <Badge {...runStatus(runState)} />),
   },

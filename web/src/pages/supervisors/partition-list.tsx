@@ -134,7 +134,7 @@ const columns: readonly Column<Partition>[] = [
     align: "end",
     cell: (one) => <Link href={addressOf(one)}>{one.partition}</Link>,
   },
-  { title: "Stands", width: "9.5rem", cell: (one) => <Badge {...partitionStatus(one)} /> },
+  { title: "State", width: "9.5rem", cell: (one) => <Badge {...partitionStatus(one)} /> },
   {
     title: "Watched by",
     width: "minmax(9rem, 1fr)",

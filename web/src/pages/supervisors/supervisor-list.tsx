@@ -14,7 +14,7 @@ const EVERY_MS = 2_000;
 
 const columns: readonly Column<Supervisor>[] = [
   { title: "At", width: "minmax(9rem, 1fr)", cell: ({ address }) => address },
-  { title: "Stands", width: "8rem", cell: (one) => <Badge {...supervisorStatus(one)} /> },
+  { title: "State", width: "8rem", cell: (one) => <Badge {...supervisorStatus(one)} /> },
   {
     title: "Partitions",
     width: "6rem",

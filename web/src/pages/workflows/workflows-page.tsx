@@ -79,7 +79,7 @@ const columns = (isPaused: (name: string) => boolean): readonly Column<WorkflowS
     cell: ({ name }) => <Link href={`/workflows/${name}`}>{name}</Link>,
   },
   {
-    title: "Stands",
+    title: "State",
     width: "9rem",
     cell: ({ name }) =>
       isPaused(name) ? <Badge tone="paused" word="paused" /> : <Badge tone="ok" word="open" />,
