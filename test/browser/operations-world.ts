@@ -139,7 +139,7 @@ async function makeSchedules({ call }: World): Promise<void> {
     name: "every-night",
     spec: { ...workflow, cron: { expression: "30 2 * * *", timeZone: "Europe/Berlin" } },
   });
-  // Its last occurrence is now, so the next is a quarter of an hour away: no test meets it by chance.
+  // Its last time is now, so the next is a quarter of an hour away: no test meets it by chance.
   const offset = `${Math.floor(Date.now() / 1_000) % 900}s`;
   await call("SchedulerService/CreateSchedule", {
     name: "every-quarter",
