@@ -20,7 +20,6 @@ final class Agent {
   static final Map<Long, Long> LOST = new ConcurrentHashMap<>(); // poll: until when it is named
   static final Context.CancellableContext DRAIN = Context.ROOT.withCancellation();
   static volatile long graceEnds = Long.MAX_VALUE; // sooner once it drains
-
   static long setting(String name) { return Long.parseLong(System.getenv("DROVER_" + name)); }
   static long now() { return System.nanoTime() / 1_000_000; } // no clock of the wall is trusted
 
@@ -55,7 +54,8 @@ final class Agent {
       task = given;
       ends = granted + toMillis(task.getLeaseFor());
       over = granted + toMillis(task.getAttemptFor());
-      beats.scheduleWithFixedDelay(this::beat, 0, toMillis(task.getHeartbeatInterval()), MILLISECONDS);
+      long every = toMillis(task.getHeartbeatInterval());
+      beats.scheduleWithFixedDelay(this::beat, 0, every, MILLISECONDS);
     }
 
     String stopped() { // why the work must end, or null

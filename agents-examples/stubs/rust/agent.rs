@@ -102,9 +102,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         for task in tasks {
             let granted = sent + span(waited);
             let (ends, over) = (granted + span(task.lease_for), granted + span(task.attempt_for));
+            let (known, every) = ((1..=3).contains(&task.kind), span(task.heartbeat_interval));
             let held = Held { task, server: server.clone(), empty: empty.clone(), over,
                 grace: grace.clone(), ends: Cell::new(ends), why: Cell::new(None) };
-            let (known, every) = ((1..=3).contains(&held.task.kind), span(held.task.heartbeat_interval));
             let begin = known && grace.borrow().is_none() && held.stopped().is_none();
             let work = async { held.report(match begin {
                 true => script::perform(&held).await,
