@@ -261,8 +261,8 @@ function brokenNeeds(step: Step, planned: PlanStep, { steps, state, stage }: Run
   if (step.forward.kind !== "BLOCKED")
     return unfinished > 0 ? [`${step.forward.kind} with ${unfinished} needs left`] : [];
   // Needs are no longer counted once there is a stop reason; `always` steps wait for the end.
-  const stopReason = state.kind === "PAUSED" && state.stopReason !== null;
-  if (stage !== "RUNNING" || stopReason || planned.always) return [];
+  const stops = state.kind === "PAUSED" && state.stopReason !== null;
+  if (stage !== "RUNNING" || stops || planned.always) return [];
   const { waitingFor } = step.forward;
   if (waitingFor !== unfinished) return [`waits for ${waitingFor} needs, ${unfinished} are left`];
   return waitingFor === 0 ? ["BLOCKED, but waits for nothing"] : [];

@@ -94,7 +94,7 @@ export function createHeartbeats({
           if (answer && answer.kind !== "busy") results[place] = answer;
         }
         open = open.filter(({ place }) => results[place] === null);
-        if (open.length === 0) return results.filter((stopReason) => stopReason !== null);
+        if (open.length === 0) return results.filter((result) => result !== null);
       }
       throw new DroverError(
         "STORE_UNAVAILABLE",

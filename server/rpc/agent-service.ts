@@ -249,12 +249,12 @@ function merged<T, Answer, Out>(
   return out;
 }
 
-function heartbeatAnswer(stopReason: HeartbeatResult): HeartbeatAnswerInit {
-  switch (stopReason.kind) {
+function heartbeatAnswer(result: HeartbeatResult): HeartbeatAnswerInit {
+  switch (result.kind) {
     case "carry-on":
-      return { answer: { case: "carryOn", value: { leaseFor: wholeMs(stopReason.leaseMs) } } };
+      return { answer: { case: "carryOn", value: { leaseFor: wholeMs(result.leaseMs) } } };
     case "cancel":
-      return { answer: { case: "cancel", value: { within: wholeMs(stopReason.withinMs) } } };
+      return { answer: { case: "cancel", value: { within: wholeMs(result.withinMs) } } };
     case "lease-lost":
       return { answer: { case: "leaseLost", value: {} } };
   }

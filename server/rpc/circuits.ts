@@ -12,7 +12,7 @@ import {
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { CircuitState as CoreState, Forced } from "../core/circuit.ts";
 import type { LaneCircuit } from "../core/explanation.ts";
-import type { CircuitCalls as OverrideCalls, Scheduler } from "../scheduler/scheduler.ts";
+import type { CircuitCalls, Scheduler } from "../scheduler/scheduler.ts";
 import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../store/circuits.ts";
 import type { OperatorStore } from "../store/operator-store.ts";
 import type { Handlers } from "./mount.ts";
@@ -22,7 +22,7 @@ import { pageOf } from "./run-list.ts";
 import { timeField } from "./time-field.ts";
 
 interface CircuitSettingDeps {
-  readonly scheduler: Pick<Scheduler, OverrideCalls>;
+  readonly scheduler: Pick<Scheduler, CircuitCalls>;
   readonly namespaces: Namespaces;
 }
 

@@ -201,57 +201,61 @@ describe("the verdict", () => {
     ["holiday-03", "COMPENSATED"],
   ]);
 
-  function stopReason(ledgers: Partial<Ledgers>, states: ReadonlyMap<string, string> = ends) {
+  function contradictions(ledgers: Partial<Ledgers>, states: ReadonlyMap<string, string> = ends) {
     const problems = judge(wanted, states, { ...right, ...ledgers });
     return problems.map(({ run, message }) => `${run} ${message}`);
   }
 
   test("finds nothing wrong where each booking was made once, or cancelled", () => {
-    expect(stopReason({})).toEqual([]);
+    expect(contradictions({})).toEqual([]);
   });
 
   test("finds a booking that was made twice", () => {
     const hotel = [...right.hotel, booked("holiday-01", "h2")];
-    expect(stopReason({ hotel })).toEqual(["holiday-01 hotel: booked 2 times; once was wanted"]);
+    expect(contradictions({ hotel })).toEqual([
+      "holiday-01 hotel: booked 2 times; once was wanted",
+    ]);
   });
 
   test("finds a booking that was made twice even if one of them was cancelled", () => {
     const hotel = [...right.hotel, booked("holiday-01", "h2"), cancelled("h2")];
-    expect(stopReason({ hotel })).toEqual(["holiday-01 hotel: booked 2 times; once was wanted"]);
+    expect(contradictions({ hotel })).toEqual([
+      "holiday-01 hotel: booked 2 times; once was wanted",
+    ]);
   });
 
   test("finds a booking that is missing", () => {
-    expect(stopReason({ car: [] })).toEqual(["holiday-01 car: the booking is missing"]);
+    expect(contradictions({ car: [] })).toEqual(["holiday-01 car: the booking is missing"]);
   });
 
   test("finds a booking of a completed holiday that was cancelled", () => {
     const hotel = [...right.hotel, cancelled("h1")];
-    expect(stopReason({ hotel })).toEqual([
+    expect(contradictions({ hotel })).toEqual([
       "holiday-01 hotel: the booking was cancelled; it had to stand",
     ]);
   });
 
   test("finds a booking that an undone holiday left standing", () => {
     const flight = right.flight.slice(0, 2);
-    expect(stopReason({ flight })).toEqual([
+    expect(contradictions({ flight })).toEqual([
       "holiday-03 flight: 1 booking(s) left standing; none may be",
     ]);
   });
 
   test("finds a booking that belongs to no holiday", () => {
     const car = [...right.car, booked("holiday-99", "c9")];
-    expect(stopReason({ car })).toEqual(["holiday-99 car: c9 for T belongs to no holiday"]);
+    expect(contradictions({ car })).toEqual(["holiday-99 car: c9 for T belongs to no holiday"]);
   });
 
   test("finds a run that ended otherwise than it had to, whatever the ledgers say", () => {
     const states = new Map([...ends, ["holiday-01", "FAILED"]]);
-    expect(stopReason({}, states)).toEqual([
+    expect(contradictions({}, states)).toEqual([
       "holiday-01 the run is FAILED; it had to end COMPLETED",
     ]);
   });
 
   test("finds a run that Drover does not know", () => {
-    expect(stopReason({}, new Map([["holiday-03", "COMPENSATED"]]))).toEqual([
+    expect(contradictions({}, new Map([["holiday-03", "COMPENSATED"]]))).toEqual([
       "holiday-01 the run is unknown to Drover; it had to end COMPLETED",
     ]);
   });

@@ -60,7 +60,7 @@ export interface Occurrences {
 
 export interface OccurrenceOptions extends ScheduleOptions {
   /** A next time was set: a timer scan may have to run sooner. */
-  readonly announce: (nominalTime: EpochMs) => void;
+  readonly announce: (dueAt: EpochMs) => void;
 }
 
 export function createOccurrences(options: OccurrenceOptions): Occurrences {

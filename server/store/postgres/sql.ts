@@ -68,9 +68,11 @@ export function bind(name: string, values: Values, schema: string = DATABASE_SCH
 
 function withCodes(text: string): string {
   return text.replaceAll(/(?<![:\w]):([a-z_]+)\.([A-Za-z-]+)/g, (_, list: string, word: string) => {
-    const codes = CODES.get(list);
-    if (!codes) throw new Error(`there is no list of codes "${list}" in codes.ts`);
-    return String(codes.code(word));
+    const words = CODES.get(list);
+    if (!words) throw new Error(`there is no list of codes "${list}" in codes.ts`);
+    const code = words.indexOf(word);
+    if (code === -1) throw new Error(`"${word}" is none of ${words.join(", ")}`);
+    return String(code);
   });
 }
 

@@ -40,8 +40,8 @@ describe("the circuit of a queue's task", () => {
   });
 
   it("leaves out an agent that fails where others do not", () => {
-    const stopReason = nextLaneState([tally("a", 0, 500), tally("b", 20, 1), tally("c", 20, 1)], S);
-    expect(stopReason).toEqual({ queue: false, agents: ["a"] });
+    const state = nextLaneState([tally("a", 0, 500), tally("b", 20, 1), tally("c", 20, 1)], S);
+    expect(state).toEqual({ queue: false, agents: ["a"] });
   });
 });
 
@@ -165,12 +165,12 @@ describe("whatever happens", () => {
   it("more good ends open nothing, and an agent that rests is no reason for the queue to", () => {
     fc.assert(
       fc.property(someTallies, fc.nat(50), (tallies, more) => {
-        const stopReason = nextLaneState(tallies, S);
+        const state = nextLaneState(tallies, S);
         const better = tallies.map((one) => ({ ...one, good: one.good + more }));
-        if (!stopReason.queue && stopReason.agents.length === 0)
+        if (!state.queue && state.agents.length === 0)
           expect(nextLaneState(better, S).queue).toBe(false);
-        const rest = tallies.filter(({ agentId }) => !stopReason.agents.includes(agentId));
-        if (stopReason.queue) expect(nextLaneState(rest, S).queue).toBe(true);
+        const rest = tallies.filter(({ agentId }) => !state.agents.includes(agentId));
+        if (state.queue) expect(nextLaneState(rest, S).queue).toBe(true);
       }),
     );
   });

@@ -42,7 +42,7 @@ describe("a run that asks for a slot", () => {
   test("with refuse is refused, and leaves the slots as they are", () => {
     const permits = asked(["a"]);
     expect(ask(permits, "b", { policy: "refuse" })).toEqual({
-      permits: permits,
+      permits,
       answer: "refused",
       cancelled: null,
     });
@@ -89,7 +89,7 @@ describe("a run that has ended", () => {
 
   test("without a slot of the key changes nothing", () => {
     const permits = asked(["a", "b"]);
-    expect(leave(permits, "nobody")).toEqual({ permits: permits, granted: [] });
+    expect(leave(permits, "nobody")).toEqual({ permits, granted: [] });
   });
 });
 
