@@ -12,7 +12,7 @@
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batcher.ts";
 import type { EpochMs } from "../../core/attempt.ts";
-import { type DueTimes, dueTimes } from "../../core/calendar.ts";
+import { type DueTimes, dueTimes, type MissedTimes } from "../../core/calendar.ts";
 import type { Concurrency } from "../../core/permits.ts";
 import { DroverError } from "../../errors.ts";
 import {
@@ -199,20 +199,34 @@ async function fireAll(options: ScheduleOptions, tx: Tx, all: readonly Ready[]):
   );
   const missed = all.flatMap(({ record, actor, due }): OccurrenceRow[] => {
     if (!due?.missed) return [];
-    const { first, count, until } = due.missed;
-    const key = {
-      scheduleId: record.id,
-      series: markSeries(record),
-      nominalTime: first.nominalTime,
-    };
-    const fields = { cause: "calendar", outcome: "missed", runId: null, message: "" } as const;
-    return [{ ...key, at: first.at, ...fields, missed: { count, until }, actor }];
+    return [withoutRuns(record, due.missed, "missed", actor)];
   });
   const { rows, ...worked } = await beginOccurrences(options, tx, wanted);
   if (rows.length + missed.length > 0) await tx.writeOccurrences([...missed, ...rows]);
   const moves = all.flatMap(({ record, due }) => (due ? [{ id: record.id, next: due.next }] : []));
   if (moves.length > 0) await tx.moveSchedules(moves);
   return worked;
+}
+
+/** One row for all times of a schedule that got no run, as the first of them. */
+export function withoutRuns(
+  record: ScheduleRecord,
+  { first, count, until }: MissedTimes,
+  outcome: "missed" | "paused",
+  actor: SupervisorActor | null,
+): OccurrenceRow {
+  return {
+    scheduleId: record.id,
+    series: markSeries(record),
+    nominalTime: first.nominalTime,
+    at: first.at,
+    cause: "calendar",
+    outcome,
+    runId: null,
+    message: "",
+    missed: { count, until },
+    actor,
+  };
 }
 
 /** An occurrence of a locked schedule that is to get a run. */

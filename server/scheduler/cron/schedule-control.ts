@@ -6,7 +6,6 @@
 import type { EpochMs } from "../../core/attempt.ts";
 import {
   type CalendarTimes,
-  type MissedTimes,
   type NominalTime,
   type PlacedTime,
   passOver,
@@ -15,13 +14,7 @@ import {
 import { DroverError } from "../../errors.ts";
 import { specText } from "../../store/definition-text.ts";
 import { partitionOf } from "../../store/partition.ts";
-import {
-  markSeries,
-  type Occurrence,
-  type ScheduleRecord,
-  type ScheduleSpec,
-  TRIGGER_SERIES,
-} from "../../store/schedules.ts";
+import { type ScheduleRecord, type ScheduleSpec, TRIGGER_SERIES } from "../../store/schedules.ts";
 import type { Namespace, Tx } from "../../store/store.ts";
 import { NOTHING_WRITTEN } from "../../store/written.ts";
 import { randomUuid } from "../../uuid.ts";
@@ -34,6 +27,7 @@ import {
   type OccurrenceOptions,
   templateOf,
   type Wanted,
+  withoutRuns,
 } from "./occurrences.ts";
 
 const LOCK_WAIT_MS = 1_000;
@@ -167,7 +161,8 @@ export function createScheduleControl(options: OccurrenceOptions): ScheduleContr
         const times = calendarTimesOf(spec.calendar);
         const left = record.next && passOver(times, record.next, tx.now);
         const next = left?.next ? placedBy(id, spec, left.next) : null;
-        if (left?.missed) await markPaused(tx, record, left.missed);
+        if (left?.missed)
+          await tx.writeOccurrences([withoutRuns(record, left.missed, "paused", null)]);
         await tx.changeSchedule({ ...record, next, pause: null });
         return next;
       }),
@@ -271,26 +266,9 @@ function firstOf(id: string, spec: ScheduleSpec, now: EpochMs): PlacedTime | nul
 function placedBy(
   seed: string,
   { calendar, jitterMs }: ScheduleSpec,
-  nominalTime: NominalTime,
+  time: NominalTime,
 ): PlacedTime {
-  return placed({ times: calendarTimesOf(calendar), jitterMs, seed }, nominalTime);
-}
-
-async function markPaused(
-  tx: Tx,
-  record: ScheduleRecord,
-  { first, count, until }: MissedTimes,
-): Promise<void> {
-  const key = { scheduleId: record.id, series: markSeries(record), nominalTime: first.nominalTime };
-  const fields = { cause: "calendar", outcome: "paused", runId: null, message: "" } as const;
-  const mark: Occurrence = {
-    ...key,
-    at: first.at,
-    ...fields,
-    missed: { count, until },
-    actor: null,
-  };
-  await tx.writeOccurrences([mark]);
+  return placed({ times: calendarTimesOf(calendar), jitterMs, seed }, time);
 }
 
 async function trigger(

@@ -149,4 +149,5 @@ export const CODES: ReadonlyMap<string, readonly string[]> = new Map<string, rea
   ["circuit_setting", circuitSettings.names],
   ["delivery_state", deliveryStates.names],
   ["outbox_kind", outboxKinds.names],
+  ["hand_over_why", handOverWhys.names],
 ]);

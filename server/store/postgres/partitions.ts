@@ -18,7 +18,6 @@ import {
   type TakenPartition,
 } from "../partition-session.ts";
 import type { StoreTimes } from "../store-times.ts";
-import { handOverWhys } from "./codes.ts";
 import { storeFailure } from "./failure.ts";
 import { createSession } from "./pool.ts";
 import { ownBackend, watchBackend } from "./pooler.ts";
@@ -166,9 +165,6 @@ async function takeOver(
     await query("fence_former_owners", { partitions, node });
     return query<{ partition: number; epoch: number }>("take_partitions", {
       ...{ partitions, node, hand_overs_max: HAND_OVERS_MAX },
-      first: handOverWhys.code("first"),
-      given_back: handOverWhys.code("given-back"),
-      lost: handOverWhys.code("lost"),
     });
   });
 }

@@ -117,8 +117,7 @@ where w.node = former.node;
 -- Purpose: Makes a node the owner of locked partitions, with the next epoch. Each gets a row of history, of
 --   which the last :hand_overs_max stay. The row of the owner before is ended, if it had not given the
 --   partition back.
--- Params: :partitions smallint[], :node uuid, :hand_overs_max integer; why a partition was free (codes):
---   :first smallint, :given_back smallint, :lost smallint.
+-- Params: :partitions smallint[], :node uuid, :hand_overs_max integer.
 -- Plan: partition_history by key.
 -- Result: The partitions with their new epochs.
 with before as materialized (
@@ -145,7 +144,8 @@ trimmed as (
 noted as (
   insert into drover.partition_history (partition, epoch, node, address, why, taken_at)
   select t.partition, t.epoch, :node::uuid, n.address,
-    case when b.epoch = 0 then :first::smallint when b.node is null then :given_back::smallint else :lost::smallint end,
+    case when b.epoch = 0 then :hand_over_why.first when b.node is null then :hand_over_why.given-back
+      else :hand_over_why.lost end,
     date_trunc('milliseconds', now())
   from taken as t
   join before as b on b.partition = t.partition
