@@ -1,16 +1,19 @@
 // Calls whose message a fault has doubled: the caller hears one answer, and both copies are done.
 import type { Answer, History } from "../history.ts";
 import { isOverloaded } from "../seen.ts";
+import type { Fate } from "./facts.ts";
 
 /** A copy of the call may have been taken although the caller heard that this one was not. */
 export function unlessAsked(answer: Answer): Answer {
-  return isOverloaded(answer) || hasFailed(answer) ? { kind: "unknown", code: "REPEATED" } : answer;
+  return isOverloaded(answer) ? { kind: "unknown", code: "REPEATED" } : answer;
 }
 
-/** The server failed at a report, as the passes of its run fail, and gave nothing out. */
-function hasFailed(answer: Answer): boolean {
-  if (answer.kind !== "completed" || answer.tasks.length > 0) return false;
-  return answer.answers.some((one) => one.kind === "refused" && one.reason === "INTERNAL");
+/**
+ * The server failed at a report, as every pass of its run failed then. A copy of the call may have
+ * come later, and its report may have been taken.
+ */
+export function unlessFailed(fate: Fate): Fate {
+  return fate.kind === "refused" && fate.reason === "INTERNAL" ? { kind: "unknown" } : fate;
 }
 
 /** Calls whose message a fault has doubled. */

@@ -23,7 +23,7 @@ import type {
   WebhookRecord,
 } from "../history.ts";
 import type { FinalRun, OutcomeFact } from "../history-rows.ts";
-import { repeatedCalls, unlessAsked } from "./doubled.ts";
+import { repeatedCalls, unlessAsked, unlessFailed } from "./doubled.ts";
 import type { Bounds } from "./violation.ts";
 
 export interface Facts {
@@ -127,12 +127,13 @@ export function factsOf(history: History, boundsWithoutJumps: Bounds): Facts {
   const clockBackMs = clockBack(history);
   const transactionMs = boundsWithoutJumps.transactionMs + clockBackMs;
   const bounds = { ...boundsWithoutJumps, transactionMs };
-  const calls = callsOf(history);
+  const repeated = repeatedCalls(history);
+  const calls = callsOf(history, repeated);
   const callsByRpc = Map.groupBy(calls, ({ request }) => request.rpc);
   const seen = calls.flatMap(seenOf);
   const numbers = new Map(seen.map(({ task }) => [task.token.secret, task.attempt]));
   const reports = new Map<string, Report[]>();
-  for (const report of calls.flatMap(reportsOf)) {
+  for (const report of calls.flatMap((call) => reportsOf(call, repeated.has(call.sent.call)))) {
     const { token } = report.report;
     const key = tokenKey(token, numbers.get(token.secret) ?? 0);
     reports.set(key, [...(reports.get(key) ?? []), report]);
@@ -194,8 +195,7 @@ function clockBack({ records }: History): number {
   );
 }
 
-function callsOf(history: History): readonly Call[] {
-  const repeated = repeatedCalls(history);
+function callsOf(history: History, repeated: ReadonlySet<number>): readonly Call[] {
   const answers = new Map<number, Heard[]>();
   const calls: (Call & { readonly answers: Heard[] })[] = [];
   history.records.forEach((record, place) => {
@@ -214,18 +214,16 @@ function callsOf(history: History): readonly Call[] {
   return calls;
 }
 
-function reportsOf(call: Call): readonly Report[] {
+function reportsOf(call: Call, isRepeated: boolean): readonly Report[] {
   const { request } = call;
   const [heard] = call.answers;
   if (request.rpc === "CompleteDeferred")
     return [{ call, report: request.result, fate: fateOf(call), called: true }];
   if (request.rpc !== "Complete") return [];
-  return request.results.map((report, place) => ({
-    call,
-    report,
-    fate: reportFate(heard?.answer, place),
-    called: false,
-  }));
+  return request.results.map((report, place) => {
+    const fate = reportFate(heard?.answer, place);
+    return { call, report, fate: isRepeated ? unlessFailed(fate) : fate, called: false };
+  });
 }
 
 function reportFate(answer: Answer | undefined, place: number): Fate {
