@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
-import { createEmbeddedPostgres } from "../server/embedded/postgres.ts";
+import { createEmbeddedPostgres } from "../dev-postgres/postgres.ts";
 import { MIGRATIONS } from "../server/main.ts";
 import { cpuSeconds, memoryMiB } from "./machine.ts";
 

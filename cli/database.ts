@@ -19,7 +19,11 @@ export interface DatabaseOptions extends ConnectionOptions {
   readonly databaseSchema: string;
 }
 
-export type Database = DatabaseConfig & { readonly schema: string };
+export type Database = Connection & { readonly schema: string };
+
+type Connection =
+  | { readonly kind: "url"; readonly url: string; readonly directUrl: string | undefined }
+  | { readonly kind: "embedded"; readonly dataDir: string };
 
 export function addDatabaseOptions(command: Command): Command {
   return addConnectionOptions(command).addOption(
@@ -54,7 +58,21 @@ export function databaseOf(options: DatabaseOptions): Database {
   return { ...connectionOf(options), schema: options.databaseSchema };
 }
 
-function connectionOf(options: ConnectionOptions): DatabaseConfig {
+/** The database as the server takes it; an embedded one is started when the server starts. */
+export function serverDatabase(database: Database): DatabaseConfig {
+  if (database.kind === "url") return database;
+  const { dataDir, schema } = database;
+  return {
+    kind: "launched",
+    schema,
+    launch: async (say) => {
+      const { postgresLauncher } = await import("@drover/dev-postgres/postgres.ts");
+      return postgresLauncher(dataDir)(say);
+    },
+  };
+}
+
+function connectionOf(options: ConnectionOptions): Connection {
   const { databaseUrl: url, directDatabase: directUrl, dataDir } = options;
   return url ? { kind: "url", url, directUrl } : { kind: "embedded", dataDir };
 }
@@ -71,8 +89,8 @@ function parseSchema(given: string): string {
 export async function runningDatabaseUrl(options: ConnectionOptions): Promise<string> {
   const database = connectionOf(options);
   if (database.kind === "url") return database.directUrl ?? database.url;
-  const { clusterPaths } = await import("@drover/server/embedded/cluster.ts");
-  const { findPostmaster } = await import("@drover/server/embedded/postmaster.ts");
+  const { clusterPaths } = await import("@drover/dev-postgres/cluster.ts");
+  const { findPostmaster } = await import("@drover/dev-postgres/postmaster.ts");
   const paths = clusterPaths(database.dataDir);
   const found = existsSync(paths.data) ? findPostmaster(paths.data) : null;
   if (found?.kind !== "live")

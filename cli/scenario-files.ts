@@ -2,11 +2,11 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Definition } from "@drover/server/core/definition.ts";
-import type { Play } from "@drover/server/rehearsal/rehearse.ts";
-import { readScenarios, type ScenarioFile } from "@drover/server/rehearsal/scenario-file.ts";
-import { unknownNames } from "@drover/server/rehearsal/scenario-names.ts";
-import { STUB_QUEUE, stubWorkflow } from "@drover/server/rehearsal/stub-workflow.ts";
-import { namesIn } from "@drover/server/rehearsal/workflow-names.ts";
+import type { Play } from "@drover/simulator/play-scenario.ts";
+import { readScenarios, type ScenarioFile } from "@drover/simulator/scenario-file.ts";
+import { unknownNames } from "@drover/simulator/scenario-names.ts";
+import { STUB_QUEUE, stubWorkflow } from "@drover/simulator/stub-workflow.ts";
+import { namesIn } from "@drover/simulator/workflow-names.ts";
 import { checkText } from "./check-text.ts";
 import { exitCodes, usageFailure } from "./failure.ts";
 import { readText } from "./input.ts";

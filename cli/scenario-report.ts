@@ -2,11 +2,11 @@
  * The results of scenarios for people: one line for each that passed, and full detail for the
  * others.
  */
-import { type Difference, differences } from "@drover/server/rehearsal/expectations.ts";
-import type { Rehearsed } from "@drover/server/rehearsal/rehearse.ts";
-import type { Scenario } from "@drover/server/rehearsal/scenario.ts";
-import type { ScenarioFile } from "@drover/server/rehearsal/scenario-file.ts";
-import type { TimelineEntry } from "@drover/server/rehearsal/timeline.ts";
+import { type Difference, differences } from "@drover/simulator/expectations.ts";
+import type { PlayedScenario } from "@drover/simulator/play-scenario.ts";
+import type { Scenario } from "@drover/simulator/scenario.ts";
+import type { ScenarioFile } from "@drover/simulator/scenario-file.ts";
+import type { TimelineEntry } from "@drover/simulator/timeline.ts";
 import type { Output } from "./output.ts";
 import { clean, clip, durationWords } from "./words.ts";
 
@@ -15,7 +15,7 @@ export interface Played {
   /** As the command line named it. */
   readonly file: string;
   readonly scenario: Scenario;
-  readonly rehearsed: Rehearsed;
+  readonly result: PlayedScenario;
   readonly differences: readonly Difference[];
   readonly passed: boolean;
   readonly tookMs: number;
@@ -23,34 +23,33 @@ export interface Played {
 }
 
 export function evaluated(
-  { file, scenario, rehearsed, tookMs }: Pick<Played, "file" | "scenario" | "rehearsed" | "tookMs">,
+  { file, scenario, result, tookMs }: Pick<Played, "file" | "scenario" | "result" | "tookMs">,
   locate: ScenarioFile["locate"],
 ): Played {
-  const found = differences(scenario, rehearsed);
-  const passed = found.length === 0 && rehearsed.troubles.length === 0;
-  return { file, scenario, rehearsed, differences: found, passed, tookMs, locate };
+  const found = differences(scenario, result);
+  const passed = found.length === 0 && result.troubles.length === 0;
+  return { file, scenario, result, differences: found, passed, tookMs, locate };
 }
 
 const nameColumns = 60;
 const whatShownMax = 200;
 
 export function printPlayed(played: Played, output: Output, withTimeline: boolean): void {
-  const { scenario, rehearsed, passed, tookMs } = played;
+  const { scenario, result, passed, tookMs } = played;
   const sign = passed ? output.paint("green", "✓") : output.paint("red", "✗");
   const name = clean(scenario.name).padEnd(nameColumns);
-  const virtual = durationWords(rehearsed.endedMs ?? rehearsed.playedMs);
+  const virtual = durationWords(result.endedMs ?? result.playedMs);
   output.line(`  ${sign} ${name} ${output.paint("dim", `${virtual} in ${Math.round(tookMs)} ms`)}`);
   for (const difference of played.differences) printDifference(difference, played, output);
-  for (const trouble of rehearsed.troubles) {
+  for (const trouble of result.troubles) {
     const at = /^(scenarios\[\d+\]\S*) (.*)$/s.exec(trouble);
     output.line(
       `      ${at ? `${placeOf(at[1] ?? "", played)}  ${clean(at[2] ?? "")}` : clean(trouble)}`,
     );
   }
-  const isWaiting = !passed && rehearsed.why !== "" && rehearsed.endedMs === null;
-  if (isWaiting)
-    output.line(`      after ${virtual} it is ${rehearsed.run}: ${clean(rehearsed.why)}`);
-  if (!passed || withTimeline) printTimeline(rehearsed.timeline, output);
+  const isWaiting = !passed && result.why !== "" && result.endedMs === null;
+  if (isWaiting) output.line(`      after ${virtual} it is ${result.run}: ${clean(result.why)}`);
+  if (!passed || withTimeline) printTimeline(result.timeline, output);
 }
 
 function printDifference(
@@ -90,20 +89,20 @@ function printTimeline(entries: readonly TimelineEntry[], output: Output): void 
 }
 
 /** For programs. */
-export function playedJson({ file, scenario, rehearsed, passed, ...rest }: Played) {
+export function playedJson({ file, scenario, result, passed, ...rest }: Played) {
   return {
-    ...{ file, scenario: scenario.name, passed, run: rehearsed.run, reason: rehearsed.reason },
-    ...{ virtual_ms: rehearsed.endedMs ?? rehearsed.playedMs, took_ms: Math.round(rest.tookMs) },
+    ...{ file, scenario: scenario.name, passed, run: result.run, reason: result.reason },
+    ...{ virtual_ms: result.endedMs ?? result.playedMs, took_ms: Math.round(rest.tookMs) },
     differences: rest.differences.map(({ path, what, expected, was }) => ({
       ...{ what, expected, was, ...rest.locate(path) },
     })),
-    ...{ troubles: [...rehearsed.troubles], why: rehearsed.why },
-    steps: Object.fromEntries(rehearsed.steps),
-    interventions: [...rehearsed.interventions],
-    escalations: [...rehearsed.escalations],
-    effects: [...rehearsed.effects],
-    calls: Object.fromEntries(rehearsed.calls),
-    timeline: rehearsed.timeline.map(({ atMs, who, about, what }) => ({
+    ...{ troubles: [...result.troubles], why: result.why },
+    steps: Object.fromEntries(result.steps),
+    interventions: [...result.interventions],
+    escalations: [...result.escalations],
+    effects: [...result.effects],
+    calls: Object.fromEntries(result.calls),
+    timeline: result.timeline.map(({ atMs, who, about, what }) => ({
       ...{ at_ms: atMs, who, about, what },
     })),
   };

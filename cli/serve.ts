@@ -14,7 +14,7 @@ import type {
   TraceConfig,
 } from "@drover/server/config.ts";
 import type { Context } from "./context.ts";
-import type { Database } from "./database.ts";
+import { type Database, serverDatabase } from "./database.ts";
 import { CliFailure, type ExitCode, exitCodes } from "./failure.ts";
 
 export interface ServeOptions {
@@ -50,7 +50,11 @@ export async function serve(
 ): Promise<ExitCode> {
   const signals = listenForSignals();
   const { startServer } = await import("@drover/server/main.ts");
-  const server = await startServer({ address, database, ...options }).catch((error: unknown) => {
+  const server = await startServer({
+    address,
+    database: serverDatabase(database),
+    ...options,
+  }).catch((error: unknown) => {
     throw isAddressInUse(error) ? addressInUse(address) : error;
   });
   output.line(`database  ${whereOf(database)}`);
@@ -80,7 +84,10 @@ export async function supervise(
 ): Promise<ExitCode> {
   const signals = listenForSignals();
   const { startSupervisor } = await import("@drover/server/main.ts");
-  const supervisor = await startSupervisor({ database, ...options }).catch((error: unknown) => {
+  const supervisor = await startSupervisor({
+    database: serverDatabase(database),
+    ...options,
+  }).catch((error: unknown) => {
     throw isAddressInUse(error) ? addressInUse(options.listen ?? "") : error;
   });
   const what = options.region === undefined ? "all regions" : `the region ${options.region}`;

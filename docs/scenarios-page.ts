@@ -2,13 +2,13 @@
  * Makes docs/SCENARIOS.md, the reference of scenario files, and docs/scenarios.schema.json, by
  * which an editor completes and checks one: both from the shapes by which a file is read.
  */
-import { ACT } from "../server/rehearsal/act-shape.ts";
-import type { ChoiceShape } from "../server/rehearsal/choice-shape.ts";
-import { EVENT } from "../server/rehearsal/event-shape.ts";
-import { EXPECT } from "../server/rehearsal/expect-shape.ts";
-import type { Field } from "../server/rehearsal/record-shape.ts";
-import { FILE, SCENARIO } from "../server/rehearsal/scenario-shape.ts";
-import { STEP_WORDS } from "../server/rehearsal/state-words.ts";
+import { ACT } from "../simulator/act-shape.ts";
+import type { ChoiceShape } from "../simulator/choice-shape.ts";
+import { EVENT } from "../simulator/event-shape.ts";
+import { EXPECT } from "../simulator/expect-shape.ts";
+import type { Field } from "../simulator/record-shape.ts";
+import { FILE, SCENARIO } from "../simulator/scenario-shape.ts";
+import { STEP_WORDS } from "../simulator/state-words.ts";
 
 export function scenariosSchemaText(): string {
   const schema = {
@@ -23,7 +23,7 @@ export function scenariosSchemaText(): string {
 export function scenariosPage(): string {
   return [
     "# Scenario files",
-    "<!-- Made by `node docs/generate.ts` from server/rehearsal: change the shapes, not this page. -->",
+    "<!-- Made by `node docs/generate.ts` from simulator: change the shapes, not this page. -->",
     "This page is the reference of scenario files, which `drover workflow test` plays: after reading it you know every key, act, event and expectation. [TESTING.md](TESTING.md) shows how to write one. Durations are written as in workflows: `1h30m`, `250ms`, `7d`. For completion in an editor, begin the file with `# yaml-language-server: $schema=` and the address of [scenarios.schema.json](scenarios.schema.json).",
     "## The file",
     table(FILE.fields),

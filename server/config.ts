@@ -113,7 +113,16 @@ export function traceReceiver(given: string): Pick<TraceConfig, "url" | "protoco
   return { url: path.length > 1 ? `${origin}${path}` : `${origin}/v1/traces`, protocol: "http" };
 }
 
-/** PostgreSQL 15 to 18 by its URL, or one that this process starts, with its data in a folder. */
+/** A database that was started for one server and ends with it. */
+interface LaunchedDatabase {
+  readonly connectionString: string;
+  stop(): Promise<void>;
+}
+
+/** Starts a database, and says on the way what a person should know. */
+export type LaunchDatabase = (say: (message: string) => void) => Promise<LaunchedDatabase>;
+
+/** PostgreSQL 15 to 18 by its URL, or one that the caller can start, as `drover dev` does. */
 export type DatabaseConfig =
   | {
       readonly kind: "url";
@@ -124,8 +133,8 @@ export type DatabaseConfig =
       readonly schema?: string | undefined;
     }
   | {
-      readonly kind: "embedded";
-      readonly dataDir: string;
+      readonly kind: "launched";
+      readonly launch: LaunchDatabase;
       readonly schema?: string | undefined;
     };
 

@@ -28,7 +28,6 @@ import {
 } from "./control-plane.ts";
 import type { CircuitSettings } from "./core/circuit.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./database-schema.ts";
-import { createEmbeddedPostgres } from "./embedded/postgres.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { observeGauges, observeProcess } from "./gauges.ts";
@@ -349,13 +348,9 @@ async function openDatabase(
   closers: Closers,
 ): Promise<string> {
   if (database.kind === "url") return database.url;
-  const embedded = createEmbeddedPostgres({
-    dataDir: database.dataDir,
-    log: (message) => log.info({ event: "embedded" }, message),
-  });
-  closers.push(() => embedded.stop());
-  const { connectionString } = await embedded.start();
-  return connectionString;
+  const launched = await database.launch((message) => log.info({ event: "database" }, message));
+  closers.push(() => launched.stop());
+  return launched.connectionString;
 }
 
 /** `host:port`, `[v6]:port`, or a port alone on loopback. */

@@ -5,7 +5,7 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { stopAbandonedPostgres } from "@drover/server/embedded/postgres.ts";
+import { stopAbandonedPostgres } from "@drover/dev-postgres/postgres.ts";
 import type { Processes } from "./processes.ts";
 
 export interface Place {

@@ -7,6 +7,7 @@
  */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
+import { postgresLauncher } from "@drover/dev-postgres/postgres.ts";
 import { traceReceiver } from "@drover/server/config.ts";
 import { startServer } from "@drover/server/main.ts";
 
@@ -20,7 +21,9 @@ async function serve(): Promise<void> {
   // Counts from the start on: a signal that comes early is obeyed when the server is up.
   const told = once(process, "SIGTERM");
   const url = values["database-url"];
-  const database = url ? ({ kind: "url", url } as const) : ({ kind: "embedded", dataDir } as const);
+  const database = url
+    ? ({ kind: "url", url } as const)
+    : ({ kind: "launched", launch: postgresLauncher(dataDir) } as const);
   const receiver = values.trace === undefined ? null : traceReceiver(values.trace);
   const trace = receiver ? { ...receiver, ratio: 1 } : undefined;
   const server = await startServer({ address: "127.0.0.1:0", database, trace });

@@ -42,7 +42,7 @@ async function playAll(
 ): Promise<readonly Played[]> {
   // Loaded by this verb only, because they load the whole engine.
   const { loadScenarios, scenarioFilesOf } = await import("../scenario-files.ts");
-  const { rehearse } = await import("@drover/server/rehearsal/rehearse.ts");
+  const { playScenario } = await import("@drover/simulator/play-scenario.ts");
   const { evaluated, playedJson, printPlayed } = await import("../scenario-report.ts");
   const loaded = paths.flatMap(scenarioFilesOf).map((path) => ({ path, ...loadScenarios(path) }));
   const all: Played[] = [];
@@ -51,9 +51,9 @@ async function playAll(
     if (output.format === "table" && chosen.length > 0) output.line(path);
     for (const scenario of chosen) {
       const from = process.hrtime.bigint();
-      const rehearsed = await rehearse(play, scenario);
+      const result = await playScenario(play, scenario);
       const tookMs = Number(process.hrtime.bigint() - from) / 1e6;
-      const played = evaluated({ file: path, scenario, rehearsed, tookMs }, file.locate);
+      const played = evaluated({ file: path, scenario, result, tookMs }, file.locate);
       all.push(played);
       if (output.format === "table") printPlayed(played, output, timeline);
       if (output.format === "jsonl") output.value(playedJson(played));

@@ -34,7 +34,7 @@ type EngineDeps = Parameters<typeof createRunService>[0] &
   Parameters<typeof createAgentService>[0];
 
 /**
- * The methods that need only the engine's half of the store: for a simulation or a rehearsal over
+ * The methods that need only the engine's half of the store: for a simulation over
  * the memory store.
  */
 export function engineMethods(deps: EngineDeps, mount: Mount): readonly Mounted[] {

@@ -1,7 +1,7 @@
 /** The servers that all scenarios share: two of them, on one database of their own. */
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { createEmbeddedPostgres } from "../../server/embedded/postgres.ts";
+import { createEmbeddedPostgres } from "../../dev-postgres/postgres.ts";
 import { startServer } from "../../server/main.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import type { Servers } from "./stage.ts";

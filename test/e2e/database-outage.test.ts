@@ -1,6 +1,6 @@
 // The database goes away for ten seconds and comes back, under a real server process.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../server/embedded/postgres.ts";
+import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../dev-postgres/postgres.ts";
 import { type ServerProcess, spawnDroverServer } from "../support/drover-server.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { at, callJson, jsonAgent, textAt } from "../support/json-call.ts";

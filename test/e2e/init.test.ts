@@ -46,9 +46,9 @@ async function tryOut(cwd: string, command: string, args: readonly string[], mor
       said += bytes.toString();
     });
   const inFolder = { env, cwd };
-  const rehearsed = await drover(["workflow", "test"], { cwd });
-  expect(rehearsed, rehearsed.stderr).toMatchObject({ code: 0 });
-  expect(rehearsed.stdout).toContain("3 scenarios, all passed");
+  const tested = await drover(["workflow", "test"], { cwd });
+  expect(tested, tested.stderr).toMatchObject({ code: 0 });
+  expect(tested.stdout).toContain("3 scenarios, all passed");
   const applied = await drover(["workflow", "apply", "seats.yaml"], inFolder);
   expect(applied).toMatchObject({ code: 0 });
   const runOf = (card: string) =>

@@ -17,19 +17,19 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { accountFor, obstacleTo } from "../../server/embedded/account.ts";
-import { findPackage } from "../../server/embedded/binaries.ts";
+import { accountFor, obstacleTo } from "../../dev-postgres/account.ts";
+import { findPackage } from "../../dev-postgres/binaries.ts";
 import {
   createEmbeddedPostgres,
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,
   stopAbandonedPostgres,
-} from "../../server/embedded/postgres.ts";
-import { findPostmaster } from "../../server/embedded/postmaster.ts";
+} from "../../dev-postgres/postgres.ts";
+import { findPostmaster } from "../../dev-postgres/postmaster.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 
 const isRoot = process.getuid?.() === 0;
-const launcher = join(import.meta.dirname, "../../server/embedded/postgres.ts");
+const launcher = join(import.meta.dirname, "../../dev-postgres/postgres.ts");
 
 let folder: string;
 let dataDir: string;

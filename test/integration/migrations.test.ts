@@ -2,8 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { dumpSchema } from "../../migrations/schema-dump.ts";
 import { migrate, pendingMigrations } from "../../server/store/postgres/migrate.ts";
-import { dumpSchema } from "../../server/store/postgres/schema-dump.ts";
 import { makeTestFolder } from "../support/global-postgres.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 

@@ -5,12 +5,12 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Client } from "pg";
 import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
+import { dumpSchema } from "../../migrations/schema-dump.ts";
 import { systemRandom } from "../../server/clock.ts";
 import { DATABASE_SCHEMA } from "../../server/database-schema.ts";
 import { startServer } from "../../server/main.ts";
 import { migrate, pendingMigrations } from "../../server/store/postgres/migrate.ts";
 import { createPostgresStore } from "../../server/store/postgres/postgres-store.ts";
-import { dumpSchema } from "../../server/store/postgres/schema-dump.ts";
 import { bind, type Values } from "../../server/store/postgres/sql.ts";
 import { randomUuid } from "../../server/uuid.ts";
 import {

@@ -7,7 +7,7 @@
 // own clock from when the call was sent that granted it.
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
-import { createVirtualProcess } from "../../server/rehearsal/virtual-process.ts";
+import { createVirtualProcess } from "../../simulator/virtual-process.ts";
 import {
   type AgentCaller,
   type BeatCall,

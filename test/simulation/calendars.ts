@@ -16,8 +16,8 @@ import {
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import type { Chance } from "../../server/rehearsal/chance.ts";
 import { payloadField } from "../../server/rpc/payload.ts";
+import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
 import type { ScheduleWord } from "./history-words.ts";
 import { untilAnswered } from "./people.ts";

@@ -1,9 +1,9 @@
 // What happens to whole processes and to the store while anything may go wrong: each kind has its
 // own rhythm in each seed, and every process that goes away comes back, at the latest at the heal.
 
-import type { Chance } from "../../server/rehearsal/chance.ts";
-import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
+import type { Chance } from "../../simulator/chance.ts";
+import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import { type AgentShape, type Session, startAgent } from "./agent.ts";
 import { jumpClock } from "./database-clock.ts";
 import type { FaultKind } from "./faults.ts";

@@ -12,10 +12,7 @@ import {
   WaitRunRequestSchema,
   WatchRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import {
-  createVirtualProcess,
-  type VirtualProcess,
-} from "../../server/rehearsal/virtual-process.ts";
+import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
 import { keepSchedules } from "./calendars.ts";
 import type { Answer } from "./history.ts";
 import { holdSome } from "./holders.ts";

@@ -1,6 +1,6 @@
 // The clock of the database: it runs with the time that passes, and may jump either way.
 
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Recorder } from "./recorder.ts";
 
 export interface DatabaseClock {

@@ -1,7 +1,8 @@
 // Derived rows must agree with the pages that they are computed from after every transaction: no
 // fault excuses a difference, and no server may rewrite it before somebody has seen it.
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
+
 import type { Store } from "../../server/store/store.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 
 const COMPARE_EVERY_MS = 500;
 

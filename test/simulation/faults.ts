@@ -2,7 +2,7 @@
 //
 // Each kind is drawn for each seed anew, and is absent from some, so that rare things also happen
 // alone. After `heal` nothing goes wrong any more.
-import type { Chance } from "../../server/rehearsal/chance.ts";
+import type { Chance } from "../../simulator/chance.ts";
 import type { Recorder } from "./recorder.ts";
 
 /** Kinds that the report counts; each must happen in a share of all seeds. */

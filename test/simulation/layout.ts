@@ -1,9 +1,9 @@
 // Who watches what in a seed: every server everything, each region its own servers, or one server
 // with a standby behind it.
 
-import type { Chance } from "../../server/rehearsal/chance.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
+import type { Chance } from "../../simulator/chance.ts";
 import type { Watcher } from "./history.ts";
 
 /** Of each region; ids end so that no others come about. */

@@ -12,10 +12,10 @@ import {
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import { DroverError } from "../../server/errors.ts";
-import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { StandardError, toStatus } from "../../server/rpc/errors.ts";
 import type { Call } from "../../server/rpc/mount.ts";
+import type { VirtualProcess } from "../../simulator/virtual-process.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Faults } from "./faults.ts";
 import type { HttpCall, HttpReply } from "./http-call.ts";
 import { nameIn, OVERLOADED } from "./seen.ts";

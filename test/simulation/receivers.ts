@@ -2,11 +2,11 @@
 // the other only of the ends for which it was named. A webhook may get lost on its way, its answer
 // on the way back, and the receiver may say that it failed.
 
-import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { OUTBOX_KINDS, type OutboxKind } from "../../server/store/outbox.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import type { Post, PostResult } from "../../server/supervisor/deliveries.ts";
+import type { VirtualProcess } from "../../simulator/virtual-process.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Faults } from "./faults.ts";
 import type { Recorder } from "./recorder.ts";
 

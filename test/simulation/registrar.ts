@@ -6,8 +6,8 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import type { Chance } from "../../server/rehearsal/chance.ts";
 import { definitionMessage } from "../../server/rpc/convert-definition.ts";
+import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
 import { answerSeen, canariesIn } from "./seen.ts";
 import { lastOfFamily } from "./workload-children.ts";

@@ -7,12 +7,6 @@ import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
 import type { CircuitSettings } from "../../server/core/circuit.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
-import type { Chance } from "../../server/rehearsal/chance.ts";
-import {
-  createVirtualProcess,
-  type VirtualProcess,
-} from "../../server/rehearsal/virtual-process.ts";
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { createDrain } from "../../server/rpc/drain.ts";
 import { engineMethods } from "../../server/rpc/drover-methods.ts";
 import { createFailOvers } from "../../server/rpc/fail-overs.ts";
@@ -29,6 +23,9 @@ import { regionOf } from "../../server/store/partition.ts";
 import { isRetryable } from "../../server/store/postgres/failure.ts";
 import type { Post } from "../../server/supervisor/deliveries.ts";
 import type { Supervision } from "../../server/supervisor/ownership.ts";
+import type { Chance } from "../../simulator/chance.ts";
+import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Strikes } from "./chaos.ts";
 import { watchCircuits } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";

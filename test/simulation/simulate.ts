@@ -2,13 +2,10 @@
 // then none in which it may: every run must end, or wait for a person, and what was promised must
 // have been kept.
 import { createHash } from "node:crypto";
-import { type Chance, createChance } from "../../server/rehearsal/chance.ts";
-import {
-  createVirtualProcess,
-  type VirtualProcess,
-} from "../../server/rehearsal/virtual-process.ts";
-import { createVirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import { createMemoryStore, type MemoryStore } from "../../server/store/memory/memory-store.ts";
+import { type Chance, createChance } from "../../simulator/chance.ts";
+import { createVirtualProcess, type VirtualProcess } from "../../simulator/virtual-process.ts";
+import { createVirtualTime } from "../../simulator/virtual-time.ts";
 import type { AgentShape } from "./agent.ts";
 import { type Callbacks, createCallbacks } from "./callbacks.ts";
 import { createChaos } from "./chaos.ts";

@@ -3,12 +3,13 @@
 //
 // A call that has begun is carried out whatever becomes of its process; only its answer then finds
 // nobody. Transactions need theirs (store-transactions.ts).
-import type { VirtualProcess } from "../../server/rehearsal/virtual-process.ts";
+
 import type { DueRange } from "../../server/store/due.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import type { PollQuery, PollQueryResult } from "../../server/store/poll-query.ts";
 import { rolledBack } from "../../server/store/postgres/failure.ts";
 import type { DueScan, EngineStore, TaskFacts } from "../../server/store/store.ts";
+import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { CircuitWatch } from "./circuit-watch.ts";
 import { ALWAYS_FAILS, type Faults } from "./faults.ts";
 import { type SimulatedLists, simulatedLists } from "./lists.ts";

@@ -6,7 +6,6 @@ import type { Definition } from "../../server/core/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
 
 import { type Plan, planOf } from "../../server/core/plan.ts";
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
 import type { CircuitChange } from "../../server/store/circuits.ts";
 import { occurrenceKey } from "../../server/store/memory/schedules.ts";
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";
@@ -21,6 +20,7 @@ import type {
   SessionHeartbeat,
   Tx,
 } from "../../server/store/store.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Edges } from "./edges.ts";
 import type { FinalFire } from "./history-rows.ts";
 import type { Recorder } from "./recorder.ts";

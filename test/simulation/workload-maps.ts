@@ -7,7 +7,7 @@ import type {
   StepRules,
   StepWork,
 } from "../../server/core/definition.ts";
-import type { Chance } from "../../server/rehearsal/chance.ts";
+import type { Chance } from "../../simulator/chance.ts";
 import {
   alwaysSteps,
   failing,

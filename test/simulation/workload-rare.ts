@@ -5,7 +5,7 @@ import type {
   Definition,
   StepDefinition,
 } from "../../server/core/definition.ts";
-import type { Chance } from "../../server/rehearsal/chance.ts";
+import type { Chance } from "../../simulator/chance.ts";
 import {
   alwaysSteps,
   DOUBTFUL_TASK,

@@ -11,7 +11,7 @@ import type {
   Timeouts,
 } from "../../server/core/definition.ts";
 import type { Payload } from "../../server/core/payload.ts";
-import type { Chance } from "../../server/rehearsal/chance.ts";
+import type { Chance } from "../../simulator/chance.ts";
 
 export const QUEUES: readonly string[] = ["default", "slow"];
 /** No agent polls it. */

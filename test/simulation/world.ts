@@ -1,7 +1,7 @@
 // What every part of one simulated world shares.
 
-import type { Chance } from "../../server/rehearsal/chance.ts";
-import type { VirtualTime } from "../../server/rehearsal/virtual-time.ts";
+import type { Chance } from "../../simulator/chance.ts";
+import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Callbacks } from "./callbacks.ts";
 import type { DatabaseClock } from "./database-clock.ts";
 import type { Faults } from "./faults.ts";

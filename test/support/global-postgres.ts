@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "pg";
 import type { TestProject } from "vitest/node";
-import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../server/embedded/postgres.ts";
+import { createEmbeddedPostgres, stopAbandonedPostgres } from "../../dev-postgres/postgres.ts";
 import { migrate } from "../../server/store/postgres/migrate.ts";
 
 declare module "vitest" {

@@ -1,13 +1,13 @@
 /** A scenario from its text, played on a workflow from its text, without files. */
 
 import { RPC_DEFAULTS } from "../../server/config.ts";
-import { type Difference, differences } from "../../server/rehearsal/expectations.ts";
-import { type Rehearsed, rehearse } from "../../server/rehearsal/rehearse.ts";
-import type { Scenario } from "../../server/rehearsal/scenario.ts";
-import { readScenarios } from "../../server/rehearsal/scenario-file.ts";
-import { namesIn } from "../../server/rehearsal/workflow-names.ts";
 import { definitionOfText } from "../../server/rpc/definition-source.ts";
 import { createRequestCheck } from "../../server/rpc/request-check.ts";
+import { type Difference, differences } from "../../simulator/expectations.ts";
+import { type PlayedScenario, playScenario } from "../../simulator/play-scenario.ts";
+import type { Scenario } from "../../simulator/scenario.ts";
+import { readScenarios } from "../../simulator/scenario-file.ts";
+import { namesIn } from "../../simulator/workflow-names.ts";
 
 const check = createRequestCheck(RPC_DEFAULTS);
 
@@ -23,17 +23,17 @@ export function scenarioOf(text: string): Scenario {
 export async function played(
   workflow: string,
   text: string,
-): Promise<{ readonly came: Rehearsed; readonly differences: readonly Difference[] }> {
+): Promise<{ readonly came: PlayedScenario; readonly differences: readonly Difference[] }> {
   const scenario = scenarioOf(text);
   const names = namesIn(definitionOfText(workflow, check, () => []));
   const { findsQueues, approvers, maps } = names;
   const play = { workflow, workflows: [], queues: [...names.queues], findsQueues, approvers, maps };
-  const came = await rehearse(play, scenario);
+  const came = await playScenario(play, scenario);
   return { came, differences: differences(scenario, came) };
 }
 
 /** The timeline as lines. */
-export function lines({ timeline }: Rehearsed): readonly string[] {
+export function lines({ timeline }: PlayedScenario): readonly string[] {
   return timeline.map(({ atMs, who, about, what }) =>
     [`${atMs}`, who, about, what].filter((word) => word !== "").join(" "),
   );

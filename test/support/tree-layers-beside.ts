@@ -3,13 +3,42 @@ import type { Layer } from "./tree-layers.ts";
 
 export const besideLayers: readonly Layer[] = [
   {
+    of: ["migrations/"],
+    may: [
+      ...["server/database-schema.ts", "server/store/postgres/migrate.ts"],
+      ...["dev-postgres/postgres.ts", "pg"],
+    ],
+    node: true,
+    instead: "it is a program of its own: a migrated, empty database is all that it needs",
+  },
+  {
+    // Started by the command line, the demo and the tests; the server is handed a launcher.
+    of: ["dev-postgres/"],
+    may: ["server/clock.ts", "pg"],
+    types: ["server/config.ts"],
+    node: true,
+    instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
+  },
+  {
+    // A server, its store and its agents in one process, by virtual time.
+    of: ["simulator/"],
+    may: [
+      ...["server/core/", "server/definition-text/", "server/expressions/", "server/rpc/"],
+      ...["server/store/*", "server/store/memory/", "server/clock.ts", "server/config.ts"],
+      ...["server/control-plane.ts", "server/errors.ts", "server/uuid.ts", "proto/gen/ts/"],
+      ...["@bufbuild/protobuf", "pino", "yaml"],
+    ],
+    node: false,
+    instead: "a simulated server is called as any: what it needs more belongs to the server",
+  },
+  {
     // The world that a story needs around its agents: a server and its database.
     of: ["agents-examples/stage/"],
     may: [
       "sdk/typescript/index.ts",
       "server/main.ts",
       "server/config.ts",
-      "server/embedded/postgres.ts",
+      "dev-postgres/postgres.ts",
       "@opentelemetry/api",
       "@opentelemetry/exporter-trace-otlp-proto",
       "@opentelemetry/resources",
@@ -47,7 +76,7 @@ export const besideLayers: readonly Layer[] = [
       "pg",
       "playwright-core",
       "server/main.ts",
-      "server/embedded/postgres.ts",
+      "dev-postgres/postgres.ts",
       "server/store/postgres/migrate.ts",
       "test/support/blackhole-proxy.ts",
     ],
@@ -70,7 +99,7 @@ export const besideLayers: readonly Layer[] = [
     of: ["docs/"],
     may: [
       ...["cli/examples.ts", "cli/program.ts", "commander", "deploy/grafana/dashboard.ts"],
-      ...["server/core/", "server/rehearsal/", "server/definition-text/schema.ts"],
+      ...["server/core/", "simulator/", "server/definition-text/schema.ts"],
       ...["server/telemetry/catalogue.ts", "server/telemetry/spans.ts"],
     ],
     node: true,

@@ -141,15 +141,6 @@ export const layers: readonly Layer[] = [
       "the contract of the store knows core alone: what is PostgreSQL's stands in store/postgres",
   },
   {
-    of: ["server/store/postgres/schema-dump.ts"],
-    may: [
-      ...["server/database-schema.ts", "server/store/postgres/migrate.ts"],
-      ...["server/embedded/postgres.ts", "pg"],
-    ],
-    node: true,
-    instead: "it is a program of its own: a migrated, empty database is all that it needs",
-  },
-  {
     of: ["server/store/postgres/"],
     may: ["server/database-schema.ts", "server/core/", ...contract, ...tools, "pg", "kysely"],
     types: ["pino"],
@@ -266,12 +257,6 @@ export const layers: readonly Layer[] = [
     instead: "the edge sees scheduler.ts, dispatcher.ts and reads: widen one of them",
   },
   {
-    of: ["server/embedded/"],
-    may: ["server/clock.ts", "pg"],
-    node: true,
-    instead: "the embedded PostgreSQL is a database like any other: it knows nothing of runs",
-  },
-  {
     of: [
       ...["server/control-plane.ts", "server/poll-tick.ts", "server/measures.ts"],
       ...["server/background.ts", "server/gauges.ts", "server/life-cycle.ts"],
@@ -292,18 +277,6 @@ export const layers: readonly Layer[] = [
     node: false,
     instead:
       "the control plane is put together over any store and any edge: main.ts has the real ones",
-  },
-  {
-    // A server, its store and its agents in one process, by virtual time.
-    of: ["server/rehearsal/"],
-    may: [
-      ...[...contract, ...tools, "server/config.ts", "server/control-plane.ts", "server/core/"],
-      ...["server/definition-text/", "server/expressions/", "server/rpc/"],
-      ...["server/store/memory/", "proto/gen/ts/"],
-      ...["@bufbuild/protobuf", "pino", "yaml"],
-    ],
-    node: false,
-    instead: "a rehearsal is a server that is called as any: what it needs more belongs to them",
   },
   {
     of: ["server/first-token.ts"],
@@ -347,11 +320,11 @@ export const layers: readonly Layer[] = [
       ...["server/main.ts", "server/first-token.ts"],
       ...["server/config.ts", "server/database-schema.ts"],
       "server/errors.ts",
-      "server/embedded/",
+      "dev-postgres/",
       "server/store/postgres/migrate.ts",
       // `workflow check` reads a text as the server would, and `test` plays it, without one.
       ...["server/definition-text/", "server/expressions/", "server/rpc/"],
-      ...["server/rehearsal/", "server/core/definition.ts"],
+      ...["simulator/", "server/core/definition.ts"],
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",

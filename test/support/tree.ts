@@ -177,6 +177,8 @@ const workspaces: Readonly<Record<string, string>> = {
   "@drover/server": "server",
   "@drover/sdk": "sdk/typescript",
   "@drover/cli": "cli",
+  "@drover/simulator": "simulator",
+  "@drover/dev-postgres": "dev-postgres",
 };
 
 function targetOf(from: string, specifier: string): string {

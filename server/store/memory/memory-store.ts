@@ -1,5 +1,5 @@
 // The engine's half of the state store in memory (EngineStore of ../store.ts): for simulation,
-// rehearsal and fast tests. What only people read is in PostgreSQL alone.
+// the simulator and fast tests. What only people read is in PostgreSQL alone.
 //
 //   tables.ts          the rows        transactions.ts   one at a time, undone if they fail
 //   transaction.ts     Tx              write.ts          a pass, row by row

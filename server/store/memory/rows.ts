@@ -1,4 +1,4 @@
-// What a simulation or a rehearsal reads: all rows of a namespace, where people would ask
+// What a simulation reads: all rows of a namespace, where people would ask
 // PostgreSQL for a page of a list.
 import type { EscalationOfRun } from "../lists.ts";
 import type { DeliveryRecord } from "../outbox.ts";

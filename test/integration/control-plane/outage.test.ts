@@ -6,11 +6,8 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../../dev-postgres/postgres.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
-import {
-  createEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from "../../../server/embedded/postgres.ts";
 import { DroverError } from "../../../server/errors.ts";
 import { migrate } from "../../../server/store/postgres/migrate.ts";
 import type { RunRef } from "../../../server/store/store.ts";

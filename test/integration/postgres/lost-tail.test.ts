@@ -4,11 +4,8 @@
  */
 import pg from "pg";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../../dev-postgres/postgres.ts";
 import { systemClock } from "../../../server/clock.ts";
-import {
-  createEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from "../../../server/embedded/postgres.ts";
 import { MIGRATIONS } from "../../../server/main.ts";
 import { migrate } from "../../../server/store/postgres/migrate.ts";
 import { createPool } from "../../../server/store/postgres/pool.ts";

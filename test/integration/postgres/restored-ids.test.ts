@@ -4,10 +4,7 @@
 import { execFileSync } from "node:child_process";
 import { renameSync, rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import {
-  createEmbeddedPostgres,
-  type EmbeddedPostgres,
-} from "../../../server/embedded/postgres.ts";
+import { createEmbeddedPostgres, type EmbeddedPostgres } from "../../../dev-postgres/postgres.ts";
 import { MIGRATIONS } from "../../../server/main.ts";
 import { migrate } from "../../../server/store/postgres/migrate.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";

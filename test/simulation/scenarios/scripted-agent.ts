@@ -2,10 +2,7 @@
 // and nothing by itself but the beats that it was asked to keep up.
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import type { Reported as ReportedOutcome } from "../../../server/core/event.ts";
-import {
-  createVirtualProcess,
-  type VirtualProcess,
-} from "../../../server/rehearsal/virtual-process.ts";
+import { createVirtualProcess, type VirtualProcess } from "../../../simulator/virtual-process.ts";
 import { type AgentCaller, complete, type Handed, heartbeat, pollTask } from "../agent-calls.ts";
 import type { Answer, PollWish } from "../history.ts";
 import { outcomeMessage } from "../reports.ts";

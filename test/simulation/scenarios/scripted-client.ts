@@ -10,11 +10,8 @@ import {
   WaitRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Definition } from "../../../server/core/definition.ts";
-import {
-  createVirtualProcess,
-  type VirtualProcess,
-} from "../../../server/rehearsal/virtual-process.ts";
 import { definitionMessage } from "../../../server/rpc/convert-definition.ts";
+import { createVirtualProcess, type VirtualProcess } from "../../../simulator/virtual-process.ts";
 import type { Answer, Request, ScheduleAsk } from "../history.ts";
 import { MARK_LABEL } from "../history-rows.ts";
 import { askOf, type Begin, scheduleRequest } from "../scheduling.ts";

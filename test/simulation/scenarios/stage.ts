@@ -8,10 +8,10 @@
 import { expect } from "vitest";
 import type { Definition } from "../../../server/core/definition.ts";
 import type { Step } from "../../../server/core/model.ts";
-import { createChance } from "../../../server/rehearsal/chance.ts";
-import type { VirtualProcess } from "../../../server/rehearsal/virtual-process.ts";
-import { createVirtualTime } from "../../../server/rehearsal/virtual-time.ts";
 import { createMemoryStore, type MemoryStore } from "../../../server/store/memory/memory-store.ts";
+import { createChance } from "../../../simulator/chance.ts";
+import type { VirtualProcess } from "../../../simulator/virtual-process.ts";
+import { createVirtualTime } from "../../../simulator/virtual-time.ts";
 import { workflow } from "../../support/core-world.ts";
 import { startAgent } from "../agent.ts";
 import { checkHistory } from "../checker/check-history.ts";

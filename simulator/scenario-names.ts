@@ -1,8 +1,8 @@
 // Finds names in a scenario file that its workflows do not have. With a misspelt name a scenario
 // would script no agent, or expect something impossible.
 
-import { shown, suggestion, withPlace } from "../definition-text/problems.ts";
-import type { FieldProblem } from "../errors.ts";
+import { shown, suggestion, withPlace } from "@drover/server/definition-text/problems.ts";
+import type { FieldProblem } from "@drover/server/errors.ts";
 import type { Scenario, ScriptedAction } from "./scenario.ts";
 import type { ScenarioFile } from "./scenario-file.ts";
 import type { WorkflowNames } from "./workflow-names.ts";

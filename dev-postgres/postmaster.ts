@@ -25,7 +25,7 @@ import {
 } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import type { Clock, Random } from "../clock.ts";
+import type { Clock, Random } from "@drover/server/clock.ts";
 import type { Cluster } from "./cluster.ts";
 import { readIfThere } from "./owner.ts";
 

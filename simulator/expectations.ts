@@ -1,6 +1,6 @@
 // Compares the result of a scenario with its expectations: each difference is one sentence.
-import { durationText } from "../core/duration-text.ts";
-import type { Rehearsed } from "./rehearse.ts";
+import { durationText } from "@drover/server/core/duration-text.ts";
+import type { PlayedScenario } from "./play-scenario.ts";
 import type { Range, Scenario } from "./scenario.ts";
 import { hasAtLeast } from "./scenario-file.ts";
 
@@ -16,7 +16,10 @@ export interface Difference {
 /** Interventions of a normal run; a scenario need not expect them. */
 const ROUTINE = /^(?:backoff|settle|timer|start)\b/;
 
-export function differences({ expect, path }: Scenario, came: Rehearsed): readonly Difference[] {
+export function differences(
+  { expect, path }: Scenario,
+  came: PlayedScenario,
+): readonly Difference[] {
   const found: Difference[] = [];
   const differs = (what: string, expected: string, was: string): void =>
     void found.push({ path: `${path}.expect.${what}`, what, expected, was });
@@ -96,7 +99,7 @@ function within(value: number, { least, most }: Range): boolean {
   return value >= least && value <= most;
 }
 
-function endWords({ endedMs, run, playedMs }: Rehearsed): string {
+function endWords({ endedMs, run, playedMs }: PlayedScenario): string {
   if (endedMs !== null) return `ended after ${durationText(endedMs)}`;
   return `still ${run} after ${durationText(playedMs)}`;
 }

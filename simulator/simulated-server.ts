@@ -1,4 +1,4 @@
-// The server of a rehearsal: the real control plane and the real handlers over the memory store,
+// The server of a scenario: the real control plane and the real handlers over the memory store,
 // without a port. It may be killed, and started again over the same store.
 //
 //   down → up → killed: its open calls fail UNAVAILABLE, its partitions are free → up
@@ -9,27 +9,27 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
+import { sleepBy } from "@drover/server/clock.ts";
+import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "@drover/server/config.ts";
+import { type ControlPlane, createControlPlane } from "@drover/server/control-plane.ts";
+import type { EpochMs } from "@drover/server/core/attempt.ts";
+import { DroverError } from "@drover/server/errors.ts";
+import { checkDefinition } from "@drover/server/expressions/definition-expressions.ts";
+import { createDrain } from "@drover/server/rpc/drain.ts";
+import { engineMethods } from "@drover/server/rpc/drover-methods.ts";
+import { createMount, type Mounted } from "@drover/server/rpc/mount.ts";
+import { createNamespaces } from "@drover/server/rpc/namespaces.ts";
+import { createRequestCheck } from "@drover/server/rpc/request-check.ts";
+import { WHOLE_RANGE } from "@drover/server/store/due.ts";
+import { createMemoryStore, type MemoryStore } from "@drover/server/store/memory/memory-store.ts";
+import type { NodeInfo, PartitionSession } from "@drover/server/store/partition-session.ts";
+import type { EngineStore } from "@drover/server/store/store.ts";
 import { pino } from "pino";
-import { sleepBy } from "../clock.ts";
-import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../config.ts";
-import { type ControlPlane, createControlPlane } from "../control-plane.ts";
-import type { EpochMs } from "../core/attempt.ts";
-import { DroverError } from "../errors.ts";
-import { checkDefinition } from "../expressions/definition-expressions.ts";
-import { createDrain } from "../rpc/drain.ts";
-import { engineMethods } from "../rpc/drover-methods.ts";
-import { createMount, type Mounted } from "../rpc/mount.ts";
-import { createNamespaces } from "../rpc/namespaces.ts";
-import { createRequestCheck } from "../rpc/request-check.ts";
-import { WHOLE_RANGE } from "../store/due.ts";
-import { createMemoryStore, type MemoryStore } from "../store/memory/memory-store.ts";
-import type { NodeInfo, PartitionSession } from "../store/partition-session.ts";
-import type { EngineStore } from "../store/store.ts";
 import type { Chance } from "./chance.ts";
 import { createVirtualProcess, type VirtualProcess } from "./virtual-process.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-export interface RehearsalServer {
+export interface SimulatedServer {
   readonly store: MemoryStore;
   isUp(): boolean;
   start(): Promise<void>;
@@ -49,7 +49,7 @@ export interface RehearsalServer {
   ): Promise<MessageShape<M["output"]>>;
 }
 
-interface RehearsalServerOptions {
+interface SimulatedServerOptions {
   readonly time: VirtualTime;
   readonly chance: Chance;
   /** Called when the server reports a defect. */
@@ -62,7 +62,7 @@ const ALONE = Object.freeze({
   ...SUPERVISOR_DEFAULTS,
   ...{ scanEveryMs: 6 * 3_600_000, gapMs: NEVER_MS, jumpMs: NEVER_MS, ownerLostMs: NEVER_MS },
 });
-/** All runs of a rehearsal are in partition 0: the last byte of their ids is 0. */
+/** All runs of a scenario are in partition 0: the last byte of their ids is 0. */
 const PARTITIONS = Object.freeze([0]);
 /** Its supervisor has watched from the beginning, so a scan after a restart may come too early. */
 const ALWAYS_WATCHED: ReadonlyMap<number, EpochMs> = new Map([[0, 0]]);
@@ -73,7 +73,7 @@ const DUE_MAX = 10_000;
 /** Compiled once for all scenarios; it keeps nothing of a request. */
 const check = createRequestCheck(RPC_DEFAULTS);
 
-export function createRehearsalServer(options: RehearsalServerOptions): RehearsalServer {
+export function createSimulatedServer(options: SimulatedServerOptions): SimulatedServer {
   const { time, chance, onDefect } = options;
   const store = createMemoryStore({ now: time.now, times: { ownerLostMs: NEVER_MS } });
   let life: Life | null = null;
@@ -107,7 +107,7 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
       const process = life?.process;
       if (!mounted || !process) throw gone();
       if (mounted.kind !== "unary") throw new Error(`${method.name} is no unary method`);
-      const call = { signal, deadlineMs: null, peer: "rehearsal", header: () => null };
+      const call = { signal, deadlineMs: null, peer: "simulator", header: () => null };
       const asked = create(method.input, request);
       return await new Promise<MessageShape<M["output"]>>((resolve, reject) => {
         const forget = process.onCrash(() => reject(gone()));
@@ -120,7 +120,7 @@ export function createRehearsalServer(options: RehearsalServerOptions): Rehearsa
           .finally(forget);
       });
     },
-  } satisfies RehearsalServer);
+  } satisfies SimulatedServer);
 }
 
 const NEVER_ABORTED = new AbortController().signal;

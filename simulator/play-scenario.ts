@@ -9,17 +9,17 @@ import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_servi
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { DroverError } from "../errors.ts";
-import { payloadField, payloadFrom } from "../rpc/payload.ts";
+import { DroverError } from "@drover/server/errors.ts";
+import { payloadField, payloadFrom } from "@drover/server/rpc/payload.ts";
 import { createAgents } from "./agents.ts";
 import { createChance } from "./chance.ts";
 import { createOutside } from "./outside.ts";
-import { createRehearsalServer, type RehearsalServer } from "./rehearsal-server.ts";
 import { observeRun, type RunObserver, type SeenRun } from "./run-observer.ts";
 import type { Scenario } from "./scenario.ts";
 import { stepName } from "./scenario.ts";
 import { createScriptedActions } from "./scripted-actions.ts";
 import { createScripts } from "./scripts.ts";
+import { createSimulatedServer, type SimulatedServer } from "./simulated-server.ts";
 import { createTimeline, type TimelineEntry } from "./timeline.ts";
 import { createVirtualTime, type Stepped, type VirtualTime } from "./virtual-time.ts";
 
@@ -36,7 +36,7 @@ export interface Play {
   readonly maps: ReadonlySet<string>;
 }
 
-export interface Rehearsed extends SeenRun {
+export interface PlayedScenario extends SeenRun {
   /** How much virtual time has passed. */
   readonly playedMs: number;
   /** How often each task was handed out. */
@@ -54,15 +54,15 @@ export interface Rehearsed extends SeenRun {
 /** More than any sensible run needs. */
 const STEPS_MAX = 1_000_000;
 const HANDED_MAX = 1_000;
-/** The last byte of run ids in the only partition (rehearsal-server.ts). */
+/** The last byte of run ids in the only partition (simulated-server.ts). */
 const LAST_BYTE_MAX = 0;
 
-export async function rehearse(play: Play, scenario: Scenario): Promise<Rehearsed> {
+export async function playScenario(play: Play, scenario: Scenario): Promise<PlayedScenario> {
   const troubles: string[] = [];
   const time = createVirtualTime(scenario.startMs);
   const chance = createChance(scenario.seed, LAST_BYTE_MAX);
   const onDefect = (what: string) => void troubles.push(`the server has a defect: ${what}`);
-  const server = createRehearsalServer({ time, chance, onDefect });
+  const server = createSimulatedServer({ time, chance, onDefect });
   const timeline = createTimeline(() => time.now() - scenario.startMs);
   const outside = createOutside();
   const scripts = createScripts(scenario.scripts);
@@ -115,7 +115,7 @@ function noteInput(inputs: Map<string, string>, task: Task): void {
   if (task.kind === TaskKind.PERFORM) inputs.set(stepName(task.stepId, task.item), input.json);
 }
 
-async function started(server: RehearsalServer, play: Play, scenario: Scenario): Promise<string> {
+async function started(server: SimulatedServer, play: Play, scenario: Scenario): Promise<string> {
   const register = SchedulerService.method.registerWorkflow;
   let name = "";
   // The workflow itself is registered last: the workflows that it begins must exist.
@@ -138,7 +138,7 @@ interface Playing extends Pick<Play, "findsQueues"> {
   readonly actions: ReturnType<typeof createScriptedActions>;
   readonly agents: ReturnType<typeof createAgents>;
   readonly troubles: string[];
-  readonly server: RehearsalServer;
+  readonly server: SimulatedServer;
 }
 
 async function untilOver(playing: Playing): Promise<void> {
@@ -180,7 +180,7 @@ function unusedScripts(keys: readonly string[]): readonly string[] {
   return keys.map((key) => `agents."${key}" was never asked for: no such task was handed out`);
 }
 
-async function whyNot(server: RehearsalServer, runId: string): Promise<string> {
+async function whyNot(server: SimulatedServer, runId: string): Promise<string> {
   const method = SchedulerService.method.explainRun;
   const asked = { run: { ref: { case: "runId" as const, value: runId } } };
   try {

@@ -5,7 +5,7 @@
 // Patient timers lie in a second heap: they only poll for changes. They run before the next event;
 // if none comes for long, they run less and less often. So a quiet day has some hundred polls and
 // not a million, and code that polls for events cannot notice the difference.
-import type { Timer } from "../clock.ts";
+import type { Timer } from "@drover/server/clock.ts";
 
 export interface VirtualTime {
   /** Whole milliseconds. */

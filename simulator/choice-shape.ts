@@ -1,8 +1,9 @@
 // The shape of a choice, named by its key: `hang`, `fail: SOLD_OUT`, `fail: { code: SOLD_OUT }`.
+
+import { entriesOf, forbiddenNode, joined } from "@drover/server/definition-text/document.ts";
+import { shown, suggestion } from "@drover/server/definition-text/problems.ts";
+import type { ValueReading } from "@drover/server/definition-text/values.ts";
 import { isMap, isScalar, type Node } from "yaml";
-import { entriesOf, forbiddenNode, joined } from "../definition-text/document.ts";
-import { shown, suggestion } from "../definition-text/problems.ts";
-import type { ValueReading } from "../definition-text/values.ts";
 import {
   completed,
   type Field,

@@ -1,7 +1,7 @@
 // Random numbers from one seed, for simulations; it also implements the server's `Random`. Each
 // part gets its own stream (`fork`), so that a new part, or more or fewer draws of one part, does
 // not change the draws of the others.
-import type { Random } from "../clock.ts";
+import type { Random } from "@drover/server/clock.ts";
 
 export interface Chance extends Random {
   /** A whole number from `low` to `high`, both included. */

@@ -5,11 +5,11 @@ import { Ajv } from "ajv";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { RPC_DEFAULTS } from "../../../server/config.ts";
-import { readScenarios } from "../../../server/rehearsal/scenario-file.ts";
-import { unknownNames } from "../../../server/rehearsal/scenario-names.ts";
-import { namesIn } from "../../../server/rehearsal/workflow-names.ts";
 import { definitionOfText } from "../../../server/rpc/definition-source.ts";
 import { createRequestCheck } from "../../../server/rpc/request-check.ts";
+import { readScenarios } from "../../../simulator/scenario-file.ts";
+import { unknownNames } from "../../../simulator/scenario-names.ts";
+import { namesIn } from "../../../simulator/workflow-names.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const WORKFLOW = `

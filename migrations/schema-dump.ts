@@ -12,7 +12,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client, type ClientBase, escapeIdentifier } from "pg";
-import { DATABASE_SCHEMA } from "../../database-schema.ts";
+import { DATABASE_SCHEMA } from "../server/database-schema.ts";
 
 /** Each query returns one column `sql`: complete statements in the order to run them. */
 const sections: readonly (readonly [title: string, query: string])[] = [
@@ -279,17 +279,16 @@ function withoutLoneTable(statement: string): string {
 }
 
 async function writeSchemaFile(): Promise<void> {
-  const { createEmbeddedPostgres } = await import("../../embedded/postgres.ts");
-  const { migrate } = await import("./migrate.ts");
-  const folder = join(import.meta.dirname, "../../../migrations");
+  const { createEmbeddedPostgres } = await import("../dev-postgres/postgres.ts");
+  const { migrate } = await import("../server/store/postgres/migrate.ts");
   const dataDir = mkdtempSync(join(tmpdir(), "drover-schema-"));
   const postgres = createEmbeddedPostgres({ dataDir, durable: false, log: () => undefined });
   try {
     const { connectionString } = await postgres.start();
     const client = new Client({ connectionString });
     await client.connect();
-    await migrate(client, { folder });
-    writeFileSync(join(folder, "schema.sql"), await dumpSchema(client));
+    await migrate(client, { folder: import.meta.dirname });
+    writeFileSync(join(import.meta.dirname, "schema.sql"), await dumpSchema(client));
     await client.end();
   } finally {
     await postgres.stop();

@@ -1,8 +1,14 @@
 // The shapes of maps with known keys: records, and records with exactly one of several choices.
+
+import {
+  type Entry,
+  entriesOf,
+  forbiddenNode,
+  joined,
+} from "@drover/server/definition-text/document.ts";
+import { shown, suggestion } from "@drover/server/definition-text/problems.ts";
+import type { ValueReading } from "@drover/server/definition-text/values.ts";
 import { isMap, isScalar, type Node } from "yaml";
-import { type Entry, entriesOf, forbiddenNode, joined } from "../definition-text/document.ts";
-import { shown, suggestion } from "../definition-text/problems.ts";
-import type { ValueReading } from "../definition-text/values.ts";
 import { refuse, type Schema, type Shape } from "./shape.ts";
 
 export interface Field<T> {

@@ -12,9 +12,9 @@ import {
   type GetRunResponse,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { DEFAULT_NAMESPACE } from "../rpc/namespaces.ts";
-import { payloadFrom } from "../rpc/payload.ts";
-import type { RehearsalServer } from "./rehearsal-server.ts";
+import { DEFAULT_NAMESPACE } from "@drover/server/rpc/namespaces.ts";
+import { payloadFrom } from "@drover/server/rpc/payload.ts";
+import type { SimulatedServer } from "./simulated-server.ts";
 import { forwardWord, reasonWord, runWord, stepWord, undoWord } from "./state-words.ts";
 import type { Timeline } from "./timeline.ts";
 
@@ -63,7 +63,7 @@ const FIRST: ReadonlySet<string> = new Set(["BLOCKED", "READY"]);
 const ITEMS_MAX = 1_000;
 
 interface ObserverOptions {
-  readonly server: RehearsalServer;
+  readonly server: SimulatedServer;
   readonly runId: string;
   readonly timeline: Timeline;
   readonly startMs: number;

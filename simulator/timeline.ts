@@ -1,4 +1,4 @@
-// The events of a rehearsal in order. Within one millisecond, calls of agents and people come
+// The events of a scenario in order. Within one millisecond, calls of agents and people come
 // first, then interventions of supervisors, then changes of the run, then tasks that agents take.
 
 export interface TimelineEntry {

@@ -28,7 +28,7 @@ import {
 } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
-import type { Random } from "../clock.ts";
+import type { Random } from "@drover/server/clock.ts";
 import { type Account, accountFor, obstacleTo } from "./account.ts";
 import { type Binaries, prepareBinaries } from "./binaries.ts";
 import { processIdentity } from "./owner.ts";

@@ -3,11 +3,16 @@
 //
 // The nodes, their positions and the refusal of forbidden nodes come from the text form of
 // workflows.
-import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
-import type { Payload } from "../core/payload.ts";
-import { asNode, entriesOf, forbiddenNode, joined } from "../definition-text/document.ts";
-import { durationForm } from "../definition-text/duration-text.ts";
-import { shown, suggestion, wholeText } from "../definition-text/problems.ts";
+
+import type { Payload } from "@drover/server/core/payload.ts";
+import {
+  asNode,
+  entriesOf,
+  forbiddenNode,
+  joined,
+} from "@drover/server/definition-text/document.ts";
+import { durationForm } from "@drover/server/definition-text/duration-text.ts";
+import { shown, suggestion, wholeText } from "@drover/server/definition-text/problems.ts";
 import {
   anyNumber,
   duration,
@@ -17,7 +22,8 @@ import {
   type ValueReading,
   wholeNumber,
   yesOrNo,
-} from "../definition-text/values.ts";
+} from "@drover/server/definition-text/values.ts";
+import { isMap, isScalar, isSeq, type Node, type Scalar } from "yaml";
 
 export type Schema = { readonly [key: string]: unknown };
 

@@ -7,12 +7,12 @@ import {
   SchedulerService,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { DroverError } from "../errors.ts";
-import { payloadField } from "../rpc/payload.ts";
+import { DroverError } from "@drover/server/errors.ts";
+import { payloadField } from "@drover/server/rpc/payload.ts";
 import type { Agents } from "./agents.ts";
-import type { RehearsalServer } from "./rehearsal-server.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { Scenario, ScenarioEvent, ScriptedAction } from "./scenario.ts";
+import type { SimulatedServer } from "./simulated-server.ts";
 import type { Timeline } from "./timeline.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
@@ -27,7 +27,7 @@ interface ScriptedActions {
 
 interface ActionsWorld {
   readonly scenario: Scenario;
-  readonly server: RehearsalServer;
+  readonly server: SimulatedServer;
   readonly agents: Agents;
   readonly time: VirtualTime;
   readonly timeline: Timeline;
@@ -181,7 +181,7 @@ async function answerQuestion(
   timeline.add("action", { who, about: open.stepId, what: `answers: ${answer}` });
   return await server.call(OperatorService.method.resolveEscalation, {
     run: { ref: { case: "runId", value: runId } },
-    ...{ escalationId: open.id, answer, by: who, why: "rehearsed" },
+    ...{ escalationId: open.id, answer, by: who, why: "simulated" },
     ...payloadField("payload", payload),
   });
 }

@@ -12,8 +12,10 @@
  * Drover's own role is no superuser, since Drover must not need one; the superuser `postgres` is
  * for people and tests.
  */
+
+import { type Clock, type Random, systemClock, systemRandom } from "@drover/server/clock.ts";
+import type { LaunchDatabase } from "@drover/server/config.ts";
 import { Client } from "pg";
-import { type Clock, type Random, systemClock, systemRandom } from "../clock.ts";
 import { findPackage } from "./binaries.ts";
 import { type Cluster, clusterPaths, openCluster } from "./cluster.ts";
 import { becomeOwner, hasLivingOwner, isOwner } from "./owner.ts";
@@ -122,6 +124,20 @@ export function createEmbeddedPostgres(options: EmbeddedPostgresOptions): Embedd
     stop: () => inTurn(stop),
     kill: () => inTurn(kill),
   });
+}
+
+/** What starts a server of Drover's together with a database of its own, in the folder. */
+export function postgresLauncher(dataDir: string): LaunchDatabase {
+  return async (say) => {
+    const postgres = createEmbeddedPostgres({ dataDir, log: say });
+    try {
+      const { connectionString } = await postgres.start();
+      return { connectionString, stop: postgres.stop };
+    } catch (error) {
+      await postgres.stop().catch(() => undefined);
+      throw error;
+    }
+  };
 }
 
 /** Stops the server of a data directory if the process that started it is gone. */

@@ -7,10 +7,10 @@
  * each with line, column and what would be valid. Names that the workflow does not have are
  * problems, too (scenario-names.ts).
  */
-import type { Payload } from "../core/payload.ts";
-import { readDocument } from "../definition-text/document.ts";
-import { createTextProblems, type Place } from "../definition-text/problems.ts";
-import { DroverError, type FieldProblem } from "../errors.ts";
+import type { Payload } from "@drover/server/core/payload.ts";
+import { readDocument } from "@drover/server/definition-text/document.ts";
+import { createTextProblems, type Place } from "@drover/server/definition-text/problems.ts";
+import { DroverError, type FieldProblem } from "@drover/server/errors.ts";
 import type { Expectations, Scenario, ScenarioEvent, Script, ScriptKey } from "./scenario.ts";
 import { FILE, type FileShape, type ScenarioShape } from "./scenario-shape.ts";
 

@@ -1,4 +1,4 @@
-// The agents of a rehearsal. Each queue has as many processes as there is work for, and each
+// The agents of a scenario. Each queue has as many processes as there is work for, and each
 // process has one task at a time, so that a fault of one task affects no other task.
 //
 //   process: polls → has a task (performance.ts) → spare → polls …
@@ -8,9 +8,9 @@
 import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { AgentService, type PollTaskResponse } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
-import { DroverError } from "../errors.ts";
+import { DroverError } from "@drover/server/errors.ts";
 import type { Chance } from "./chance.ts";
-import { type PerformanceWorld, perform } from "./performance.ts";
+import { type PerformanceWorld, perform } from "./task-player.ts";
 
 interface AgentProcess {
   readonly name: string;

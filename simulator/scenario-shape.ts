@@ -56,7 +56,7 @@ const SCENARIO_FIELDS: Fields<ScenarioShape> = {
     [],
   ),
   expect: required(referred("expect", EXPECT), "what must come of it"),
-  key: optional(text, "the key of the run; `rehearsal`", "rehearsal"),
+  key: optional(text, "the key of the run; `scenario`", "scenario"),
   starts: optional(instant, STARTS, null),
   seed: optional(count, "of the chance that is in jitter; 1", 1),
 };

@@ -1,6 +1,6 @@
 // Virtual time: what happens when, and what is patient.
 import { expect, test } from "vitest";
-import { createVirtualTime } from "../../../server/rehearsal/virtual-time.ts";
+import { createVirtualTime } from "../../../simulator/virtual-time.ts";
 
 test("what is set later for the same moment comes later, and what is cancelled never", async () => {
   const time = createVirtualTime(0);

@@ -4,7 +4,7 @@
 //
 // In a dead process, a promise that waits for a timer or a message never settles: nothing of the
 // process's memory reaches the outside any more. A pause does not stop the process's clock.
-import { type Clock, sleepBy, type Timer } from "../clock.ts";
+import { type Clock, sleepBy, type Timer } from "@drover/server/clock.ts";
 import type { Chance } from "./chance.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
