@@ -7,13 +7,13 @@ import {
   type CreateTokenResponse,
   CreateTokenResponseSchema,
 } from "@drover/proto/drover/v1/token_pb.ts";
+import { createNamespaces } from "./api/calls/namespace-names.ts";
+import { createRequestCheck } from "./api/calls/request-check.ts";
+import { createTokenCalls } from "./api/operator/token-calls.ts";
 import { systemRandom } from "./clock.ts";
 import { LOG_DEFAULTS, RPC_DEFAULTS } from "./config.ts";
 import { DATABASE_SCHEMA } from "./database-schema.ts";
 import { MIGRATIONS } from "./main.ts";
-import { createNamespaces } from "./rpc/namespaces.ts";
-import { createRequestCheck } from "./rpc/request-check.ts";
-import { createTokenCalls } from "./rpc/token-calls.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";
 import { createLog } from "./telemetry/log.ts";

@@ -7,6 +7,9 @@
 //                process watches
 import { fileURLToPath } from "node:url";
 import type { Logger } from "pino";
+import { createRpcServer } from "./api/server.ts";
+import { type Pages, statusPages } from "./api/transport/pages.ts";
+import { createPagesPort } from "./api/transport/pages-port.ts";
 import { systemClock, systemRandom } from "./clock.ts";
 import {
   circuitConfig,
@@ -33,9 +36,6 @@ import { checkDefinition } from "./expressions/definition-expressions.ts";
 import { observeGauges, observeProcess } from "./gauges.ts";
 import { createPost } from "./integrations/webhooks/post.ts";
 import { createMeasures, observePlane } from "./measures.ts";
-import { type Pages, statusPages } from "./rpc/http.ts";
-import { createPagesPort } from "./rpc/pages-port.ts";
-import { createRpcServer } from "./rpc/server.ts";
 import { isRetryable } from "./store/postgres/failure.ts";
 import { migrate } from "./store/postgres/migrate.ts";
 import { createPostgresStore } from "./store/postgres/postgres-store.ts";

@@ -9,8 +9,8 @@ import type { ExplainRunResponse } from "@drover/proto/drover/v1/scheduler_servi
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
+import { payloadField, payloadFrom } from "@drover/server/api/calls/payload.ts";
 import { DroverError } from "@drover/server/errors.ts";
-import { payloadField, payloadFrom } from "@drover/server/rpc/payload.ts";
 import { createAgents } from "./agents.ts";
 import { createChance } from "./chance.ts";
 import { createOutside } from "./outside.ts";

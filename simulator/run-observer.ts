@@ -12,8 +12,8 @@ import {
   type GetRunResponse,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { DEFAULT_NAMESPACE } from "@drover/server/rpc/namespaces.ts";
-import { payloadFrom } from "@drover/server/rpc/payload.ts";
+import { DEFAULT_NAMESPACE } from "@drover/server/api/calls/namespace-names.ts";
+import { payloadFrom } from "@drover/server/api/calls/payload.ts";
 import type { SimulatedServer } from "./simulated-server.ts";
 import { forwardWord, reasonWord, runWord, stepWord, undoWord } from "./state-words.ts";
 import type { Timeline } from "./timeline.ts";

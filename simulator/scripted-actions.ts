@@ -7,8 +7,8 @@ import {
   SchedulerService,
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { payloadField } from "@drover/server/api/calls/payload.ts";
 import { DroverError } from "@drover/server/errors.ts";
-import { payloadField } from "@drover/server/rpc/payload.ts";
 import type { Agents } from "./agents.ts";
 import type { RunObserver } from "./run-observer.ts";
 import type { Scenario, ScenarioEvent, ScriptedAction } from "./scenario.ts";

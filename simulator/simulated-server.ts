@@ -9,17 +9,17 @@ import {
   type MessageInitShape,
   type MessageShape,
 } from "@bufbuild/protobuf";
+import { createDrain } from "@drover/server/api/calls/drain.ts";
+import { createMount, type Mounted } from "@drover/server/api/calls/mount.ts";
+import { createNamespaces } from "@drover/server/api/calls/namespace-names.ts";
+import { createRequestCheck } from "@drover/server/api/calls/request-check.ts";
+import { engineMethods } from "@drover/server/api/drover-methods.ts";
 import { sleepBy } from "@drover/server/clock.ts";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "@drover/server/config.ts";
 import { type ControlPlane, createControlPlane } from "@drover/server/control-plane.ts";
 import type { EpochMs } from "@drover/server/core/attempt.ts";
 import { DroverError } from "@drover/server/errors.ts";
 import { checkDefinition } from "@drover/server/expressions/definition-expressions.ts";
-import { createDrain } from "@drover/server/rpc/drain.ts";
-import { engineMethods } from "@drover/server/rpc/drover-methods.ts";
-import { createMount, type Mounted } from "@drover/server/rpc/mount.ts";
-import { createNamespaces } from "@drover/server/rpc/namespaces.ts";
-import { createRequestCheck } from "@drover/server/rpc/request-check.ts";
 import { WHOLE_RANGE } from "@drover/server/store/due.ts";
 import { createMemoryStore, type MemoryStore } from "@drover/server/store/memory/memory-store.ts";
 import type { NodeInfo, PartitionSession } from "@drover/server/store/partition-session.ts";

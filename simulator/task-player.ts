@@ -14,9 +14,9 @@ import {
   type Task,
   TaskKind,
 } from "@drover/proto/drover/v1/task_pb.ts";
+import { payloadField } from "@drover/server/api/calls/payload.ts";
 import type { Payload } from "@drover/server/core/payload.ts";
 import { DroverError } from "@drover/server/errors.ts";
-import { payloadField } from "@drover/server/rpc/payload.ts";
 import type { RemoteService } from "./outside.ts";
 import { type Act, stepName } from "./scenario.ts";
 import type { Scripts } from "./scripts.ts";

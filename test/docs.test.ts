@@ -14,11 +14,11 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { createRequestCheck } from "../server/api/calls/request-check.ts";
+import { triggerOfText } from "../server/api/trigger/trigger-definition.ts";
+import { definitionOfText } from "../server/api/workflow/definition-source.ts";
 import { RPC_DEFAULTS } from "../server/config.ts";
 import { compileTrigger } from "../server/expressions/trigger-mapping.ts";
-import { definitionOfText } from "../server/rpc/definition-source.ts";
-import { createRequestCheck } from "../server/rpc/request-check.ts";
-import { triggerOfText } from "../server/rpc/trigger-definition.ts";
 import { callDrover } from "./support/drover-call.ts";
 
 const ROOT = join(import.meta.dirname, "..");

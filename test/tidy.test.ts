@@ -88,8 +88,8 @@ rule(
     ],
     [
       "an edge that knows how claims work",
-      "server/rpc/agent-service.ts",
-      'import {\n  createClaims,\n} from "../dispatch/claims.ts";',
+      "server/api/agent/agent-service.ts",
+      'import {\n  createClaims,\n} from "../../dispatch/claims.ts";',
       /widen one of them/,
     ],
     [

@@ -1,5 +1,5 @@
 // Registers workflows and changes their default versions. A definition that cannot be planned was
-// refused before (rpc/definition-source.ts), with the paths and lines of the form in which it came.
+// refused before (definition-source.ts), with the paths and lines of the form in which it came.
 import type { EngineStore } from "../store/store.ts";
 import type { Scheduler } from "./scheduler.ts";
 

@@ -63,7 +63,7 @@ export interface AttemptRecord {
   readonly startedAt: EpochMs;
   readonly endedAt: EpochMs;
   readonly outcome: Outcome;
-  /** As its lease had it at the end (rpc/convert-progress.ts); null: the agent reported none. */
+  /** As its lease had it at the end (convert-progress.ts); null: the agent reported none. */
   readonly progress: string | null;
 }
 

@@ -3,7 +3,7 @@
 //   valid → ended (revoked or expired) → deleted a year later
 import type { EpochMs } from "../core/attempt.ts";
 
-/** What a token lets its holder do; rpc/roles.ts says which calls that is. */
+/** What a token lets its holder do; api/auth/roles.ts says which calls that is. */
 export type Role = (typeof ROLE_NAMES)[number];
 export const ROLE_NAMES = ["viewer", "client", "agent", "operator", "admin"] as const;
 

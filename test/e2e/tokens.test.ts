@@ -9,9 +9,9 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import { Role } from "@drover/proto/drover/v1/token_pb.ts";
 import { Metadata } from "@grpc/grpc-js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { TRUSTED_MS } from "../../server/api/auth/known-tokens.ts";
 import { createTokenInDatabase } from "../../server/first-token.ts";
-import { TRUSTED_MS } from "../../server/rpc/known-tokens.ts";
-import { grpcClient, postJson } from "../integration/rpc/rpc-clients.ts";
+import { grpcClient, postJson } from "../integration/api/rpc-clients.ts";
 import { startDroverServer, type TestServer } from "../support/drover-server.ts";
 import { createTestDatabase, type TestDatabase } from "../support/postgres.ts";
 import { until } from "../support/until.ts";

@@ -9,7 +9,11 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isPlainReport, isPlainResult, withoutPlainItems } from "../../server/rpc/plain-items.ts";
+import {
+  isPlainReport,
+  isPlainResult,
+  withoutPlainItems,
+} from "../../server/api/calls/plain-items.ts";
 
 const text = fc.oneof(
   fc.string({ unit: "binary" }),

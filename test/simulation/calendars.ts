@@ -15,8 +15,8 @@ import {
   TriggerScheduleRequestSchema,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { payloadField } from "../../server/api/calls/payload.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import { payloadField } from "../../server/rpc/payload.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
 import type { ScheduleWord } from "./history-words.ts";

@@ -6,7 +6,7 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Outcome } from "@drover/proto/drover/v1/task_pb.ts";
-import { outcomeDigest } from "../../server/rpc/convert-outcome.ts";
+import { outcomeDigest } from "../../server/api/agent/convert-outcome.ts";
 import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { Handed } from "./agent-calls.ts";
 import { outcomeFact } from "./history-rows.ts";

@@ -11,9 +11,9 @@ import {
 } from "@bufbuild/protobuf";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import { StandardError, toStatus } from "../../server/api/calls/errors.ts";
+import type { Call } from "../../server/api/calls/mount.ts";
 import { DroverError } from "../../server/errors.ts";
-import { StandardError, toStatus } from "../../server/rpc/errors.ts";
-import type { Call } from "../../server/rpc/mount.ts";
 import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { VirtualTime } from "../../simulator/virtual-time.ts";
 import type { Faults } from "./faults.ts";

@@ -9,7 +9,7 @@ import {
   type RetryRunResponse,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import { payloadField } from "../../server/rpc/payload.ts";
+import { payloadField } from "../../server/api/calls/payload.ts";
 import { type Client, heard } from "./client.ts";
 import type { Request } from "./history.ts";
 import { answerSeen, isToRepeat } from "./seen.ts";

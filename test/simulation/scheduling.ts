@@ -12,12 +12,12 @@ import {
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { Code } from "@drover/proto/google/rpc/code_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import { payloadField } from "../../server/api/calls/payload.ts";
+import { requestDigest } from "../../server/api/calls/request-digest.ts";
+import { concurrencyMessage } from "../../server/api/run/convert-concurrency.ts";
+import { definitionMessage } from "../../server/api/workflow/convert-definition.ts";
 import type { Payload } from "../../server/core/payload.ts";
 import type { Concurrency } from "../../server/core/permits.ts";
-import { concurrencyMessage } from "../../server/rpc/convert-concurrency.ts";
-import { definitionMessage } from "../../server/rpc/convert-definition.ts";
-import { payloadField } from "../../server/rpc/payload.ts";
-import { requestDigest } from "../../server/rpc/request-digest.ts";
 import { type Client, heard } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";
 import { MARK_LABEL } from "./history-rows.ts";

@@ -1,8 +1,8 @@
 /** A scenario from its text, played on a workflow from its text, without files. */
 
+import { createRequestCheck } from "../../server/api/calls/request-check.ts";
+import { definitionOfText } from "../../server/api/workflow/definition-source.ts";
 import { RPC_DEFAULTS } from "../../server/config.ts";
-import { definitionOfText } from "../../server/rpc/definition-source.ts";
-import { createRequestCheck } from "../../server/rpc/request-check.ts";
 import { type Difference, differences } from "../../simulator/expectations.ts";
 import { type PlayedScenario, playScenario } from "../../simulator/play-scenario.ts";
 import type { Scenario } from "../../simulator/scenario.ts";

@@ -23,7 +23,7 @@ export const besideLayers: readonly Layer[] = [
     // A server, its store and its agents in one process, by virtual time.
     of: ["simulator/"],
     may: [
-      ...["server/core/", "server/definition-text/", "server/expressions/", "server/rpc/"],
+      ...["server/core/", "server/definition-text/", "server/expressions/", "server/api/"],
       ...["server/store/*", "server/store/memory/", "server/clock.ts", "server/config.ts"],
       ...["server/control-plane.ts", "server/errors.ts", "server/uuid.ts", "proto/gen/ts/"],
       ...["@bufbuild/protobuf", "pino", "yaml"],

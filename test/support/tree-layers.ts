@@ -231,7 +231,7 @@ export const layers: readonly Layer[] = [
     instead: "a text becomes a message, or a list of problems: what is done with it is the edge's",
   },
   {
-    of: ["server/rpc/"],
+    of: ["server/api/"],
     may: [
       "server/core/",
       "server/definition-text/",
@@ -323,7 +323,7 @@ export const layers: readonly Layer[] = [
       "dev-postgres/",
       "server/store/postgres/migrate.ts",
       // `workflow check` reads a text as the server would, and `test` plays it, without one.
-      ...["server/definition-text/", "server/expressions/", "server/rpc/"],
+      ...["server/definition-text/", "server/expressions/", "server/api/"],
       ...["simulator/", "server/core/definition.ts"],
       "@bufbuild/protobuf",
       "@connectrpc/connect",

@@ -6,8 +6,8 @@ import {
 } from "@drover/proto/drover/v1/workflow_pb.ts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { definitionFrom, definitionMessage } from "../../server/api/workflow/convert-definition.ts";
 import type { Definition } from "../../server/core/definition.ts";
-import { definitionFrom, definitionMessage } from "../../server/rpc/convert-definition.ts";
 import { definitions } from "../support/random-workflow-text.ts";
 
 const json = (text: string) => ({ kind: "json" as const, json: text });

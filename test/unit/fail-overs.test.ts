@@ -1,9 +1,9 @@
 // What a call is answered that was under way while the database became another one.
 import { Code } from "@connectrpc/connect";
 import { describe, expect, it } from "vitest";
+import { StandardError } from "../../server/api/calls/errors.ts";
+import { createFailOvers } from "../../server/api/calls/fail-overs.ts";
 import { DroverError } from "../../server/errors.ts";
-import { StandardError } from "../../server/rpc/errors.ts";
-import { createFailOvers } from "../../server/rpc/fail-overs.ts";
 
 function world() {
   let incarnation = 0;

@@ -1,7 +1,7 @@
 // Nesting of JSON is measured before it is parsed, in whatever pieces it comes.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createDepthMeter } from "../../server/rpc/json-depth.ts";
+import { createDepthMeter } from "../../server/api/transport/json-depth.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

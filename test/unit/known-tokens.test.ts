@@ -1,7 +1,11 @@
 /** What a server knows of API tokens: how old it may be, and what guessing costs the database. */
 import { beforeEach, expect, test } from "vitest";
+import {
+  createKnownTokens,
+  type KnownTokens,
+  TRUSTED_MS,
+} from "../../server/api/auth/known-tokens.ts";
 import type { Clock } from "../../server/clock.ts";
-import { createKnownTokens, type KnownTokens, TRUSTED_MS } from "../../server/rpc/known-tokens.ts";
 import type { KnownToken } from "../../server/store/tokens.ts";
 
 const GOOD = "ab".repeat(32);

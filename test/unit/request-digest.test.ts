@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { ScheduleRequestSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { describe, expect, test } from "vitest";
-import { requestDigest } from "../../server/rpc/request-digest.ts";
+import { requestDigest } from "../../server/api/calls/request-digest.ts";
 
 const GOLDEN = "9ee202178693cfd427ac7da21fd613e43949ced1eae5a563cb695db7cf504696";
 

@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { Socket } from "node:net";
 import { expect, test } from "vitest";
-import { createResetGuard, type GuardedStream } from "../../server/rpc/reset-guard.ts";
+import { createResetGuard, type GuardedStream } from "../../server/api/transport/reset-guard.ts";
 import { createServerClock } from "../support/server-clock.ts";
 
 const CANCEL = 8;

@@ -3,7 +3,7 @@ import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { expect, test } from "vitest";
-import { fullNameOf, PERMISSIONS } from "../../server/rpc/roles.ts";
+import { fullNameOf, PERMISSIONS } from "../../server/api/auth/roles.ts";
 import type { Role } from "../../server/store/tokens.ts";
 
 const methods = [SchedulerService, OperatorService, AgentService].flatMap((one) => one.methods);

@@ -2,8 +2,8 @@
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { authProblem } from "../../server/api/trigger/trigger-signature.ts";
 import type { TriggerAuth } from "../../server/core/trigger.ts";
-import { authProblem } from "../../server/rpc/trigger-signature.ts";
 
 const secrets = fc.string({ minLength: 16, maxLength: 64 });
 const tokens = fc.stringMatching(/^[!-~]{16,40}$/);

@@ -1,5 +1,6 @@
 // A map from its text to what its expressions come to for each item, and what is refused of one.
 import { describe, expect, test } from "vitest";
+import { definitionFrom } from "../../server/api/workflow/convert-definition.ts";
 import type { Definition } from "../../server/core/definition.ts";
 import { definitionProblems } from "../../server/core/definition-check.ts";
 import type { Facts } from "../../server/core/facts.ts";
@@ -9,7 +10,6 @@ import { stepKeyOf } from "../../server/core/step-key.ts";
 import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import { evaluatorOf } from "../../server/expressions/evaluator.ts";
-import { definitionFrom } from "../../server/rpc/convert-definition.ts";
 
 const rollOut = `\
 workflow: roll-out

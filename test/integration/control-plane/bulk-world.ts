@@ -7,14 +7,14 @@ import {
   type BulkResult,
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { createRpcServer } from "../../../server/api/server.ts";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS, RPC_DEFAULTS } from "../../../server/config.ts";
 import type { Reported } from "../../../server/core/event.ts";
-import { createRpcServer } from "../../../server/rpc/server.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase } from "../../support/postgres.ts";
-import { grpcClient, type Outcome, readStatus } from "../rpc/rpc-clients.ts";
+import { grpcClient, type Outcome, readStatus } from "../api/rpc-clients.ts";
 import { openQuietPlane } from "./fixture.ts";
 
 const { bulkAction } = SchedulerService.method;

@@ -16,7 +16,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import type { StepSpec } from "../../../sdk/typescript/workflow.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
-import { type GrpcClient, grpcClient } from "../rpc/rpc-clients.ts";
+import { type GrpcClient, grpcClient } from "../api/rpc-clients.ts";
 import { newTask } from "./fixture.ts";
 
 let server: TestServer;

@@ -8,7 +8,7 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type Client, createClient } from "../../../sdk/typescript/client.ts";
 import { startDroverServer, type TestServer } from "../../support/drover-server.ts";
-import { type GrpcClient, grpcClient } from "../rpc/rpc-clients.ts";
+import { type GrpcClient, grpcClient } from "../api/rpc-clients.ts";
 import { newTask } from "./fixture.ts";
 
 const SLOW_AGENT = fileURLToPath(new URL("../../support/slow-agent.ts", import.meta.url));

@@ -26,7 +26,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "what a fail-over took is a defect",
-    file: "rpc/fail-overs.ts",
+    file: "api/calls/fail-overs.ts",
     find: "store.incarnation() === began || isAnswer(error)",
     replace: "store.incarnation() >= began || isAnswer(error)",
     why: "a call that knows an id of a lost tail is answered as a defect, with nothing to do next",
@@ -168,7 +168,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "signature unchecked",
-    file: "rpc/trigger-route.ts",
+    file: "api/trigger/trigger-route.ts",
     find: "if (authFailure) return listed(NOBODY, authFailure);",
     replace: "if (authFailure) listed(NOBODY, authFailure);",
     why: "whoever knows the address of a trigger sets it off",

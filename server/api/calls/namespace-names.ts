@@ -1,0 +1,39 @@
+// Namespaces by name. They are cached as long as the database is the same: they are few and never
+// renamed.
+import { DroverError } from "../../errors.ts";
+import type { EngineStore, Namespace } from "../../store/store.ts";
+
+export interface Namespaces {
+  /** "" is "default". Throws NAMESPACE_NOT_FOUND. */
+  find(name: string): Promise<Namespace>;
+}
+
+export const DEFAULT_NAMESPACE = "default";
+const CACHED_MAX = 10_000;
+
+export function createNamespaces(
+  store: Pick<EngineStore, "namespace" | "incarnation" | "onIncarnation">,
+): Namespaces {
+  const known = new Map<string, Namespace>();
+  // After a failover, the newest namespaces may be lost, and their names may belong to other
+  // namespaces.
+  store.onIncarnation(() => known.clear());
+  return Object.freeze({
+    async find(given: string) {
+      const name = given === "" ? DEFAULT_NAMESPACE : given;
+      const kept = known.get(name);
+      if (kept) return kept;
+      const asked = store.incarnation();
+      const found = await store.namespace(name);
+      if (found === null)
+        throw new DroverError(
+          "NAMESPACE_NOT_FOUND",
+          `There is no namespace "${name}": check its name.`,
+          { metadata: { name } },
+        );
+      if (known.size >= CACHED_MAX) known.clear();
+      if (asked === store.incarnation()) known.set(name, found);
+      return found;
+    },
+  });
+}

@@ -1,0 +1,133 @@
+// Builds the Activity message of an overview. Pure: it takes counts and rows that were read.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  ActivityMinuteSchema,
+  ActivitySchema,
+  RetriedStepSchema,
+} from "@drover/proto/drover/v1/overview_pb.ts";
+import type { EpochMs } from "../../core/attempt.ts";
+import type { Rule } from "../../core/history.ts";
+import type { RunState } from "../../core/model.ts";
+import { numberOf } from "../../core/step-key.ts";
+import {
+  INTERVENTIONS_COUNTED_MAX,
+  MINUTE_MS,
+  minuteOf,
+  type OpenRuns,
+  type RunCount,
+  type WorkflowEnds,
+} from "../../store/activity.ts";
+import type { ListedIntervention } from "../../store/operators.ts";
+import type { InterventionRecord } from "../../store/reads.ts";
+import { RUN_STATES } from "../run/convert-run.ts";
+
+/** The current minute and those before it. */
+const MINUTES_COUNTED = 30;
+export const INTERVENTIONS_SAMPLED = 200;
+export const RETRIES_SAMPLED = 500;
+export const WORKFLOWS_NAMED_MAX = 5;
+const RETRIED_STEPS_MAX = 5;
+const SLOW_SHARE = 0.95;
+
+/** The start of the first minute that is counted. */
+export function firstMinuteOf(now: EpochMs): EpochMs {
+  return minuteOf(now) - (MINUTES_COUNTED - 1) * MINUTE_MS;
+}
+
+/** A step of one version of a workflow, over all runs. */
+interface Retried extends Pick<ListedIntervention, "workflow" | "definitionId"> {
+  /** The step's number in the plan. */
+  readonly step: number;
+  readonly retries: number;
+  readonly lastAt: number;
+  readonly lastRunId: string;
+}
+
+/** The steps that had retries, the steps with most retries first. `rows` are newest first. */
+export function retriedSteps(rows: readonly ListedIntervention[]): readonly Retried[] {
+  const bySteps = Map.groupBy(rows, ({ definitionId, step }) =>
+    step === null ? null : `${definitionId} ${numberOf(step)}`,
+  );
+  return [...bySteps.values()]
+    .flatMap((tries): readonly Retried[] => {
+      const [last] = tries;
+      if (!last || last.step === null) return [];
+      const { workflow, definitionId, step, actedAt: lastAt, runId: lastRunId } = last;
+      const of = { workflow, definitionId, step: numberOf(step) };
+      return [{ ...of, retries: tries.length, lastAt, lastRunId }];
+    })
+    .sort((a, b) => b.retries - a.retries || b.lastAt - a.lastAt)
+    .slice(0, RETRIED_STEPS_MAX);
+}
+
+/** What was read for these minutes. */
+export interface ActivityRows {
+  readonly open: OpenRuns;
+  readonly counts: readonly RunCount[];
+  readonly unsuccessful: readonly WorkflowEnds[];
+  readonly interventions: ReadonlyMap<Rule, number>;
+  /** The newest interventions, without waits for a retry. */
+  readonly sampled: readonly Pick<InterventionRecord, "dueAt" | "actedAt">[];
+  readonly retriesSampled: number;
+  readonly retriedSteps: MessageInitShape<typeof RetriedStepSchema>[];
+}
+
+export function activityOf(seen: ActivityRows): MessageInitShape<typeof ActivitySchema> {
+  const { open, counts, interventions, sampled } = seen;
+  const numbers = [...interventions.values()];
+  const retries = interventions.get("backoff") ?? 0;
+  const late = sampled
+    .map(({ dueAt, actedAt }) => Math.max(0, actedAt - dueAt))
+    .sort((a, b) => a - b);
+  const slow = late[Math.ceil(late.length * SLOW_SHARE) - 1];
+  const typical = late[Math.ceil(late.length / 2) - 1];
+  return {
+    minutes: minutesOf(counts),
+    states: statesOf(open, counts),
+    moreRuns: !open.allCounted,
+    interventions: numbers.reduce((a, b) => a + b, 0),
+    moreInterventions: numbers.some((count) => count >= INTERVENTIONS_COUNTED_MAX),
+    retries,
+    moreRetries: retries >= INTERVENTIONS_COUNTED_MAX,
+    retriedSteps: seen.retriedSteps,
+    retriesSampled: seen.retriesSampled,
+    detectSampled: late.length,
+    ...(typical === undefined ? {} : { detectTypical: durationFromMs(typical) }),
+    ...(slow === undefined ? {} : { detectSlow: durationFromMs(slow) }),
+    unsuccessfulWorkflows: seen.unsuccessful.map(({ workflow, ends }) => ({
+      ...{ workflow, completed: ends.COMPLETED, failed: ends.FAILED },
+      ...{ compensated: ends.COMPENSATED, cancelled: ends.CANCELLED },
+    })),
+  };
+}
+
+/** Open runs by their state, and runs that ended lately by their final state. */
+function statesOf({ openRuns }: OpenRuns, counts: readonly RunCount[]) {
+  const states = new Map<RunState["kind"], number>(openRuns);
+  for (const { event, runs } of counts)
+    if (event !== "ACCEPTED") states.set(event, (states.get(event) ?? 0) + runs);
+  return [...states]
+    .map(([state, count]) => ({ state: RUN_STATES[state], count }))
+    .sort((a, b) => a.state - b.state);
+}
+
+/** The oldest minute first, like `counts`. */
+function minutesOf(counts: readonly RunCount[]) {
+  return [...Map.groupBy(counts, ({ minute }) => minute)].map(
+    ([start, of]): MessageInitShape<typeof ActivityMinuteSchema> => {
+      const count = (wanted: RunCount["event"]) =>
+        of.reduce((sum, { event, runs }) => sum + (event === wanted ? runs : 0), 0);
+      const [failed, compensated, cancelled] = [
+        count("FAILED"),
+        count("COMPENSATED"),
+        count("CANCELLED"),
+      ];
+      return {
+        ...{ startTime: timestampFromMs(start), accepted: count("ACCEPTED") },
+        ...{ completed: count("COMPLETED"), failed, compensated, cancelled },
+        notCompleted: failed + compensated + cancelled,
+      };
+    },
+  );
+}

@@ -1,0 +1,165 @@
+// Circuits and cordons: list them, set them by hand, and remove the setting.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import {
+  type CircuitSchema,
+  CircuitSetting,
+  CircuitState,
+  type CordonAgentRequest,
+  type CordonSchema,
+  type UncordonAgentRequest,
+} from "@drover/proto/drover/v1/circuit_pb.ts";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { CircuitState as CoreState, Forced } from "../../core/circuit.ts";
+import type { LaneCircuit } from "../../core/explanation.ts";
+import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
+import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../../store/circuits.ts";
+import type { OperatorStore } from "../../store/operator-store.ts";
+import type { Handlers } from "../calls/mount.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
+import { parsePageToken } from "../calls/page-token.ts";
+import { timeField } from "../calls/time-field.ts";
+import { pageOf } from "../run/run-list.ts";
+
+interface CircuitSettingDeps {
+  readonly scheduler: Pick<Scheduler, CircuitCalls>;
+  readonly namespaces: Namespaces;
+}
+
+interface CircuitListDeps {
+  readonly store: Pick<OperatorStore, "lists">;
+  readonly namespaces: Namespaces;
+}
+
+type CircuitSettings = "setCircuit" | "cordonAgent" | "uncordonAgent";
+
+const STATES: Readonly<Record<CoreState["kind"], CircuitState>> = Object.freeze({
+  closed: CircuitState.CLOSED,
+  open: CircuitState.OPEN,
+  trying: CircuitState.TRYING,
+});
+
+const SETTINGS: Readonly<Record<Exclude<Forced, null>, CircuitSetting>> = Object.freeze({
+  open: CircuitSetting.OPEN,
+  closed: CircuitSetting.CLOSED,
+});
+
+export function createCircuitSettings({
+  scheduler,
+  namespaces,
+}: CircuitSettingDeps): Pick<Handlers<typeof OperatorService>, CircuitSettings> {
+  return {
+    async setCircuit({ namespace, queue, task, agentId, setting, by, why }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      const forced = forcedOf(setting);
+      const override = forced && { forced, by, why };
+      const circuit = await scheduler.setCircuit({ namespaceId, queue, task }, agentId, override);
+      return { circuit: circuitMessage(circuit) };
+    },
+    async cordonAgent(request) {
+      const { by, why } = request;
+      const cordon = await scheduler.cordonAgent({ ...(await refOf(request)), by, why });
+      return { cordon: cordonMessage(cordon) };
+    },
+    async uncordonAgent(request) {
+      return { uncordoned: await scheduler.uncordonAgent(await refOf(request)) };
+    },
+  };
+
+  async function refOf({
+    namespace,
+    of,
+  }: CordonAgentRequest | UncordonAgentRequest): Promise<CordonRef> {
+    const { id: namespaceId } = await namespaces.find(namespace);
+    return { namespaceId, kind: of.case === "version" ? "version" : "agent", name: of.value ?? "" };
+  }
+}
+
+export function createCircuitLists({
+  store: { lists },
+  namespaces,
+}: CircuitListDeps): Pick<Handlers<typeof OperatorService>, "listCircuits" | "listCordons"> {
+  return {
+    async listCircuits({ namespace, pageSize, pageToken }) {
+      const { id } = await namespaces.find(namespace);
+      const list = `circuits ${id}`;
+      const page = pageOf(list, pageSize);
+      const token = parsePageToken(list, pageToken, (item) => placeOf(item) !== null);
+      const after = token === null ? null : placeOf(token);
+      const rows = await lists.circuits(id, { after, limit: page.limit + 1 });
+      return {
+        circuits: rows.slice(0, page.limit).map(circuitMessage),
+        nextPageToken: page.nextToken(rows, ({ lane, agentId }) => `${lane} ${agentId}`),
+      };
+    },
+    async listCordons({ namespace }) {
+      const { id } = await namespaces.find(namespace);
+      return { cordons: (await lists.cordons(id)).map(cordonMessage) };
+    },
+  };
+}
+
+function forcedOf(setting: CircuitSetting): Forced {
+  if (setting === CircuitSetting.UNSPECIFIED) return null;
+  return setting === CircuitSetting.OPEN ? "open" : "closed";
+}
+
+/**
+ * `12 agent-1`, from a page token; null: the text is no circuit. Lane numbers go up to
+ * 2,147,483,647.
+ */
+function placeOf(text: string): CircuitRef | null {
+  const found = /^(\d{1,10}) ([A-Za-z0-9._-]{0,128})$/.exec(text);
+  return found ? { lane: Number(found[1]), agentId: found[2] ?? "" } : null;
+}
+
+export function circuitMessage({
+  queue,
+  task,
+  agentId,
+  agentVersion,
+  state,
+  override,
+  saw,
+}: CircuitRecord): MessageInitShape<typeof CircuitSchema> {
+  return {
+    ...{ queue, task, agentId, saw, state: STATES[state.kind] },
+    agentVersion: agentVersion ?? "",
+    cooldowns: state.kind === "closed" ? 0 : state.cooldowns,
+    ...timeField("sinceTime", state.kind === "closed" ? null : state.since),
+    ...timeField("tryTime", state.kind === "open" ? state.until : null),
+    ...(override && {
+      setting: SETTINGS[override.forced],
+      setBy: override.by,
+      why: override.why,
+      setTime: timestampFromMs(override.at),
+    }),
+  };
+}
+
+/** The open circuit that keeps a task in its queue. */
+export function laneCircuitMessage(
+  queue: string,
+  task: string,
+  { since, until, trying, override, saw }: LaneCircuit,
+): MessageInitShape<typeof CircuitSchema> {
+  return {
+    ...{ queue, task, saw, state: trying ? CircuitState.TRYING : CircuitState.OPEN },
+    ...{ sinceTime: timestampFromMs(since), ...timeField("tryTime", until) },
+    ...(override && { setting: CircuitSetting.OPEN, setBy: override.by, why: override.why }),
+    ...(override && { setTime: timestampFromMs(since) }),
+  };
+}
+
+export function cordonMessage({
+  kind,
+  name,
+  by,
+  why,
+  at,
+}: Cordon): MessageInitShape<typeof CordonSchema> {
+  return {
+    of: { case: kind === "version" ? "version" : "agentId", value: name },
+    ...{ cordonedBy: by, why, cordonedTime: timestampFromMs(at) },
+  };
+}

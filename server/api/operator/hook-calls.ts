@@ -1,0 +1,128 @@
+// Hooks and their deliveries: put, list and delete hooks; list what was delivered and what was not.
+import { createHash } from "node:crypto";
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  ListDeliveriesRequest,
+  OperatorService,
+  PutHookRequest,
+} from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { Notify as NotifyMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import type {
+  DeliveryRecord,
+  DeliveryState,
+  HookRecord,
+  Notify,
+  OutboxKind,
+} from "../../store/outbox.ts";
+import type { Store } from "../../store/store.ts";
+import { isUuid } from "../../uuid.ts";
+import { refusal } from "../calls/errors.ts";
+import type { Handlers } from "../calls/mount.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
+import { parsePageToken } from "../calls/page-token.ts";
+import { timeField } from "../calls/time-field.ts";
+import { pageOf } from "../run/run-list.ts";
+
+interface HookDeps {
+  readonly store: Pick<Store, "outbox" | "lists">;
+  readonly namespaces: Namespaces;
+}
+
+type HookCalls = "putHook" | "listHooks" | "deleteHook" | "listDeliveries";
+
+export function createHookCalls({
+  store,
+  namespaces,
+}: HookDeps): Pick<Handlers<typeof OperatorService>, HookCalls> {
+  return {
+    async putHook(request) {
+      const namespace = await namespaces.find(request.namespace);
+      const { name, url } = request;
+      checkUrl("url", url);
+      const secret = secretFrom(request);
+      const events = request.events as OutboxKind[];
+      const put = await store.outbox.putHook({
+        namespaceId: namespace.id,
+        name,
+        url,
+        events,
+        secret,
+      });
+      if (put) return put;
+      const message = "is needed for a new hook: 16 to 256 characters that nobody guesses";
+      throw refusal("INVALID_REQUEST", [{ path: "secret", message }]);
+    },
+    async listHooks(request) {
+      const namespace = await namespaces.find(request.namespace);
+      return { hooks: (await store.outbox.hooks(namespace.id)).map(hookMessage) };
+    },
+    async deleteHook(request) {
+      const namespace = await namespaces.find(request.namespace);
+      return { deleted: await store.outbox.deleteHook(namespace.id, request.name) };
+    },
+    async listDeliveries(request) {
+      const namespace = await namespaces.find(request.namespace);
+      const { page, query } = deliveryPageFrom(request, namespace.id);
+      const limit = page.limit + 1;
+      const rows = await store.lists.deliveries(namespace.id, { ...query, limit });
+      return {
+        deliveries: rows.slice(0, page.limit).map(deliveryMessage),
+        nextPageToken: page.nextToken(rows, ({ id }) => id),
+      };
+    },
+  };
+}
+
+/** The hook or URL that Schedule names. */
+export function notifyFrom(notify: NotifyMessage | undefined): Notify | null {
+  if (!notify) return null;
+  if (notify.url !== "") checkUrl("notify.url", notify.url);
+  return { hook: notify.hook, url: notify.url === "" ? null : notify.url };
+}
+
+/** Checks only the form of a URL. Its address is checked at each connection. */
+function checkUrl(path: string, text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  const message =
+    url?.protocol !== "http:" && url?.protocol !== "https:"
+      ? `"${text}" is no http or https URL`
+      : url.username !== "" || url.password !== "" || url.hash !== ""
+        ? "has a user, a password or a fragment: leave it out"
+        : null;
+  if (message !== null) throw refusal("INVALID_REQUEST", [{ path, message }]);
+}
+
+function secretFrom({ secret }: PutHookRequest) {
+  if (secret === "") return null;
+  return { value: secret, digest: createHash("sha256").update(secret).digest("hex") };
+}
+
+function deliveryPageFrom(
+  { hook, states: asked, pageSize, pageToken }: ListDeliveriesRequest,
+  namespaceId: number,
+) {
+  const states = asked as DeliveryState[];
+  const list = `deliveries ${namespaceId} ${hook} ${[...states].sort().join(",")}`;
+  const after = parsePageToken(list, pageToken, isUuid);
+  const query = { states, hook: hook === "" ? null : hook, after };
+  return { page: pageOf(list, pageSize), query };
+}
+
+function hookMessage(hook: HookRecord) {
+  const { name, url, events, secretDigest, createdAt, changedAt } = hook;
+  return {
+    ...{ name, url, events: [...events], secretDigest },
+    createdTime: timestampFromMs(createdAt),
+    changedTime: timestampFromMs(changedAt),
+  };
+}
+
+function deliveryMessage(record: DeliveryRecord) {
+  const { id, hook, url, kind, count, runId, n, state, tries, error, createdAt } = record;
+  return {
+    ...{ id, hook, url: url ?? "", kind, count, runId, escalationId: n === 0 ? "" : String(n) },
+    ...{ state, tries, error: error ?? "", createdTime: timestampFromMs(createdAt) },
+    ...timeField("endedTime", record.endedAt),
+    ...timeField("nextTryTime", record.nextTryAt),
+  };
+}

@@ -1,0 +1,134 @@
+// Namespaces: create and list them with their regions; set how long they retain runs, and their
+// limits.
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, durationMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type {
+  NamespaceLimits as LimitsMessage,
+  NamespaceSchema,
+} from "@drover/proto/drover/v1/namespace_pb.ts";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { DroverError } from "../../errors.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { NamespaceRecord, RegionRecord } from "../../store/lists.ts";
+import type { NamespaceLimits } from "../../store/namespaces.ts";
+import { PARTITIONS_PER_REGION } from "../../store/partition.ts";
+import type { Store } from "../../store/store.ts";
+import { refusal } from "../calls/errors.ts";
+import type { Handlers } from "../calls/mount.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
+import { parsePageToken } from "../calls/page-token.ts";
+import { pageOf } from "../run/run-list.ts";
+
+interface NamespaceCallDeps {
+  readonly store: Pick<Store, "lists" | "namespace" | "createNamespace" | "namespaces">;
+  readonly scheduler: Pick<Scheduler, "limitNamespace">;
+  readonly namespaces: Namespaces;
+}
+
+type NamespaceCalls =
+  | "createNamespace"
+  | "getNamespace"
+  | "listNamespaces"
+  | "setNamespaceRetention"
+  | "setNamespaceLimits";
+
+const DEFAULT_REGION = "default";
+const LIST = "namespaces";
+
+export function createNamespaceCalls({
+  store,
+  scheduler,
+  namespaces,
+}: NamespaceCallDeps): Pick<Handlers<typeof OperatorService>, NamespaceCalls> {
+  return {
+    async createNamespace({ name, region: wanted }) {
+      const region = wanted === "" ? DEFAULT_REGION : wanted;
+      const existed = (await store.namespace(name)) !== null;
+      await store.createNamespace(name, region).catch((error: unknown) => {
+        if (!(error instanceof RangeError)) throw error;
+        const message = `is the 129th: ${error.message}; name one of them`;
+        throw refusal("INVALID_REQUEST", [{ path: "region", message }]);
+      });
+      const made = await recordOf(name);
+      if (made.region === region) return { namespace: namespaceMessage(made), existed };
+      throw new DroverError(
+        "NAMESPACE_EXISTS",
+        `The namespace "${name}" is in the region "${made.region}", where it stays.`,
+        { metadata: { name, region: made.region } },
+      );
+    },
+    async getNamespace({ namespace }) {
+      const { name } = await namespaces.find(namespace);
+      return { namespace: namespaceMessage(await recordOf(name)) };
+    },
+    async setNamespaceRetention({ namespace, retention }) {
+      const { id, name } = await namespaces.find(namespace);
+      await store.namespaces.setRetention(id, retention ? durationMs(retention) : null);
+      return { namespace: namespaceMessage(await recordOf(name)) };
+    },
+    async setNamespaceLimits({ namespace, limits }) {
+      const { id, name } = await namespaces.find(namespace);
+      await scheduler.limitNamespace(id, limitsFrom(limits));
+      return { namespace: namespaceMessage(await recordOf(name)) };
+    },
+    async listNamespaces({ pageSize, pageToken }, { caller }) {
+      const page = pageOf(LIST, pageSize);
+      const after = parsePageToken(LIST, pageToken, (name) => name !== "");
+      const names = caller === null || caller.namespace === null ? null : [caller.namespace];
+      const rows = await store.lists.namespaces({ names, after }, page.limit + 1);
+      return {
+        namespaces: rows.slice(0, page.limit).map(namespaceMessage),
+        nextPageToken: page.nextToken(rows, ({ name }) => name),
+        regions: (await store.lists.regions()).map(regionMessage),
+      };
+    },
+  };
+
+  async function recordOf(name: string): Promise<NamespaceRecord> {
+    const [found] = await store.lists.namespaces({ names: [name], after: null }, 1);
+    if (!found) throw new Error(`namespace ${name} is known and not listed`);
+    return found;
+  }
+}
+
+function namespaceMessage({
+  name,
+  region,
+  createdAt,
+  retentionMs,
+  limits,
+}: NamespaceRecord): MessageInitShape<typeof NamespaceSchema> {
+  return {
+    ...{ name, region, createTime: timestampFromMs(createdAt) },
+    ...(retentionMs === null ? {} : { retention: durationFromMs(retentionMs) }),
+    ...(Object.values(limits).every((limit) => limit === null)
+      ? {}
+      : { limits: limitsMessage(limits) }),
+  };
+}
+
+function limitsMessage({ openRunsMax, rate, payloadBytesMax }: NamespaceLimits) {
+  return {
+    openRuns: openRunsMax ?? 0,
+    runsPerSecond: rate?.perSecond ?? 0,
+    burst: rate?.burst ?? 0,
+    payloadBytes: payloadBytesMax ?? 0,
+  };
+}
+
+function limitsFrom(message: LimitsMessage | undefined): NamespaceLimits {
+  const { openRuns = 0, runsPerSecond = 0, burst = 0, payloadBytes = 0 } = message ?? {};
+  const ofOneSecond = Math.max(1, Math.ceil(runsPerSecond));
+  return {
+    openRunsMax: openRuns === 0 ? null : openRuns,
+    rate:
+      runsPerSecond === 0
+        ? null
+        : { perSecond: runsPerSecond, burst: burst === 0 ? ofOneSecond : burst },
+    payloadBytesMax: payloadBytes === 0 ? null : payloadBytes,
+  };
+}
+
+function regionMessage({ name, watched }: RegionRecord) {
+  return { name, watchedPartitions: watched, partitions: PARTITIONS_PER_REGION };
+}

@@ -1,0 +1,216 @@
+// The state of the cluster: partitions and their supervisors, what needs a person, what runs here.
+import { readFileSync } from "node:fs";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { durationFromMs, timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import {
+  ActivitySchema,
+  GetOverviewResponseSchema,
+  type LateRegionSchema,
+} from "@drover/proto/drover/v1/overview_pb.ts";
+import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
+import type { Clock } from "../../clock.ts";
+import type { EpochMs } from "../../core/attempt.ts";
+import type { OrphanLane, PartitionRecord } from "../../store/operators.ts";
+import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../../store/partition.ts";
+import type { Pause } from "../../store/queues.ts";
+import type { Namespace, Store } from "../../store/store.ts";
+import type { Drain } from "../calls/drain.ts";
+import type { Handlers } from "../calls/mount.ts";
+import { parsePageToken } from "../calls/page-token.ts";
+import { timeField } from "../calls/time-field.ts";
+import { RUN_STATES } from "../run/convert-run.ts";
+import { pageOf } from "../run/run-list.ts";
+import type { OperatorCallDeps } from "./agent-list.ts";
+import { circuitMessage, cordonMessage } from "./circuit-calls.ts";
+import { createOverviewWatch } from "./overview-watch.ts";
+import { pauseMessage } from "./queue-calls.ts";
+import { readActivity } from "./read-activity.ts";
+
+/** The largest number of partitions that can exist, so the counts are complete. */
+const PARTITIONS_READ_MAX = REGIONS_MAX * PARTITIONS_PER_REGION;
+const LATE_PARTITIONS_MAX = 1_000;
+const CIRCUITS_MAX = 100;
+const CORDONS_MAX = 100;
+
+/**
+ * How old a ready task must be before its lane counts as unserved. Servers tell each other of a
+ * lane that is new, or polled for the first time, with their next heartbeats; until then it is
+ * unknown whether the lane has agents.
+ */
+const UNSERVED_AFTER_MS = 3_000;
+
+interface OverviewDeps extends OperatorCallDeps {
+  readonly store: OperatorCallDeps["store"] & Pick<Store, "lists">;
+  readonly drain: Drain;
+  readonly clock: Clock;
+  /**
+   * A partition is late if it is overdue by more than this. A server's health uses the same limit.
+   */
+  readonly overdueMs: number;
+}
+
+type OverviewCalls =
+  | "listPartitions"
+  | "listSupervisors"
+  | "getOverview"
+  | "watchOverview"
+  | "getClusterInfo";
+
+export function createOverviewCalls(
+  deps: OverviewDeps,
+): Pick<Handlers<typeof OperatorService>, OverviewCalls> {
+  const { store, namespaces, clock, overdueMs } = deps;
+  const serverVersion = versionOfServer();
+  const overview = (namespace: Namespace) => overviewOf(deps, namespace);
+  const watch = createOverviewWatch({ ...deps, overview });
+
+  return {
+    async listPartitions({ pageSize, pageToken }) {
+      const list = "partitions";
+      const page = pageOf(list, pageSize);
+      const after = parsePageToken(list, pageToken, (item) => /^\d{1,5}$/.test(item)) ?? -1;
+      const read = await store.operators.partitions({
+        after: Number(after),
+        limit: page.limit + 1,
+      });
+      const { now, partitions: rows } = read;
+      return {
+        partitions: rows.slice(0, page.limit).map((row) => partitionMessage(row, now, overdueMs)),
+        nextPageToken: page.nextToken(rows, ({ partition }) => String(partition)),
+      };
+    },
+
+    async listSupervisors() {
+      const rows = await store.operators.supervisors();
+      const supervisors = rows.map(({ node, address, alive, partitions, ...row }) => ({
+        ...{ id: node, address, alive, partitions },
+        startedTime: timestampFromMs(row.startedAt),
+        lastSeenTime: timestampFromMs(row.lastSeenAt),
+      }));
+      return { supervisors };
+    },
+
+    async getOverview({ namespace: name }) {
+      const namespace = await namespaces.find(name);
+      const message = create(GetOverviewResponseSchema, await overview(namespace));
+      message.activity = create(ActivitySchema, await readActivity(deps, namespace.id));
+      return message;
+    },
+
+    watchOverview: (request, { signal }) => watch(request, signal),
+
+    async getClusterInfo(_request, { caller }) {
+      const sentMs = clock.wallMs();
+      const now = await store.operators.now();
+      // Assumes that the database read its clock half-way through the round trip.
+      const differenceMs = Math.round((sentMs + clock.wallMs()) / 2 - now);
+      // A caller of one namespace sees nothing of another, not even its counts.
+      const own = caller?.namespace ? (await namespaces.find(caller.namespace)).id : null;
+      const record = await store.operators.cluster(own);
+      return {
+        serverVersion,
+        databaseVersion: record.database,
+        clockDifference: durationFromMs(differenceMs),
+        migrations: record.migrations.map(({ number, name, appliedAt }) => {
+          return { number, name, appliedTime: timestampFromMs(appliedAt) };
+        }),
+        openRuns: [...record.openRuns]
+          .map(([state, count]) => ({ state: RUN_STATES[state], count }))
+          .sort((a, b) => a.state - b.state),
+        moreOpenRuns: !record.allCounted,
+      };
+    },
+  };
+}
+
+async function overviewOf(
+  { store, overdueMs }: OverviewDeps,
+  { id }: Namespace,
+): Promise<MessageInitShape<typeof GetOverviewResponseSchema>> {
+  const wanted = { after: -1, limit: PARTITIONS_READ_MAX };
+  const { now, partitions } = await store.operators.partitions(wanted);
+  const seen = await store.operators.attention(id);
+  const open = { after: null, limit: CIRCUITS_MAX, openOnly: true };
+  const circuits = await store.lists.circuits(id, open);
+  const cordons = await store.lists.cordons(id);
+  const { namespacePause: pause } = seen;
+  return {
+    openEscalations: seen.escalations,
+    unservedTasks: seen.orphans
+      .filter(({ oldestAt }) => oldestAt !== null && now - oldestAt >= UNSERVED_AFTER_MS)
+      .map(unservedMessage),
+    latePartitions: partitions
+      .filter((one) => isLate(one, now, overdueMs))
+      .slice(0, LATE_PARTITIONS_MAX)
+      .map((one) => partitionMessage(one, now, overdueMs)),
+    lateRegions: lateRegions(partitions, now, overdueMs),
+    ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+    pausedQueues: seen.pausedQueues.map(namedPause),
+    pausedWorkflows: seen.pausedWorkflows.map(namedPause),
+    openCircuits: circuits.map(circuitMessage),
+    cordons: cordons.slice(0, CORDONS_MAX).map(cordonMessage),
+  };
+}
+
+/** Regions with late partitions only. */
+function lateRegions(
+  partitions: readonly PartitionRecord[],
+  now: EpochMs,
+  overdueMs: number,
+): MessageInitShape<typeof LateRegionSchema>[] {
+  return [...Map.groupBy(partitions, ({ region }) => region)].flatMap(([region, of]) => {
+    if (!of.some((one) => isLate(one, now, overdueMs))) return [];
+    const lags = of.map(({ overdueAt }) => (overdueAt === null ? 0 : now - overdueAt));
+    const overdue = lags.filter((lag) => lag > overdueMs);
+    const unwatched = of.filter(({ watched }) => !watched).length;
+    const counts = { region, partitions: of.length, unwatched, overdue: overdue.length };
+    return overdue.length === 0
+      ? [counts]
+      : [{ ...counts, lag: durationFromMs(Math.max(...overdue)) }];
+  });
+}
+
+/** A region that is not used needs no supervisor. */
+function isLate(
+  { watched, used, overdueAt }: PartitionRecord,
+  now: EpochMs,
+  overdueMs: number,
+): boolean {
+  return (used && !watched) || (overdueAt !== null && now - overdueAt > overdueMs);
+}
+
+function partitionMessage(
+  record: PartitionRecord,
+  now: EpochMs,
+  overdueMs: number,
+): MessageInitShape<typeof PartitionSchema> {
+  const { partition, region, epoch, takenAt, owner, watched, overdueAt } = record;
+  const late = isLate(record, now, overdueMs);
+  return {
+    ...{ partition, region, watched, late, epoch: BigInt(epoch) },
+    supervisor: owner?.node ?? "",
+    address: owner?.address ?? "",
+    ...timeField("lastSeenTime", owner?.lastSeenAt ?? null),
+    ...timeField("takenTime", takenAt),
+    ...(overdueAt === null ? {} : { lag: durationFromMs(Math.max(0, now - overdueAt)) }),
+  };
+}
+
+function unservedMessage({ queue, task, agentVersion, oldestAt, polledAt }: OrphanLane) {
+  return {
+    ...{ queue, task, agentVersion: agentVersion ?? "" },
+    ...timeField("oldestTime", oldestAt),
+    ...timeField("polledTime", polledAt),
+  };
+}
+
+function namedPause({ name, pause }: { readonly name: string; readonly pause: Pause }) {
+  return { name, pause: pauseMessage(pause) };
+}
+
+function versionOfServer(): string {
+  const text = readFileSync(new URL("../../package.json", import.meta.url), "utf8");
+  const { version }: { readonly version?: string } = JSON.parse(text);
+  return version ?? "";
+}

@@ -1,0 +1,223 @@
+// Queues: list, limit, pause, resume and pin them. Pauses of namespaces and workflows are here,
+// too.
+import { timestampFromMs } from "@bufbuild/protobuf/wkt";
+import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue_pb.ts";
+import { isLimited, type QueueLimits } from "../../core/limits.ts";
+import { DroverError } from "../../errors.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { OperatorStore } from "../../store/operator-store.ts";
+import type { QueueActivity, QueueTask } from "../../store/operators.ts";
+import type { Pin } from "../../store/pins.ts";
+import type { Pause, QueueRecord, QueueRef } from "../../store/queues.ts";
+import type { Handlers } from "../calls/mount.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
+import { parsePageToken } from "../calls/page-token.ts";
+import { timeField } from "../calls/time-field.ts";
+import { pageOf } from "../run/run-list.ts";
+
+interface QueueCallDeps {
+  readonly scheduler: Pick<Scheduler, Control>;
+  readonly store: Pick<OperatorStore, "lists" | "operators">;
+  readonly namespaces: Namespaces;
+}
+
+/** The methods of the scheduler that the calls of this file use. */
+export type Control =
+  | "pauseQueue"
+  | "resumeQueue"
+  | "limitQueue"
+  | "pinQueue"
+  | "unpinQueue"
+  | "pauseWorkflow"
+  | "resumeWorkflow";
+
+type PauseCalls =
+  | "pauseQueue"
+  | "resumeQueue"
+  | "pauseNamespace"
+  | "resumeNamespace"
+  | "pauseWorkflow"
+  | "resumeWorkflow";
+type QueueCalls =
+  | "listQueues"
+  | "getQueue"
+  | "setQueueLimits"
+  | "pinQueue"
+  | "unpinQueue"
+  | PauseCalls;
+
+interface PauseCallDeps {
+  readonly scheduler: Pick<
+    Scheduler,
+    "pauseQueue" | "resumeQueue" | "pauseWorkflow" | "resumeWorkflow"
+  >;
+  readonly namespaces: Namespaces;
+}
+
+interface QueueShown {
+  readonly queue?: ReturnType<typeof queueMessage>;
+}
+
+/** `shown`: the queue's message in the answers. */
+export function createPauseCalls(
+  { scheduler, namespaces }: PauseCallDeps,
+  shown: (of: QueueRef) => Promise<QueueShown>,
+): Pick<Handlers<typeof OperatorService>, PauseCalls> {
+  const refOf = queueRefs(namespaces);
+  return {
+    async pauseQueue(request) {
+      const of = await refOf(request);
+      await scheduler.pauseQueue(of, request.reason);
+      return await shown(of);
+    },
+    async resumeQueue(request) {
+      const of = await refOf(request);
+      await scheduler.resumeQueue(of);
+      return await shown(of);
+    },
+    async pauseNamespace({ namespace, reason }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      const pause = await scheduler.pauseQueue({ namespaceId, queue: "" }, reason);
+      return { pause: pauseMessage(pause) };
+    },
+    async resumeNamespace({ namespace }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      await scheduler.resumeQueue({ namespaceId, queue: "" });
+      return {};
+    },
+    async pauseWorkflow({ namespace: of, workflow, reason }) {
+      const namespace = await namespaces.find(of);
+      const pause = await scheduler.pauseWorkflow({ namespaceId: namespace.id, workflow }, reason);
+      if (pause) return { pause: pauseMessage(pause) };
+      throw noSuchWorkflow(namespace.name, workflow, 0);
+    },
+    async resumeWorkflow({ namespace, workflow }) {
+      const { id: namespaceId } = await namespaces.find(namespace);
+      await scheduler.resumeWorkflow({ namespaceId, workflow });
+      return {};
+    },
+  };
+}
+
+/** The queue that a request names. */
+function queueRefs(namespaces: Namespaces) {
+  return async (request: { readonly namespace: string; readonly queue: string }) => {
+    const { id: namespaceId } = await namespaces.find(request.namespace);
+    return { namespaceId, queue: request.queue };
+  };
+}
+
+export function createQueueCalls({
+  scheduler,
+  store: { lists, operators },
+  namespaces,
+}: QueueCallDeps): Pick<Handlers<typeof OperatorService>, QueueCalls> {
+  const refOf = queueRefs(namespaces);
+
+  async function queueNow({ namespaceId, queue }: QueueRef) {
+    const found = await lists.queues(namespaceId, { names: [queue], after: null, limit: 1 });
+    const [message] = await messagesOf(namespaceId, found);
+    return message ? { queue: message } : {};
+  }
+
+  async function messagesOf(namespaceId: number, records: readonly QueueRecord[]) {
+    const names = records.map(({ name }) => name);
+    const activities = await operators.queueActivity(namespaceId, names);
+    return records.map((record, place) => queueMessage(record, activities[place]));
+  }
+
+  return {
+    ...createPauseCalls({ scheduler, namespaces }, queueNow),
+    async listQueues({ namespace: name, pageSize, pageToken }) {
+      const { id } = await namespaces.find(name);
+      const list = `queues ${id}`;
+      const page = pageOf(list, pageSize);
+      const after = parsePageToken(list, pageToken, (item) => item !== "");
+      const rows = await lists.queues(id, { names: null, after, limit: page.limit + 1 });
+      const pause = await lists.namespacePause(id);
+      return {
+        queues: await messagesOf(id, rows.slice(0, page.limit)),
+        nextPageToken: page.nextToken(rows, (row) => row.name),
+        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+      };
+    },
+    async getQueue(request) {
+      const { namespaceId, queue } = await refOf(request);
+      const pause = await lists.namespacePause(namespaceId);
+      return {
+        ...(await queueNow({ namespaceId, queue })),
+        tasks: (await operators.queueTasks(namespaceId, queue)).map(taskMessage),
+        pins: (await lists.pins(namespaceId, queue)).map(pinMessage),
+        ...(pause ? { namespacePause: pauseMessage(pause) } : {}),
+      };
+    },
+    async setQueueLimits(request) {
+      const of = await refOf(request);
+      await scheduler.limitQueue(of, limitsFrom(request.limits));
+      return await queueNow(of);
+    },
+    async pinQueue({ namespace: of, queue, workflow, version, agentVersion }) {
+      const namespace = await namespaces.find(of);
+      const pin = { namespaceId: namespace.id, queue, workflow, version };
+      if (!(await scheduler.pinQueue(pin, agentVersion)))
+        throw noSuchWorkflow(namespace.name, workflow, version);
+      return { pins: (await lists.pins(namespace.id, queue)).map(pinMessage) };
+    },
+    async unpinQueue(request) {
+      const { namespaceId, queue } = await refOf(request);
+      const { workflow, version } = request;
+      await scheduler.unpinQueue({ namespaceId, queue, workflow, version });
+      return { pins: (await lists.pins(namespaceId, queue)).map(pinMessage) };
+    },
+  };
+}
+
+function noSuchWorkflow(namespace: string, workflow: string, version: number): DroverError {
+  const what = version === 0 ? "workflow" : `version ${version} of a workflow`;
+  const check = version === 0 ? "its name" : "its name, or register the version first";
+  return new DroverError(
+    "WORKFLOW_NOT_FOUND",
+    `There is no ${what} "${workflow}" in the namespace "${namespace}": check ${check}.`,
+    { metadata: { name: workflow } },
+  );
+}
+
+function pinMessage({ workflow, version, agentVersion, at }: Pin) {
+  return { workflow, version, agentVersion, pinnedTime: timestampFromMs(at) };
+}
+
+function limitsFrom(limits: LimitsMessage | undefined): QueueLimits {
+  const { leased = 0, perSecond = 0, burst = 0 } = limits ?? {};
+  const rate = { perSecond, burst: burst === 0 ? Math.max(1, Math.ceil(perSecond)) : burst };
+  return { leasesMax: leased === 0 ? null : leased, rate: perSecond === 0 ? null : rate };
+}
+
+function queueMessage(record: QueueRecord, activity: QueueActivity | undefined) {
+  const { name, ready, leased, pause, limits } = record;
+  return {
+    ...{ name, depth: ready, leased, agents: activity?.agents ?? 0 },
+    ...timeField("oldestTime", activity?.oldestAt ?? null),
+    ...timeField("polledTime", activity?.polledAt ?? null),
+    ...(pause ? { pause: pauseMessage(pause) } : {}),
+    ...(isLimited(limits) ? { limits: limitsMessage(limits) } : {}),
+  };
+}
+
+function taskMessage(of: QueueTask) {
+  const { task, agentVersion, ready, leased, oldestAt, polledAt, agents } = of;
+  return {
+    ...{ task, depth: ready, leased, agents, agentVersion: agentVersion ?? "" },
+    ...timeField("oldestTime", oldestAt),
+    ...timeField("polledTime", polledAt),
+  };
+}
+
+function limitsMessage({ leasesMax, rate }: QueueLimits) {
+  const { perSecond = 0, burst = 0 } = rate ?? {};
+  return { leased: leasesMax ?? 0, perSecond, burst };
+}
+
+export function pauseMessage({ since, reason }: Pause) {
+  return { sinceTime: timestampFromMs(since), reason };
+}

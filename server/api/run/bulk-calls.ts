@@ -1,0 +1,276 @@
+// BulkAction: one action applied to many runs, a page of runs in each call. The page token contains
+// the time limit of the action (only runs created before it) and the last run of the previous page.
+import { createHash } from "node:crypto";
+import { create, type MessageInitShape, toBinary } from "@bufbuild/protobuf";
+import {
+  type BulkActionRequest,
+  BulkActionRequestSchema,
+  type BulkActionResponseSchema,
+  BulkKind,
+  type BulkResultSchema,
+  RerunVersion,
+  Undo,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
+import type { RunState } from "../../core/model.ts";
+import { DroverError, type FieldProblem } from "../../errors.ts";
+import {
+  type Again,
+  BULK_RUNS_MAX,
+  type RunCommand,
+  type Scheduler,
+} from "../../scheduler/scheduler.ts";
+import type { RunFilter } from "../../store/lists.ts";
+import type { OperatorStore } from "../../store/operator-store.ts";
+import { partitionOf } from "../../store/partition.ts";
+import type { Namespace, RunId } from "../../store/store.ts";
+import { isUuid } from "../../uuid.ts";
+import { refusal, toStatus } from "../calls/errors.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
+import { formatPageToken, parsePageToken } from "../calls/page-token.ts";
+import { payloadFrom } from "../calls/payload.ts";
+import { accepted } from "./run-commands.ts";
+import { filterFrom, filterText } from "./run-list.ts";
+
+interface BulkCallDeps {
+  readonly scheduler: Pick<Scheduler, "openBulk" | "rerun" | "rerunRefusal" | "command">;
+  readonly store: Pick<OperatorStore, "lists">;
+  readonly namespaces: Namespaces;
+}
+
+const PAGE_MAX = 100;
+/**
+ * At most this many definitions are checked before the action begins; others when their runs come.
+ */
+const DEFINITIONS_MAX = 100;
+const OPEN: readonly RunState["kind"][] = [
+  "PENDING",
+  "RUNNING",
+  "PAUSED",
+  "STOPPING",
+  "COMPENSATING",
+  "FINISHING",
+  "ESCALATED",
+];
+const STATES: Readonly<Record<number, readonly RunState["kind"][]>> = Object.freeze({
+  [BulkKind.CANCEL]: OPEN,
+  [BulkKind.PAUSE]: ["RUNNING", "ESCALATED"],
+  [BulkKind.RESUME]: ["PAUSED"],
+  [BulkKind.RETRY]: ["FAILED", "CANCELLED"],
+  [BulkKind.SIGNAL]: OPEN,
+  [BulkKind.RERUN]: ["COMPLETED", "FAILED", "COMPENSATED", "CANCELLED"],
+});
+
+type Answer = MessageInitShape<typeof BulkActionResponseSchema>;
+type Result = MessageInitShape<typeof BulkResultSchema>;
+
+/** What all calls of one action share. */
+interface Bulk {
+  readonly namespace: Namespace;
+  readonly request: BulkActionRequest;
+  readonly digest: string;
+}
+
+export function createBulkCalls(deps: BulkCallDeps) {
+  const { store, namespaces } = deps;
+  return Object.freeze({
+    async bulkAction(request: BulkActionRequest): Promise<Answer> {
+      const namespace = await namespaces.find(request.namespace);
+      refuseUnfit(request);
+      const bulk = { namespace, request, digest: digestOf(request) };
+      const filter = bulkFilter(request);
+      const list = `bulk ${namespace.id} ${bulk.digest}`;
+      const at = placeFrom(list, request.pageToken);
+      if (filter === null) return { count: 0 };
+      if (request.dryRun) return { count: await dryRun(deps, bulk, filter) };
+      const begun = at ? null : await begin(deps, bulk, filter);
+      const until = at?.until ?? begun?.until ?? 0;
+      const bound = { ...filter, createdBefore: Math.min(filter.createdBefore ?? until, until) };
+      const runs = await store.lists.runs(namespace.id, {
+        filter: bound,
+        order: "created-asc",
+        limit: PAGE_MAX,
+        after: at?.after ?? null,
+      });
+      const ids = runs.map(({ runId }) => runId);
+      const results = await Promise.all(ids.map((id) => one(deps, bulk, until, id)));
+      const last = ids.length === PAGE_MAX ? ids.at(-1) : undefined;
+      return {
+        count: begun?.count ?? 0,
+        results,
+        nextPageToken: last === undefined ? "" : formatPageToken(list, `${until} ${last}`),
+      };
+    },
+  });
+}
+
+/** One more than the maximum, so that a larger number of runs can be recognized. */
+const COUNT_MAX = BULK_RUNS_MAX + 1;
+
+async function dryRun(deps: BulkCallDeps, bulk: Bulk, filter: RunFilter): Promise<number> {
+  const { count } = await deps.store.lists.countRuns(bulk.namespace.id, filter, COUNT_MAX);
+  const refused = await definitionRefusal(deps, bulk, filter);
+  if (refused) throw refused;
+  return count;
+}
+
+async function begin(
+  deps: BulkCallDeps,
+  bulk: Bulk,
+  filter: RunFilter,
+): Promise<{ readonly until: number; readonly count: number }> {
+  const { namespace, request, digest } = bulk;
+  const counted = await deps.store.lists.countRuns(namespace.id, filter, COUNT_MAX);
+  const { until, repeated } = await deps.scheduler.openBulk({
+    namespace,
+    requestId: request.requestId,
+    digest,
+    counted: counted,
+    expected: request.expectedCount ?? null,
+    refusal: await definitionRefusal(deps, bulk, filter),
+  });
+  return { until, count: repeated ? 0 : counted.count };
+}
+
+/** Why runs of these definitions cannot be rerun as requested; null: they can. */
+async function definitionRefusal(
+  { store, scheduler }: BulkCallDeps,
+  { namespace, request }: Bulk,
+  filter: RunFilter,
+): Promise<DroverError | null> {
+  if (request.kind !== BulkKind.RERUN) return null;
+  const most = { runs: COUNT_MAX, definitions: DEFINITIONS_MAX };
+  const definitions = await store.lists.definitions(namespace.id, filter, most);
+  return await scheduler.rerunRefusal({ namespace, ...againOf(request) }, definitions);
+}
+
+/**
+ * A refusal becomes the answer for that run. Any other error fails the call, which may be repeated.
+ */
+async function one(
+  { scheduler }: BulkCallDeps,
+  bulk: Bulk,
+  until: number,
+  runId: RunId,
+): Promise<Result> {
+  try {
+    const newRunId = await act(scheduler, bulk, until, runId);
+    return { runId, status: create(StatusSchema), newRunId };
+  } catch (error) {
+    if (!(error instanceof DroverError) || !OF_ONE.includes(error.reason)) throw error;
+    return { runId, status: toStatus(error) };
+  }
+}
+
+const OF_ONE: readonly DroverError["reason"][] = [
+  "RUN_STATE",
+  "RUN_NOT_FOUND",
+  "WORKFLOW_NOT_FOUND",
+  "STEP_NOT_FOUND",
+  "INVALID_REQUEST",
+  "SIGNAL_LIMIT",
+  "SIGNAL_UNKNOWN",
+  "CONCURRENCY_LIMIT",
+];
+
+async function act(
+  scheduler: BulkCallDeps["scheduler"],
+  { namespace, request, digest }: Bulk,
+  until: number,
+  runId: RunId,
+): Promise<string> {
+  if (request.kind === BulkKind.RETRY || request.kind === BulkKind.RERUN) {
+    const requestId = `bulk ${request.requestId}`;
+    const asked = { namespace, runId, ...againOf(request), requestId, digest };
+    return (await scheduler.rerun(asked)).runId;
+  }
+  const partition = partitionOf(namespace.region, runId);
+  accepted(await scheduler.command({ runId, partition }, eventOf(request, until)), runId);
+  return "";
+}
+
+function againOf({ kind, version, stepId, input }: BulkActionRequest): Omit<Again, "namespace"> {
+  return {
+    from: kind === BulkKind.RETRY ? { kind: "failed" } : { kind: "step", stepId },
+    input: input === undefined ? null : { payload: payloadFrom(input) },
+    version: version === RerunVersion.NEWEST ? "newest" : "same",
+  };
+}
+
+function eventOf(request: BulkActionRequest, until: number): RunCommand {
+  const { kind, undo, reason: note, requestId, signalName: name, payload } = request;
+  switch (kind) {
+    case BulkKind.CANCEL:
+      return { kind: "cancel", undo: undo !== Undo.LEAVE, note };
+    case BulkKind.PAUSE:
+      return { kind: "pause", note };
+    case BulkKind.RESUME:
+      return { kind: "resume", note };
+    case BulkKind.SIGNAL:
+      // A run keeps signal ids longer than the server keeps the request id. `until` makes a later
+      // action with the same request id a different signal.
+      return {
+        kind: "signal",
+        id: `bulk ${requestId} ${until}`,
+        name,
+        payload: payloadFrom(payload),
+      };
+    default:
+      throw new Error(`a bulk action of kind ${kind} has passed the rules`);
+  }
+}
+
+/** null: the filter names only states that no run is ever in. */
+function bulkFilter({ filter, kind }: BulkActionRequest): RunFilter | null {
+  const asked = filterFrom(filter);
+  const states = (filter?.states.length ?? 0) > 0 ? asked.states : (STATES[kind] ?? []);
+  return states.length === 0 ? null : { ...asked, states };
+}
+
+/** Refuses a request that lacks a field, or has a field that the action would ignore. */
+function refuseUnfit(request: BulkActionRequest): void {
+  const { kind, dryRun, requestId, signalName, payload, stepId, input } = request;
+  const problems: FieldProblem[] = [];
+  const need = (path: string, why: string) =>
+    problems.push({ path, message: `is missing: ${why}` });
+  if (!dryRun && requestId === "") need("request_id", "it makes the action safe to repeat");
+  if (!dryRun && kind === BulkKind.SIGNAL && signalName === "")
+    need("signal_name", "steps wait for a signal by its name");
+  const given = [
+    { path: "signal_name", of: "SIGNAL", is: signalName !== "" },
+    { path: "payload", of: "SIGNAL", is: payload !== undefined },
+    { path: "step_id", of: "RERUN", is: stepId !== "" },
+    { path: "input", of: "RERUN", is: input !== undefined },
+  ] as const;
+  for (const { path, of, is } of given)
+    if (is && kind !== BulkKind[of]) problems.push({ path, message: `is for ${of}: leave it out` });
+  if (problems.length > 0) throw refusal("INVALID_REQUEST", problems);
+}
+
+interface Place {
+  readonly until: number;
+  readonly after: RunId;
+}
+
+function placeFrom(list: string, token: string): Place | null {
+  const last = parsePageToken(list, token, (item) => placeOf(item) !== null);
+  return last === null ? null : placeOf(last);
+}
+
+function placeOf(item: string): Place | null {
+  const [until = "", after = ""] = item.split(" ");
+  const good = /^\d{1,15}$/.test(until) && isUuid(after) && item === `${until} ${after}`;
+  return good ? { until: Number(until), after } : null;
+}
+
+/**
+ * Covers what is requested. It leaves out the namespace (the request is filed under it), the fields
+ * that change between the calls of one action, and the expected count, which is true of one time
+ * only.
+ */
+function digestOf(request: BulkActionRequest): string {
+  const { filter, expectedCount: _, ...asked } = request;
+  const filed: BulkActionRequest = { ...asked, namespace: "", dryRun: false, pageToken: "" };
+  const bytes = toBinary(BulkActionRequestSchema, filed);
+  return createHash("sha256").update(bytes).update(filterText(filter)).digest("hex");
+}

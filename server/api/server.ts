@@ -1,0 +1,260 @@
+// The edge of the server: one port, two transports, the same handlers behind both.
+//
+//   new → start → serving → drain → closed
+//
+// The drain is implemented here, because grpc-js does not wait for injected connections. Health
+// says NOT_SERVING, parked polls are answered empty, new calls are refused with DRAINING. When no
+// call is in flight, or the grace period is over, clients are told to disconnect and remaining
+// connections are cut. `stop` cuts them at once. Both may be called twice, and stop may be called
+// during a drain.
+import { createServer, type Server, type ServerResponse } from "node:http";
+import { AgentService } from "@drover/proto/drover/v1/agent_service_pb.ts";
+import { file_drover_v1_error_reason } from "@drover/proto/drover/v1/error_reason_pb.ts";
+import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
+import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { file_google_rpc_error_details } from "@drover/proto/google/rpc/error_details_pb.ts";
+import { Health as HealthService } from "@drover/proto/grpc/health/v1/health_pb.ts";
+import { ServerReflection } from "@drover/proto/grpc/reflection/v1/reflection_pb.ts";
+import { ServerReflection as ServerReflectionAlpha } from "@drover/proto/grpc/reflection/v1alpha/reflection_pb.ts";
+import type { Clock, Random } from "../clock.ts";
+import type { RpcConfig } from "../config.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { TriggerWork } from "../integrations/triggers/trigger-work.ts";
+import type { Scheduler } from "../scheduler/scheduler.ts";
+import type { OperatorStore } from "../store/operator-store.ts";
+import type { EngineStore } from "../store/store.ts";
+import { createIdentity } from "./auth/identity.ts";
+import { createDrain, type Drain } from "./calls/drain.ts";
+import { createFailOvers } from "./calls/fail-overs.ts";
+import {
+  createMount,
+  type Log,
+  type Mount,
+  type Mounted,
+  type TracedCalls,
+} from "./calls/mount.ts";
+import { createNamespaces } from "./calls/namespace-names.ts";
+import { createRequestCheck } from "./calls/request-check.ts";
+import { droverMethods } from "./drover-methods.ts";
+import { createRunLookup } from "./run/run-lookup.ts";
+import { type ConnectTransport, createConnectTransport } from "./transport/connect.ts";
+import { createDashboard } from "./transport/dashboard.ts";
+import { createGrpcTransport, type GrpcTransport } from "./transport/grpc.ts";
+import { guarded } from "./transport/guarded-pages.ts";
+import { createHealth, type Health } from "./transport/health.ts";
+import { hostRefusal } from "./transport/host-check.ts";
+import {
+  type Health as HealthReported,
+  type Pages,
+  servePage,
+  statusPages,
+} from "./transport/pages.ts";
+import { createPort, type Port } from "./transport/port.ts";
+import { createReflection } from "./transport/reflection.ts";
+import { createTriggerActions } from "./trigger/trigger-actions.ts";
+import { createTriggerRoute, type TriggerRoute } from "./trigger/trigger-route.ts";
+import type { DefinitionCheck } from "./workflow/definition-source.ts";
+
+export interface RpcServerDeps {
+  readonly scheduler: Scheduler;
+  readonly dispatcher: Dispatcher;
+  readonly store: Pick<
+    EngineStore,
+    | "namespace"
+    | "createNamespace"
+    | "namespaces"
+    | "reads"
+    | "outbox"
+    | "schedules"
+    | "triggers"
+    | "definition"
+    | "workflowVersion"
+    | "claimEscalation"
+    | "releaseEscalation"
+    | "incarnation"
+    | "onIncarnation"
+    | "ready"
+  > &
+    Omit<OperatorStore, "inbox">;
+  /** The check of a definition beyond its structure: its expressions and schemas. */
+  readonly definitionCheck: DefinitionCheck;
+  readonly triggers: TriggerWork;
+  /** The payload limit that a namespace has set; null, or left out: the limit of `config`. */
+  readonly payloadBytesMax?: (namespace: string) => number | null;
+  readonly config: RpcConfig;
+  /** A partition is late if it is overdue by more than this. */
+  readonly overdueMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Left out: calls are not traced. */
+  readonly traced?: TracedCalls | undefined;
+  /** The answer of /healthz; left out: ok. */
+  readonly health?: () => HealthReported;
+  /** Other pages by path, such as /metrics; where tokens are required, only for viewers. */
+  readonly pages?: Pages;
+  /** The folder of the built dashboard, which may be missing. Left out: no dashboard is served. */
+  readonly dashboard?: string;
+}
+
+export interface RpcServer {
+  start(): Promise<{ readonly host: string; readonly port: number }>;
+  drain(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const SERVICES = [SchedulerService, OperatorService, AgentService];
+/** Long enough for a connection to stay open between two calls of a person. */
+const HTTP1_IDLE_MS = 75_000;
+/** Time for answers to leave the machine after the last call. */
+const LAST_BYTES_MS = 1_000;
+
+export function createRpcServer(deps: RpcServerDeps): RpcServer {
+  const { config, clock, log } = deps;
+  const drain = createDrain();
+  const check = createRequestCheck(config, deps.payloadBytesMax);
+  const identity = config.requireTokens ? createIdentity(deps.store.tokens, clock) : undefined;
+  deps.store.onIncarnation(() => identity?.forget());
+  const failOvers = createFailOvers(deps.store);
+  const { traced } = deps;
+  const mount = createMount({ check, drain, log, clock, identity, ...config, traced, failOvers });
+  const health = createHealth(SERVICES.map(({ typeName }) => typeName));
+  const namespaces = createNamespaces(deps.store);
+  const common = { ...deps, namespaces, drain, check, identity, failOvers };
+  const methods = [
+    ...droverMethods(common, mount),
+    ...mount.service(HealthService, health.handlers, { always: true }),
+    ...reflectionMethods(mount),
+  ];
+  const grpc = createGrpcTransport(methods, config, { clock, log });
+  const connect = createConnectTransport(methods, config, mount, log);
+  const runs = createRunLookup(deps.store, namespaces);
+  const actions = createTriggerActions({ ...common, runs });
+  const hooks = createTriggerRoute({ ...common, actions, wallMs: clock.wallMs });
+  const http = createHttp(deps, drain, connect, hooks, guarded(deps.pages ?? {}, identity));
+  const port = createPort(config, {
+    onHttp2: grpc.accept,
+    onHttp1: (socket) => void http.emit("connection", socket),
+    clock,
+    log,
+  });
+  const closing = createClosing({ config, clock, log, drain, health, grpc, http, port });
+
+  return Object.freeze({
+    async start() {
+      const address = await port.start();
+      health.setServing(true);
+      log.info(address, "serving");
+      return address;
+    },
+    ...closing,
+  });
+}
+
+function createHttp(
+  deps: RpcServerDeps,
+  drain: Drain,
+  connect: ConnectTransport,
+  hooks: TriggerRoute,
+  guardedPages: Pages,
+): Server {
+  const status = statusPages(
+    () => deps.store.ready(),
+    () => drain.begun,
+    deps.health ?? (() => ({ status: "ok", reasons: [] })),
+  );
+  const pages = { ...status, ...guardedPages };
+  const dashboard = deps.dashboard === undefined ? null : createDashboard(deps.dashboard);
+  const http = createServer({ keepAliveTimeout: HTTP1_IDLE_MS }, (request, response) => {
+    if (drain.begun) response.setHeader("connection", "close");
+    if (hooks.handle(request, response)) return;
+    const refusal = isProbe(request.url) ? null : hostRefusal(deps.config, request.headers);
+    if (refusal !== null) return refuseHost(response, refusal);
+    if (connect.handle(request, response)) return;
+    servePage(pages, request, response, dashboard?.handle);
+  });
+  // The HTTP server never listens by itself, and starts its checks for slow senders only on this
+  // event.
+  http.emit("listening");
+  return http;
+}
+
+/** Probes may use any host name. */
+function isProbe(url = ""): boolean {
+  return url === "/healthz" || url === "/readyz";
+}
+
+function refuseHost(response: ServerResponse, message: string): void {
+  response.writeHead(403, { "content-type": "application/json", connection: "close" });
+  response.end(JSON.stringify({ code: "permission_denied", message }));
+}
+
+interface ClosingDeps extends Pick<RpcServerDeps, "config" | "clock" | "log"> {
+  readonly drain: Drain;
+  readonly health: Health;
+  readonly grpc: GrpcTransport;
+  readonly http: Server;
+  readonly port: Port;
+}
+
+function createClosing(deps: ClosingDeps): Pick<RpcServer, "drain" | "stop"> {
+  const { config, clock, log, drain, health, grpc, http, port } = deps;
+  let draining: Promise<void> | null = null;
+  let stopping: Promise<void> | null = null;
+
+  async function atMost(ms: number, end: Promise<void>): Promise<void> {
+    const over = new AbortController();
+    await Promise.race([end, clock.sleep(ms, over.signal).catch(() => {})]);
+    over.abort();
+  }
+
+  async function drainOnce(): Promise<void> {
+    health.setServing(false);
+    drain.begin();
+    await atMost(config.drainMs, drain.idle());
+    if (drain.inFlight > 0)
+      log.warn({ calls: drain.inFlight }, "the grace of the drain is over: calls are cut");
+    health.close();
+    const closed = port.close();
+    http.closeIdleConnections();
+    grpc.drain(LAST_BYTES_MS);
+    await atMost(LAST_BYTES_MS, closed);
+    await stop();
+  }
+
+  async function stopOnce(): Promise<void> {
+    health.setServing(false);
+    drain.begin();
+    health.close();
+    const closed = port.close();
+    grpc.stop();
+    http.closeAllConnections();
+    http.close();
+    port.destroy();
+    await closed;
+  }
+
+  function stop(): Promise<void> {
+    stopping ??= stopOnce();
+    return stopping;
+  }
+
+  return {
+    drain() {
+      draining ??= drainOnce();
+      return draining;
+    },
+    stop,
+  };
+}
+
+function reflectionMethods(mount: Mount): readonly Mounted[] {
+  const reflection = createReflection(
+    [...SERVICES, HealthService, ServerReflection, ServerReflectionAlpha],
+    [file_google_rpc_error_details, file_drover_v1_error_reason],
+  );
+  return [
+    ...mount.service(ServerReflection, reflection.v1, { always: true }),
+    ...mount.service(ServerReflectionAlpha, reflection.v1alpha, { always: true }),
+  ];
+}

@@ -1,0 +1,106 @@
+// Performs what a trigger asks for, by the same calls and under the same rules as any client. These
+// calls recognize a repeat by the key of a run, the id of a signal or a callback token.
+import { createHash } from "node:crypto";
+import { create, type DescMessage, type MessageShape } from "@bufbuild/protobuf";
+import {
+  CompleteDeferredRequestSchema,
+  SignalRequestSchema,
+} from "@drover/proto/drover/v1/scheduler_service_pb.ts";
+import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
+import { REPEAT_KNOWN_MS } from "../../core/trigger.ts";
+import { parseCallbackToken } from "../../dispatch/token.ts";
+import { DroverError } from "../../errors.ts";
+import type { Asked, CallbackOutcome } from "../../expressions/trigger-mapping.ts";
+import type { Scheduler } from "../../scheduler/scheduler.ts";
+import type { Namespace } from "../../store/store.ts";
+import type { Namespaces } from "../calls/namespace-names.ts";
+import { payloadField } from "../calls/payload.ts";
+import type { RequestCheck } from "../calls/request-check.ts";
+import { createRunCommands } from "../run/run-commands.ts";
+import type { RunLookup } from "../run/run-lookup.ts";
+
+interface TriggerActionDeps {
+  readonly scheduler: Scheduler;
+  readonly namespaces: Namespaces;
+  readonly runs: RunLookup;
+  readonly check: Pick<RequestCheck, "check">;
+}
+
+export interface TriggerActions {
+  /** Resolves after the commit. Throws what the scheduler refuses. */
+  perform(namespace: Namespace, trigger: string, asked: Asked): Promise<{ readonly runId: string }>;
+}
+
+type Of<Kind extends Asked["kind"]> = Extract<Asked, { kind: Kind }>;
+
+export function createTriggerActions(deps: TriggerActionDeps): TriggerActions {
+  const { scheduler, runs, check } = deps;
+  const commands = createRunCommands(deps);
+
+  function checked<Desc extends DescMessage>(desc: Desc, message: MessageShape<Desc>) {
+    check.check(desc, message, null);
+    return message;
+  }
+
+  async function schedule(namespace: Namespace, trigger: string, asked: Of<"schedule">) {
+    const { workflow: name, version, input, key, labels, priority } = asked;
+    return await scheduler.schedule({
+      ...{ namespace, target: { kind: "named", name, version }, input, key, labels, priority },
+      ...{ notify: null, startAt: null, concurrency: null },
+      // Covers the key only: a repeat may be signed or worded differently.
+      digest: createHash("sha256").update(`trigger ${trigger} ${key}`).digest("hex"),
+      keyKeptMs: REPEAT_KNOWN_MS,
+    });
+  }
+
+  async function signal({ name: namespace }: Namespace, asked: Of<"signal">) {
+    const { run, name, signalId, payload } = asked;
+    const ref =
+      "key" in run
+        ? { case: "key" as const, value: run.key }
+        : { case: "runId" as const, value: run.runId };
+    const message = create(SignalRequestSchema, {
+      ...{ namespace, run: { ref }, name, signalId },
+      ...payloadField("payload", payload),
+    });
+    const { record } = await runs.find(namespace, checked(SignalRequestSchema, message).run);
+    await commands.signal(message);
+    return record;
+  }
+
+  async function complete(namespace: Namespace, { callbackToken, outcome }: Of<"complete">) {
+    const token = parseCallbackToken(callbackToken);
+    if (token?.namespace !== namespace.name)
+      throw new DroverError(
+        "TASK_NOT_FOUND",
+        `The callback token names no task of the namespace "${namespace.name}": map the one that came with the task.`,
+      );
+    const message = create(CompleteDeferredRequestSchema, {
+      callbackToken,
+      outcome: outcomeMessage(outcome),
+    });
+    await commands.completeDeferred(checked(CompleteDeferredRequestSchema, message));
+    return token;
+  }
+
+  return Object.freeze({
+    perform(namespace: Namespace, trigger: string, asked: Asked) {
+      switch (asked.kind) {
+        case "schedule":
+          return schedule(namespace, trigger, asked);
+        case "signal":
+          return signal(namespace, asked);
+        case "complete":
+          return complete(namespace, asked);
+      }
+    },
+  });
+}
+
+function outcomeMessage(outcome: CallbackOutcome) {
+  if (outcome.kind === "success")
+    return { case: "success" as const, value: payloadField("output", outcome.output) };
+  const { code, message, permanent, noEffect } = outcome;
+  const failureClass = permanent ? FailureClass.PERMANENT : FailureClass.TRANSIENT;
+  return { case: "failed" as const, value: { code, message, failureClass, noEffect } };
+}
