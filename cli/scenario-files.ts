@@ -1,7 +1,7 @@
 /** Scenario files: found by a path of the command line, read, and checked with their workflows. */
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Definition } from "@drover/server/core/definition.ts";
+import type { Definition } from "@drover/server/core/definition/definition.ts";
 import type { Play } from "@drover/simulator/play-scenario.ts";
 import { readScenarios, type ScenarioFile } from "@drover/simulator/scenario-file.ts";
 import { unknownNames } from "@drover/simulator/scenario-names.ts";

@@ -7,12 +7,13 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dashboardText } from "../deploy/grafana/dashboard.ts";
 import { decide, start } from "../server/core/decide.ts";
-import type { Effects, RetryPolicy } from "../server/core/definition.ts";
-import { NO_EXPRESSIONS } from "../server/core/evaluator.ts";
-import type { RunEvent } from "../server/core/event.ts";
-import { EVENT_TABLE } from "../server/core/event-table.ts";
+import type { Effects, RetryPolicy } from "../server/core/definition/definition.ts";
+import { EVENT_TABLE } from "../server/core/events/event-table.ts";
 import { currentEffectStatus } from "../server/core/evolve.ts";
-import { type Lease, movingSide, type View } from "../server/core/model.ts";
+import { NO_EXPRESSIONS } from "../server/core/model/evaluator.ts";
+import type { RunEvent } from "../server/core/model/event.ts";
+import { type Lease, movingSide, type View } from "../server/core/model/model.ts";
+import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/model/state-table.ts";
 import { planTaskOf } from "../server/core/pass.ts";
 import {
   AVOID_SESSION_MS,
@@ -24,8 +25,7 @@ import {
   UNDELIVERED_AT_ONCE_MAX,
   UNDELIVERED_IN_A_ROW_MAX,
   WAIT_FOR_PEOPLE_MS,
-} from "../server/core/plan.ts";
-import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../server/core/state-table.ts";
+} from "../server/core/plan/plan.ts";
 import { cliPage } from "./cli-page.ts";
 import { words } from "./duration-words.ts";
 import { metricsPage } from "./metrics-page.ts";

@@ -3,7 +3,7 @@
 import type { Logger } from "pino";
 import type { Clock, Random } from "./clock.ts";
 import type { SupervisorConfig } from "./config.ts";
-import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
+import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
 import type { UndeliveredLease } from "./dispatch/claims.ts";
 import { createInbox, type Inbox } from "./integrations/inbox.ts";
 import { createTriggering, type Triggering } from "./integrations/triggers/triggering.ts";

@@ -1,7 +1,7 @@
 // All settings of a server, with unit, default and reason. Flags come before the environment, and
 // the environment before these defaults; the command line reads both and passes on a whole config.
 
-import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/circuit.ts";
+import { CIRCUIT_DEFAULTS, type CircuitSettings } from "./core/model/circuit.ts";
 
 const DEFAULT_PORT = 7420;
 

@@ -16,8 +16,8 @@ import {
 } from "./background.ts";
 import type { Clock, Random } from "./clock.ts";
 import { SUPERVISOR_DEFAULTS, type SupervisorConfig } from "./config.ts";
-import type { EpochMs } from "./core/attempt.ts";
-import type { CircuitSettings } from "./core/circuit.ts";
+import type { EpochMs } from "./core/model/attempt.ts";
+import type { CircuitSettings } from "./core/model/circuit.ts";
 import { createAdmission } from "./dispatch/admission.ts";
 import { createAgentRegistry } from "./dispatch/agent-registry.ts";
 import { type Claims, createClaims, type UndeliveredLease } from "./dispatch/claims.ts";

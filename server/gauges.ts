@@ -1,7 +1,7 @@
 // Gauges: the open work of all servers, and the resources that this process uses. They are read
 // when metrics are scraped, and cost nothing otherwise.
 import type { Clock } from "./clock.ts";
-import type { RunState } from "./core/model.ts";
+import type { RunState } from "./core/model/model.ts";
 import { seconds } from "./measures.ts";
 import type { Gauges, Operators } from "./store/operators.ts";
 import type { Metrics } from "./telemetry/metrics.ts";

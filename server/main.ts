@@ -29,7 +29,7 @@ import {
   type ControlPlaneOptions,
   createControlPlane,
 } from "./control-plane.ts";
-import type { CircuitSettings } from "./core/circuit.ts";
+import type { CircuitSettings } from "./core/model/circuit.ts";
 import { DATABASE_SCHEMA, databaseSchema } from "./database-schema.ts";
 import { DroverError } from "./errors.ts";
 import { checkDefinition } from "./expressions/definition-expressions.ts";

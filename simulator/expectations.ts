@@ -1,5 +1,5 @@
 // Compares the result of a scenario with its expectations: each difference is one sentence.
-import { durationText } from "@drover/server/core/duration-text.ts";
+import { durationText } from "@drover/server/core/definition/duration-text.ts";
 import type { PlayedScenario } from "./play-scenario.ts";
 import type { Range, Scenario } from "./scenario.ts";
 import { hasAtLeast } from "./scenario-file.ts";

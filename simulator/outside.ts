@@ -1,6 +1,6 @@
 // A remote service as Drover wants it: it performs a request once for each idempotency key, undoes
 // it by that key, and says whether it has performed it.
-import type { Payload } from "@drover/server/core/payload.ts";
+import type { Payload } from "@drover/server/core/model/payload.ts";
 
 export interface RemoteService {
   /** `step`: the step that requested it, as `hotel` or `chunks[2]`. */

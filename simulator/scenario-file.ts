@@ -7,7 +7,7 @@
  * each with line, column and what would be valid. Names that the workflow does not have are
  * problems, too (scenario-names.ts).
  */
-import type { Payload } from "@drover/server/core/payload.ts";
+import type { Payload } from "@drover/server/core/model/payload.ts";
 import { readDocument } from "@drover/server/definition-text/document.ts";
 import { createTextProblems, type Place } from "@drover/server/definition-text/problems.ts";
 import { DroverError, type FieldProblem } from "@drover/server/errors.ts";

@@ -1,6 +1,6 @@
 // A scenario: what agents, people and the outside world do to one run, and the expected result.
 // Durations are milliseconds; times count from the start of the run.
-import type { Payload } from "@drover/server/core/payload.ts";
+import type { Payload } from "@drover/server/core/model/payload.ts";
 
 /** What an agent does with one task that it was handed. */
 export type Act =

@@ -4,7 +4,7 @@
 // The nodes, their positions and the refusal of forbidden nodes come from the text form of
 // workflows.
 
-import type { Payload } from "@drover/server/core/payload.ts";
+import type { Payload } from "@drover/server/core/model/payload.ts";
 import {
   asNode,
   entriesOf,

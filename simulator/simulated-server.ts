@@ -17,7 +17,7 @@ import { engineMethods } from "@drover/server/api/drover-methods.ts";
 import { sleepBy } from "@drover/server/clock.ts";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "@drover/server/config.ts";
 import { type ControlPlane, createControlPlane } from "@drover/server/control-plane.ts";
-import type { EpochMs } from "@drover/server/core/attempt.ts";
+import type { EpochMs } from "@drover/server/core/model/attempt.ts";
 import { DroverError } from "@drover/server/errors.ts";
 import { checkDefinition } from "@drover/server/expressions/definition-expressions.ts";
 import { WHOLE_RANGE } from "@drover/server/store/due.ts";

@@ -15,7 +15,7 @@ import {
   TaskKind,
 } from "@drover/proto/drover/v1/task_pb.ts";
 import { payloadField } from "@drover/server/api/calls/payload.ts";
-import type { Payload } from "@drover/server/core/payload.ts";
+import type { Payload } from "@drover/server/core/model/payload.ts";
 import { DroverError } from "@drover/server/errors.ts";
 import type { RemoteService } from "./outside.ts";
 import { type Act, stepName } from "./scenario.ts";

@@ -1,6 +1,6 @@
 // The names in a definition: its steps, tasks and queues, and the workflows that it begins.
-import type { Definition, StepDefinition } from "@drover/server/core/definition.ts";
-import { DEFAULT_QUEUE } from "@drover/server/core/plan.ts";
+import type { Definition, StepDefinition } from "@drover/server/core/definition/definition.ts";
+import { DEFAULT_QUEUE } from "@drover/server/core/plan/plan.ts";
 
 export interface WorkflowNames {
   readonly workflow: string;

@@ -2,7 +2,7 @@
  * A fail-over to a standby that may lack the newest commits of the primary: its tail.
  *
  * Mirrors server/store/postgres/transaction.ts (the fate of a commit), the token of a task
- * (server/dispatch/token.ts) and how a report is judged by it (server/core/on-report.ts). One run
+ * (server/dispatch/token.ts) and how a report is judged by it (server/core/events/on-report.ts). One run
  * of one step that says `effects: once`, a client, AGENTS agents, and somebody else who commits
  * beside them. Whatever PostgreSQL counts restarts where the tail began: fences, and transaction
  * ids. What is random does not come again: the 16 bytes of a token.

@@ -58,7 +58,7 @@ rule(
     ],
     [
       "a rule of core that asks the machine",
-      "server/core/retry.ts",
+      "server/core/recovery/retry.ts",
       '// A header.\nimport { hostname } from "node:os";',
       /retry\.ts:2 imports node:os/,
     ],
@@ -118,7 +118,7 @@ rule("time, chance and the console have their modules", brokenBans, [
   ["the clock of the machine", "server/poll-tick.ts", "const at = Date.now();", /take a Clock/],
   ["a date of now", "server/core/pass.ts", "const at = new Date();", /take a Clock/],
   ["a timer", "sdk/typescript/polls.ts", "setTimeout(poll, 5);", /Clock\.after/],
-  ["chance", "server/core/retry.ts", "const j = Math.random();", /with the event/],
+  ["chance", "server/core/recovery/retry.ts", "const j = Math.random();", /with the event/],
   ["random bytes", "server/dispatch/token.ts", "const s = randomBytes(16);", /take a Random/],
   ["a print", "server/main.ts", 'console.log("up");', /main\.ts:1 writes to the console/],
   ["an any", "server/main.ts", "const x = y as any;", /say `unknown`/],

@@ -4,9 +4,9 @@
 //   child       the child runs, or waits to begin
 //   child-end   the child was sent a cancel, because the parent stops or `total` is over, and has
 //               not ended yet. It may still succeed
-import type { EpochMs } from "./attempt.ts";
-import type { ParentCommand } from "./message.ts";
-import { isEnded, type Step, type WaitingFor } from "./model.ts";
+import type { EpochMs } from "./model/attempt.ts";
+import type { ParentCommand } from "./model/message.ts";
+import { isEnded, type Step, type WaitingFor } from "./model/model.ts";
 import { emit, type Pass, touchedSteps } from "./pass.ts";
 
 /** Child runs may be nested so deep. A workflow that runs itself without an end fails there. */

@@ -1,13 +1,21 @@
 // The entry point of the rules: (plan, view, events) → effects, answers and the new view. Pure: the
 // same arguments give the same decision, on any machine and at any time.
 
-import type { EpochMs } from "./attempt.ts";
 import { CHILD_DEPTH_MAX, messageParent } from "./child.ts";
-import type { Effect } from "./effect.ts";
-import type { Evaluator } from "./evaluator.ts";
-import { type Answer, inPassOrder, type PassTime, type RunEvent } from "./event.ts";
-import type { Facts } from "./facts.ts";
+import { onAnswer, onEscalationTimer } from "./events/on-answer.ts";
+import { onCancel, onPause, onResume } from "./events/on-command.ts";
+import { onDueTime, onRunTimer } from "./events/on-due.ts";
+import { onMessages } from "./events/on-message.ts";
+import { onCallback, onReport } from "./events/on-report.ts";
+import { onDecide, onSignal } from "./events/on-signal.ts";
+import { onForgotten, onLeaseTimer, onReadyTimer } from "./events/on-timer.ts";
+import { onUndelivered } from "./events/on-undelivered.ts";
 import { settle } from "./map.ts";
+import type { EpochMs } from "./model/attempt.ts";
+import type { Effect } from "./model/effect.ts";
+import type { Evaluator } from "./model/evaluator.ts";
+import { type Answer, inPassOrder, type PassTime, type RunEvent } from "./model/event.ts";
+import type { Facts } from "./model/facts.ts";
 import {
   emptyView,
   isEnded,
@@ -16,19 +24,11 @@ import {
   type RunState,
   type Step,
   type View,
-} from "./model.ts";
-import { onAnswer, onEscalationTimer } from "./on-answer.ts";
-import { onCancel, onPause, onResume } from "./on-command.ts";
-import { onDueTime, onRunTimer } from "./on-due.ts";
-import { onMessages } from "./on-message.ts";
-import { onCallback, onReport } from "./on-report.ts";
-import { onDecide, onSignal } from "./on-signal.ts";
-import { onForgotten, onLeaseTimer, onReadyTimer } from "./on-timer.ts";
+} from "./model/model.ts";
 import { openRoots } from "./open.ts";
 import type { Pass } from "./pass.ts";
-import type { Plan } from "./plan.ts";
-import { type ReusedStep, reuseSteps } from "./reuse.ts";
-import { onUndelivered } from "./undelivered.ts";
+import type { Plan } from "./plan/plan.ts";
+import { type ReusedStep, reuseSteps } from "./recovery/reuse.ts";
 
 /** A plan with the evaluator of its expressions and schemas. */
 export interface Rules {

@@ -1,11 +1,18 @@
 // How each effect changes the step that it is about.
 
-import type { Counted, TaskKind } from "./attempt.ts";
-import type { Effect, NeedEnd, Side } from "./effect.ts";
-import type { EscalationReason } from "./history.ts";
-import type { Items } from "./items.ts";
-import { isFinal, isMoving, isUndoLeft, type Moving, movingSide, type Step } from "./model.ts";
-import type { EffectStatus } from "./strategy.ts";
+import type { Counted, TaskKind } from "./model/attempt.ts";
+import type { Effect, NeedEnd, Side } from "./model/effect.ts";
+import type { EscalationReason } from "./model/history.ts";
+import type { Items } from "./model/items.ts";
+import {
+  isFinal,
+  isMoving,
+  isUndoLeft,
+  type Moving,
+  movingSide,
+  type Step,
+} from "./model/model.ts";
+import type { EffectStatus } from "./model/strategy.ts";
 
 export function sideOf(task: TaskKind): Side {
   return task === "compensate" ? "undo" : "forward";

@@ -1,9 +1,9 @@
 // How each effect changes the state of a run. Nothing else changes a run, in memory or in SQL. The
 // run's counters are computed from the step before and after, so no effect can omit them.
 
-import type { EpochMs } from "./attempt.ts";
-import type { Effect } from "./effect.ts";
 import { countItem, evolveStep } from "./evolve-step.ts";
+import type { EpochMs } from "./model/attempt.ts";
+import type { Effect } from "./model/effect.ts";
 import {
   isFinal,
   isUndoLeft,
@@ -13,9 +13,9 @@ import {
   type RunState,
   type Step,
   type View,
-} from "./model.ts";
-import { itemOf, numberOf } from "./step-key.ts";
-import { currentStrategy, type EffectStatus } from "./strategy.ts";
+} from "./model/model.ts";
+import { itemOf, numberOf } from "./model/step-key.ts";
+import { currentStrategy, type EffectStatus } from "./model/strategy.ts";
 
 /** Properties of a planned step that its state does not contain. */
 export interface Shape {

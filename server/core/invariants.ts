@@ -2,9 +2,9 @@
 // operating error; the property tests assert all of them after each decision. The view must hold
 // every step of the run that is in a page.
 
-import type { TaskKind } from "./attempt.ts";
 import { asks, currentEffectStatus, untouchedStep } from "./evolve.ts";
-import type { Items } from "./items.ts";
+import type { TaskKind } from "./model/attempt.ts";
+import type { Items } from "./model/items.ts";
 import {
   isEnded,
   isFinal,
@@ -17,12 +17,12 @@ import {
   stageOf,
   type Undo,
   type View,
-} from "./model.ts";
-import type { Plan, PlanStep } from "./plan.ts";
-import { planStepAt } from "./plan-at.ts";
-import { isUndoable, reaches } from "./saga.ts";
-import { itemOf, numberOf } from "./step-key.ts";
-import { currentStrategy, leavesEffect, strategyToUndo } from "./strategy.ts";
+} from "./model/model.ts";
+import { itemOf, numberOf } from "./model/step-key.ts";
+import { currentStrategy, leavesEffect, strategyToUndo } from "./model/strategy.ts";
+import type { Plan, PlanStep } from "./plan/plan.ts";
+import { planStepAt } from "./plan/plan-at.ts";
+import { isUndoable, reaches } from "./recovery/saga.ts";
 
 interface Run {
   readonly plan: Plan;

@@ -6,7 +6,6 @@
 //             undoes its next items, since that pass has to load more than others
 //   READY     and so on: its gate, a task like any other, which lets the next wave begin
 
-import { fail, recordFailure } from "./fail-step.ts";
 import {
   type ItemOutputs,
   type Items,
@@ -14,13 +13,14 @@ import {
   itemsFailed,
   type MapPlan,
   TOO_MANY_FAILED,
-} from "./items.ts";
+} from "./model/items.ts";
+import type { Payload } from "./model/payload.ts";
+import { stepKeyOf } from "./model/step-key.ts";
+import { nextStrategyIndex, strategyToUndo } from "./model/strategy.ts";
 import { beginStrategy, recordAnswer, startsForward, succeed } from "./open.ts";
 import { emit, makeReady, type Pass, planStep, stepOf } from "./pass.ts";
-import type { Payload } from "./payload.ts";
-import { settleRun, startUndos } from "./saga.ts";
-import { stepKeyOf } from "./step-key.ts";
-import { nextStrategyIndex, strategyToUndo } from "./strategy.ts";
+import { fail, recordFailure } from "./recovery/fail-step.ts";
+import { settleRun, startUndos } from "./recovery/saga.ts";
 
 /** Moves the run and its maps as far as their counters say. Called at the end of each event. */
 export function settle(pass: Pass): void {

@@ -6,13 +6,13 @@
 //              waited for; the items of a map begin when the map is settled (map.ts)
 //   ESCALATED  an expression failed, which no retry can change
 
-import type { NeedEnd } from "./effect.ts";
-import type { StepFacts } from "./facts.ts";
-import type { ResultRef, RunState } from "./model.ts";
+import type { NeedEnd } from "./model/effect.ts";
+import type { StepFacts } from "./model/facts.ts";
+import type { ResultRef, RunState } from "./model/model.ts";
+import type { Payload } from "./model/payload.ts";
 import { addFacts, emit, escalate, factsOf, type Pass, planStep, stepOf } from "./pass.ts";
-import type { Payload } from "./payload.ts";
-import type { PlanStep } from "./plan.ts";
-import { afterSettling } from "./unknown-outcome.ts";
+import type { PlanStep } from "./plan/plan.ts";
+import { afterSettling } from "./recovery/unknown-outcome.ts";
 
 /**
  * Begins a run that was PENDING. Its time counts from now, and not from its planned start. A child

@@ -1,25 +1,25 @@
 // A pass: one run, its plan, the time of the pass, and the effects decided so far. Handlers emit
 // effects; each is applied at once, so the next rule sees the state that it made.
 
-import type { EpochMs, Outcome, TaskKind } from "./attempt.ts";
-import type { RetryPolicy } from "./definition.ts";
-import type { Effect } from "./effect.ts";
-import type { Evaluator } from "./evaluator.ts";
-import type { PassTime } from "./event.ts";
+import type { RetryPolicy } from "./definition/definition.ts";
 import { evolve, type Shape, untouchedStep } from "./evolve.ts";
-import type { Facts, StepFacts } from "./facts.ts";
-import type { EscalationReason, Intervention, Rule } from "./history.ts";
-import { movingSide, type Ready, type Setback, type Step, type View } from "./model.ts";
+import type { EpochMs, Outcome, TaskKind } from "./model/attempt.ts";
+import type { Effect } from "./model/effect.ts";
+import type { Evaluator } from "./model/evaluator.ts";
+import type { PassTime } from "./model/event.ts";
+import type { Facts, StepFacts } from "./model/facts.ts";
+import type { EscalationReason, Intervention, Rule } from "./model/history.ts";
+import { movingSide, type Ready, type Setback, type Step, type View } from "./model/model.ts";
+import { itemOf } from "./model/step-key.ts";
+import { currentStrategy, type EffectStatus, plannedOf } from "./model/strategy.ts";
 import {
   AVOID_SESSION_MS,
   type Plan,
   type PlanChild,
   type PlanStep,
   type PlanTask,
-} from "./plan.ts";
-import { plannedTask, planStepAt } from "./plan-at.ts";
-import { itemOf } from "./step-key.ts";
-import { currentStrategy, type EffectStatus, plannedOf } from "./strategy.ts";
+} from "./plan/plan.ts";
+import { plannedTask, planStepAt } from "./plan/plan-at.ts";
 
 export interface Pass {
   readonly plan: Plan;

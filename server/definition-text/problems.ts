@@ -2,7 +2,7 @@
  * Collects all problems of one text of a workflow or a trigger, in the order in which they are
  * found, each with its path in the message and its line and column in the text.
  */
-import { nearestWord } from "../core/nearest-word.ts";
+import { nearestWord } from "../core/definition/nearest-word.ts";
 import { DroverError, type FieldProblem } from "../errors.ts";
 
 /** A position in the text; both numbers count from 1, columns in UTF-16 units. */

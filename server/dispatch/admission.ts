@@ -3,8 +3,8 @@
 // state is kept in memory and refreshed once a second, so it costs a claim nothing. The database
 // ensures that only one task is the probe (Tx.takeProbes).
 import type { Clock } from "../clock.ts";
-import type { EpochMs } from "../core/attempt.ts";
-import { type Flow, flowOf, type Outage, outageMs } from "../core/circuit.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import { type Flow, flowOf, type Outage, outageMs } from "../core/model/circuit.ts";
 import type { Circuit, CircuitSnapshot } from "../store/circuits.ts";
 import type { Taker, WeightedLane } from "./matching.ts";
 import type { Waiter } from "./waiters.ts";

@@ -7,7 +7,7 @@
 // transaction needs, in one order: two transactions that locked one queue after the other would
 // deadlock. Therefore waiters that are known only after the first query are requested (`later`)
 // before any queue is locked.
-import { opensAt, room, taken } from "../core/limits.ts";
+import { opensAt, room, taken } from "../core/model/limits.ts";
 import type { LimitedLane, LockedQueue } from "../store/queues.ts";
 import type { LockedReady, ReadyRow, Tx } from "../store/store.ts";
 import type { Watermark } from "../store/watermarks.ts";

@@ -14,7 +14,7 @@
 
 import { FLUSH_BUCKET } from "../batcher.ts";
 import type { Clock, Random, Timer } from "../clock.ts";
-import { payloadBytes } from "../core/payload.ts";
+import { payloadBytes } from "../core/model/payload.ts";
 import { DroverError } from "../errors.ts";
 import type { BatchNo, Claim, HandOver, LanesToServe } from "../scheduler/advance.ts";
 import type { Plans } from "../store/plans.ts";

@@ -1,9 +1,9 @@
 // Dispatch hands tasks to waiting agents and takes their reports. This file is the interface that
 // `rpc` uses; dispatch.ts implements it, with waiters.ts, claims.ts and heartbeats.ts.
 
-import type { TaskKind } from "../core/attempt.ts";
-import type { Reported } from "../core/event.ts";
-import type { Payload } from "../core/payload.ts";
+import type { TaskKind } from "../core/model/attempt.ts";
+import type { Reported } from "../core/model/event.ts";
+import type { Payload } from "../core/model/payload.ts";
 import type { Namespace } from "../store/store.ts";
 import type { TraceContext } from "../store/trace.ts";
 import type { TaskToken } from "./token.ts";

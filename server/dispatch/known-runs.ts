@@ -1,7 +1,7 @@
 // A cache of what tasks contain of their runs, for runs that this process has begun or read lately.
 // This data never changes, so an entry is right as long as the database is the same. What was
 // evicted is read again.
-import { payloadBytes } from "../core/payload.ts";
+import { payloadBytes } from "../core/model/payload.ts";
 import type { NewRun, RunId, TaskFacts } from "../store/store.ts";
 
 export type KnownRun = Pick<TaskFacts, "definitionId" | "version" | "labels" | "input" | "trace">;

@@ -4,7 +4,7 @@
 // goes first. A row that has to go to another session than the one that lost it waits for such a
 // session until its time has passed. The lanes of a queue with limits give no more rows together
 // than the queue has capacity for.
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { ReadyRow } from "../store/store.ts";
 
 /** A lane that a waiter asks for, with the weight of its queue. */

@@ -6,8 +6,8 @@
 // into a task token. The length tells a token that was cut or extended from one of another
 // namespace. Tokens of versions 1 and 2 have no length. They are still read, because agents may
 // hold such tasks during an upgrade.
-import type { TaskKind } from "../core/attempt.ts";
-import { ITEMS_MAX, itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
+import type { TaskKind } from "../core/model/attempt.ts";
+import { ITEMS_MAX, itemOf, numberOf, stepKeyOf } from "../core/model/step-key.ts";
 import { secretDigest } from "../secret.ts";
 import { uuidText } from "../uuid.ts";
 

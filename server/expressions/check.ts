@@ -3,7 +3,7 @@
 // walks its tree; the library lists the functions and the types that they take.
 import type { CelFunc } from "@bufbuild/cel";
 import type { Constant, Expr } from "@bufbuild/cel-spec/cel/expr/syntax_pb.js";
-import { nearestWord } from "../core/nearest-word.ts";
+import { nearestWord } from "../core/definition/nearest-word.ts";
 import { functions, signOf } from "./environment.ts";
 import type { Meter } from "./meter.ts";
 import { qualifiedName } from "./metered.ts";

@@ -1,8 +1,13 @@
 // Checks every expression, template and schema of a definition when it is registered: an error
 // found later would escalate a run. The fields are those of the definition that contain expressions
 // or decide what these may name.
-import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
-import type { Payload } from "../core/payload.ts";
+import type {
+  Definition,
+  MapWork,
+  StepDefinition,
+  StepRules,
+} from "../core/definition/definition.ts";
+import type { Payload } from "../core/model/payload.ts";
 import type { Compiled, Expression } from "./expression.ts";
 import { parseJson } from "./json.ts";
 import { COMPILE_COST_MAX, createMeter, type Meter } from "./meter.ts";

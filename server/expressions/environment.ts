@@ -19,7 +19,7 @@ import {
   mapType,
 } from "@bufbuild/cel";
 import { strings } from "@bufbuild/cel/ext";
-import { nearestWord } from "../core/nearest-word.ts";
+import { nearestWord } from "../core/definition/nearest-word.ts";
 import { ownFunctions } from "./functions.ts";
 import { charge, createMeter, type Meter, unitsOfChars } from "./meter.ts";
 import { testPattern } from "./pattern.ts";

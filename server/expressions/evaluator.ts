@@ -1,11 +1,16 @@
 // The evaluator of a definition: all its expressions and schemas, compiled once when its plan is
 // made. The definition was checked before it was stored. If a part cannot be compiled all the same,
 // the evaluator reports that when the part is used, and its step is escalated.
-import type { Definition, MapWork, StepDefinition, StepRules } from "../core/definition.ts";
-import type { Evaluated, Evaluator } from "../core/evaluator.ts";
-import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/facts.ts";
-import type { Payload } from "../core/payload.ts";
-import { ITEMS_MAX, itemOf, numberOf } from "../core/step-key.ts";
+import type {
+  Definition,
+  MapWork,
+  StepDefinition,
+  StepRules,
+} from "../core/definition/definition.ts";
+import type { Evaluated, Evaluator } from "../core/model/evaluator.ts";
+import type { Facts as CoreFacts, StepFacts as CoreStepFacts } from "../core/model/facts.ts";
+import type { Payload } from "../core/model/payload.ts";
+import { ITEMS_MAX, itemOf, numberOf } from "../core/model/step-key.ts";
 import { expressionsOf, scopes } from "./definition-expressions.ts";
 import type { Facts, StepFacts } from "./expression.ts";
 import { type Compiled, type Evaluation, type Expression, evaluate } from "./expression.ts";

@@ -5,7 +5,7 @@
 
 import type { ErrorObject, FuncKeywordDefinition, ValidateFunction } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { nearestWord } from "../core/nearest-word.ts";
+import { nearestWord } from "../core/definition/nearest-word.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { COMPILE_COST_MAX, COST_MAX, charge, createMeter, type Meter } from "./meter.ts";
 import { compilePattern, patternProblem, testPattern } from "./pattern.ts";

@@ -1,7 +1,7 @@
 // How an expression names a step: steps.flight, or steps["book-flight"] if the id is no identifier.
 // `steps.book-flight` parses as a subtraction. It is refused and not rewritten: with steps "a" and
 // "a-b", a reader of `steps.a-b` could not tell what it means.
-import { nearestWord } from "../core/nearest-word.ts";
+import { nearestWord } from "../core/definition/nearest-word.ts";
 import type { ExpressionScope } from "./types.ts";
 
 export interface StepNames {

@@ -1,6 +1,6 @@
 // The expressions of a trigger: checked when the trigger is put, rendered for each call and each
 // run that ends. The result is checked too, so a mapping always gives an action or a reason.
-import type { Payload } from "../core/payload.ts";
+
 import {
   type TextRule,
   type TriggerAction,
@@ -9,7 +9,8 @@ import {
   type TriggerSource,
   textProblem,
   triggerProblem,
-} from "../core/trigger.ts";
+} from "../core/definition/trigger.ts";
+import type { Payload } from "../core/model/payload.ts";
 import {
   type Compiled,
   type Evaluation,

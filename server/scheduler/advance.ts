@@ -7,8 +7,8 @@
 import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
 import { decide } from "../core/decide.ts";
-import type { Answer, RunEvent } from "../core/event.ts";
-import { isEnded } from "../core/model.ts";
+import type { Answer, RunEvent } from "../core/model/event.ts";
+import { isEnded } from "../core/model/model.ts";
 import type { Actor, PassRecord } from "../store/pass-record.ts";
 import type { Plans } from "../store/plans.ts";
 import type {

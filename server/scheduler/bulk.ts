@@ -3,7 +3,7 @@
 // count remains the bound of the runs that belong to the action. What is done to each run is
 // idempotent by itself.
 import type { Random } from "../clock.ts";
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
 import type { EngineStore } from "../store/store.ts";
 import { newRunId } from "./run-id.ts";

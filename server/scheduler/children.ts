@@ -4,14 +4,14 @@
 // how it has ended is read when the parent is locked, since an ended run changes no more.
 
 import { start } from "../core/decide.ts";
-import type { Effect } from "../core/effect.ts";
 import { runWakeAt } from "../core/evolve.ts";
-import type { Facts } from "../core/facts.ts";
-import type { EndedChild, StoredMessage } from "../core/message.ts";
-import { emptyView, isEnded, type View } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import type { Plan } from "../core/plan.ts";
-import { nameAt } from "../core/plan-at.ts";
+import type { Effect } from "../core/model/effect.ts";
+import type { Facts } from "../core/model/facts.ts";
+import type { EndedChild, StoredMessage } from "../core/model/message.ts";
+import { emptyView, isEnded, type View } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
+import type { Plan } from "../core/plan/plan.ts";
+import { nameAt } from "../core/plan/plan-at.ts";
 import { childRef } from "../store/child-run.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";

@@ -1,7 +1,7 @@
 // What a batch has changed, published after its commit: lanes with ready tasks, runs that have
 // changed, the next due time.
-import type { EpochMs } from "../core/attempt.ts";
-import { isEnded, movingSide } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import { isEnded, movingSide } from "../core/model/model.ts";
 import type { EndedTask } from "../store/ended-tasks.ts";
 import type { SilentSession } from "../store/operators.ts";
 import type { PassRecord } from "../store/pass-record.ts";

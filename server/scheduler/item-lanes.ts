@@ -1,10 +1,10 @@
 // Items of a map may each have a queue of their own, which an expression names. The lane of such a
 // queue is created when it is first used.
-import type { Effect } from "../core/effect.ts";
-import { movingSide, type View } from "../core/model.ts";
+import type { Effect } from "../core/model/effect.ts";
+import { movingSide, type View } from "../core/model/model.ts";
+import { plannedOf } from "../core/model/strategy.ts";
 import { planStep, planTaskOf } from "../core/pass.ts";
-import type { PlanTask } from "../core/plan.ts";
-import { plannedOf } from "../core/strategy.ts";
+import type { PlanTask } from "../core/plan/plan.ts";
 import type { LaneOf } from "../store/pass-record.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 import type { EngineStore } from "../store/store.ts";

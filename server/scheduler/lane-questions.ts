@@ -1,10 +1,10 @@
 // A lane that no agent polls leads to one escalation, however many tasks wait there. A pass that
 // may open it locks the lane, and sees whether a person was asked already. The first pass of a
 // batch that may ask does so for all others.
-import type { RunEvent } from "../core/event.ts";
-import { movingSide, type View } from "../core/model.ts";
-import { plannedTask, planStepAt } from "../core/plan-at.ts";
-import { plannedOf } from "../core/strategy.ts";
+import type { RunEvent } from "../core/model/event.ts";
+import { movingSide, type View } from "../core/model/model.ts";
+import { plannedOf } from "../core/model/strategy.ts";
+import { plannedTask, planStepAt } from "../core/plan/plan-at.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 import type { LaneQuestion } from "../store/queues.ts";

@@ -1,7 +1,7 @@
 // Loads what the events of a pass need: the steps that they name, and the rows beside these steps.
 // Each kind is loaded by one statement for all runs of a batch, and only if an event needs it.
-import { type RunEvent, stepsToLoad } from "../core/event.ts";
-import { emptyView, isEnded, movingSide, type View } from "../core/model.ts";
+import { type RunEvent, stepsToLoad } from "../core/model/event.ts";
+import { emptyView, isEnded, movingSide, type View } from "../core/model/model.ts";
 import { DroverError } from "../errors.ts";
 import type { Actor } from "../store/pass-record.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";

@@ -1,9 +1,9 @@
 // A run that is to begin, and its first pass.
 import { start } from "../core/decide.ts";
 import { runWakeAt } from "../core/evolve.ts";
-import { emptyView } from "../core/model.ts";
-import type { Joined } from "../core/permits.ts";
-import type { ReusedStep } from "../core/reuse.ts";
+import { emptyView } from "../core/model/model.ts";
+import type { Joined } from "../core/model/permits.ts";
+import type { ReusedStep } from "../core/recovery/reuse.ts";
 import type { DroverError } from "../errors.ts";
 import { partitionOf } from "../store/partition.ts";
 import type { PassRecord } from "../store/pass-record.ts";

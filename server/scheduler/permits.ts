@@ -1,9 +1,9 @@
 // Permits of concurrency keys within a batch: the keys are locked, the rules decide which run gets
-// one (core/permits.ts), and the changes are written with the passes that caused them.
+// one (core/model/permits.ts), and the changes are written with the passes that caused them.
 
-import type { EpochMs } from "../core/attempt.ts";
-import type { Message } from "../core/message.ts";
-import { isEnded, type Run } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { Message } from "../core/model/message.ts";
+import { isEnded, type Run } from "../core/model/model.ts";
 import {
   type Concurrency,
   type Joined,
@@ -11,7 +11,7 @@ import {
   leave,
   type Permit,
   type Permits,
-} from "../core/permits.ts";
+} from "../core/model/permits.ts";
 import { DroverError } from "../errors.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { ConcurrencyKey, PermitChange, RunHead, RunId, Tx } from "../store/store.ts";

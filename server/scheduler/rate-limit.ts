@@ -8,7 +8,7 @@
 // a trigger starts after the end of another counts, but is never refused, because nothing would
 // repeat it.
 import type { Clock } from "../clock.ts";
-import { isLimited, opensAt, type QueueUse, room, taken } from "../core/limits.ts";
+import { isLimited, opensAt, type QueueUse, room, taken } from "../core/model/limits.ts";
 import { DroverError } from "../errors.ts";
 import type { Namespaces, NamespaceUse } from "../store/namespaces.ts";
 import type { Namespace } from "../store/store.ts";

@@ -1,12 +1,12 @@
 // Runs an ended run again, as a new run that is linked to it: from the steps that failed, or from
-// any step, with the outputs of the steps that it reuses (core/reuse.ts). The old run is read
-// without a lock, since it changes no more.
+// any step, with the outputs of the steps that it reuses (core/recovery/reuse.ts). The old run is
+// read without a lock, since it changes no more.
 
-import type { Facts } from "../core/facts.ts";
-import { isEnded } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import { type From, type ReusedStep, stepsToReuse } from "../core/reuse.ts";
-import { leavesEffect } from "../core/strategy.ts";
+import type { Facts } from "../core/model/facts.ts";
+import { isEnded } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
+import { leavesEffect } from "../core/model/strategy.ts";
+import { type From, type ReusedStep, stepsToReuse } from "../core/recovery/reuse.ts";
 import { DroverError, type Reason } from "../errors.ts";
 import type { LanedPlan, Plans } from "../store/plans.ts";
 import type { RunDefinition, RunDetail } from "../store/reads.ts";

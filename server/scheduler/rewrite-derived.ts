@@ -1,7 +1,7 @@
 // Rewrites derived rows of runs from their pages, in a transaction that the epoch of the acting
 // supervisor fences, and records an intervention for each run in the same transaction.
-import type { EpochMs } from "../core/attempt.ts";
-import { emptyView } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import { emptyView } from "../core/model/model.ts";
 import type { RewrittenRun } from "../store/consistency.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import type { RunHead, RunRef, Tx } from "../store/store.ts";

@@ -2,13 +2,13 @@
 // approvals, escalations, messages and outputs of items. Each kind is loaded only if an event needs
 // it.
 
-import type { EndedAttempt } from "../core/attempt.ts";
-import type { RunEvent } from "../core/event.ts";
-import type { Decision, OpenEscalation, StoredSignal } from "../core/history.ts";
-import type { ItemOutputs } from "../core/items.ts";
-import type { StoredMessage } from "../core/message.ts";
-import { movingSide, type View } from "../core/model.ts";
-import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../core/plan.ts";
+import type { EndedAttempt } from "../core/model/attempt.ts";
+import type { RunEvent } from "../core/model/event.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "../core/model/history.ts";
+import type { ItemOutputs } from "../core/model/items.ts";
+import type { StoredMessage } from "../core/model/message.ts";
+import { movingSide, type View } from "../core/model/model.ts";
+import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../core/plan/plan.ts";
 import { secretDigest } from "../secret.ts";
 import type { AttemptKey, MapRef, RunId, Tx } from "../store/store.ts";
 

@@ -2,7 +2,7 @@
 // server makes them, so their order is the order of creation, and everything that belongs to a run
 // can be found by its day.
 import type { Random } from "../clock.ts";
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import { uuidText } from "../uuid.ts";
 
 export function newRunId(now: EpochMs, random: Random): string {

@@ -4,8 +4,8 @@
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult, type OnFlushed } from "../batcher.ts";
 import type { Clock, Random } from "../clock.ts";
-import { isEnded } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
+import { isEnded } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
 import { DroverError, failedOver, type Reason } from "../errors.ts";
 import type { HookRecord } from "../store/outbox.ts";
 import type { KnownPlans, LanedPlan, Plans } from "../store/plans.ts";

@@ -2,12 +2,12 @@
 // `rpc` uses; control-plane.ts joins the parts, such as register.ts, schedule.ts, advance.ts and
 // run-watchers.ts.
 
-import type { EpochMs } from "../core/attempt.ts";
-import type { Definition } from "../core/definition.ts";
-import type { Answer, RunEvent } from "../core/event.ts";
-import type { QueueLimits } from "../core/limits.ts";
-import type { Payload } from "../core/payload.ts";
-import type { Concurrency } from "../core/permits.ts";
+import type { Definition } from "../core/definition/definition.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { Answer, RunEvent } from "../core/model/event.ts";
+import type { QueueLimits } from "../core/model/limits.ts";
+import type { Payload } from "../core/model/payload.ts";
+import type { Concurrency } from "../core/model/permits.ts";
 import type { DroverError } from "../errors.ts";
 import type { CircuitOverride, CircuitRecord, Cordon, CordonRef } from "../store/circuits.ts";
 import type { LearnedDurations } from "../store/durations.ts";

@@ -2,10 +2,10 @@
 // timeout does not run meanwhile. For a step that has fallen back, the lanes of its earlier
 // strategies count too.
 
-import type { EpochMs } from "../core/attempt.ts";
-import { isFinal, type Step, type View } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import { isFinal, type Step, type View } from "../core/model/model.ts";
+import { plannedOf } from "../core/model/strategy.ts";
 import { planStep } from "../core/pass.ts";
-import { plannedOf } from "../core/strategy.ts";
 import { hasExpression, type LanedPlan } from "../store/plans.ts";
 
 export interface Suspensions {

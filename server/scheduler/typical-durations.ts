@@ -1,12 +1,12 @@
 // How long attempts at a step take. Successful attempts of this server are measured here, added to
 // the store once a minute, and read back for the definitions that are in use. No call waits for
 // that: a step whose duration is not known yet has no slow attempts.
-import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
+import { itemOf, numberOf, stepKeyOf } from "../core/model/step-key.ts";
 import {
   type SlowLimits,
   type TypicalDuration,
   typicalDurationOf,
-} from "../core/typical-duration.ts";
+} from "../core/model/typical-duration.ts";
 import type { Durations, LearnedDurations, SeenDurations } from "../store/durations.ts";
 import type { PassRecord } from "../store/pass-record.ts";
 import { createSketch } from "../store/sketch.ts";

@@ -4,9 +4,9 @@
 // Promise: the transaction that accepts or ends a run also counts it, so a count is as durable as
 // the run or its end. An ended run never opens again: a retry is a run of its own, and so is a
 // child. Counts outlive the runs; they are retained for `runCountsMs`.
-import type { EpochMs } from "../core/attempt.ts";
-import type { Rule } from "../core/history.ts";
-import type { EndKind, RunState } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { Rule } from "../core/model/history.ts";
+import type { EndKind, RunState } from "../core/model/model.ts";
 
 export const MINUTE_MS = 60_000;
 /** Most open runs that are counted in one partition: about 100,000 in a region. */

@@ -1,8 +1,8 @@
 // Circuits and cordons: what must not be dispatched at present, and the counts by which circuits
-// are evaluated. core/circuit.ts decides how a circuit changes; the store keeps its state and
+// are evaluated. core/model/circuit.ts decides how a circuit changes; the store keeps its state and
 // changes it by compare and set.
-import type { EpochMs } from "../core/attempt.ts";
-import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/circuit.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { CircuitState, EndKind, Forced, Outage, Tally } from "../core/model/circuit.ts";
 import type { Actor } from "./pass-record.ts";
 import type { Pinned } from "./pins.ts";
 import type { RunId } from "./run-head.ts";

@@ -1,7 +1,7 @@
 // Derived rows (`ready`, `lease` and the `wake_at` of a page) compared with the pages that they are
 // computed from. A write changes both in one transaction, so only a defect can make them differ.
-import type { EpochMs } from "../core/attempt.ts";
-import type { LeaseCancel } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { LeaseCancel } from "../core/model/model.ts";
 import { derivedRows } from "../core/page/derived-rows.ts";
 import type { Page } from "../core/page/page.ts";
 import type { RunRef } from "./run-head.ts";

@@ -1,7 +1,7 @@
 // Definitions and the specs of cron schedules as text. Equal content has equal text, whatever the
 // order of its fields, so that content which is stored already is recognized. Bytes are base64, in
 // an object with a key of its own.
-import type { Definition } from "../core/definition.ts";
+import type { Definition } from "../core/definition/definition.ts";
 import type { ScheduleSpec } from "./schedules.ts";
 
 /** The field of a payload that contains its bytes. */

@@ -1,6 +1,6 @@
 // Timers of runs that are due, and leases whose session is silent for longer than they allow.
-import type { EpochMs } from "../core/attempt.ts";
-import type { WaitingFor } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { WaitingFor } from "../core/model/model.ts";
 import type { RunId, RunRef } from "./run-head.ts";
 import type { ScheduleRef } from "./schedules.ts";
 

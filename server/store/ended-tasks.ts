@@ -1,5 +1,5 @@
 // Tasks of agents that have ended, as the circuits of their lanes count them.
-import { type EndKind, endKindOf } from "../core/circuit.ts";
+import { type EndKind, endKindOf } from "../core/model/circuit.ts";
 import type { DerivedLease } from "../core/page/derived-rows.ts";
 import type { PassRecord } from "./pass-record.ts";
 import type { RunId } from "./run-head.ts";

@@ -1,9 +1,9 @@
 // Escalations that a pass opens, closes and answers, as rows. An escalation that one pass opens and
 // closes is one insert. Older escalations are answered first and closed then, so that the close
 // which follows from an answer does not touch the answered one.
-import type { EpochMs } from "../core/attempt.ts";
-import type { Effect } from "../core/effect.ts";
-import type { AnswerKind, EscalationReason } from "../core/history.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { Effect } from "../core/model/effect.ts";
+import type { AnswerKind, EscalationReason } from "../core/model/history.ts";
 
 /** An escalation with this reason stays open when its step moves on: no step waits for it. */
 export const STAYS_OPEN: EscalationReason = "doubled";

@@ -1,10 +1,10 @@
 // What both stores look up for facts: which attempt holds the error of a step, which strategy a
 // task is about, which strategy the output comes from, and whose details a task carries.
-import type { AttemptKind, Outcome, TaskKind } from "../core/attempt.ts";
-import type { Items } from "../core/items.ts";
-import type { Forward } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import { leavesEffect, type Strategy } from "../core/strategy.ts";
+import type { AttemptKind, Outcome, TaskKind } from "../core/model/attempt.ts";
+import type { Items } from "../core/model/items.ts";
+import type { Forward } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
+import { leavesEffect, type Strategy } from "../core/model/strategy.ts";
 import type { RunId } from "./run-head.ts";
 import type { Granted } from "./store.ts";
 import type { TraceContext } from "./trace.ts";

@@ -1,5 +1,5 @@
 // Heartbeats: what an agent session reports of itself and of its tasks, and what the store answers.
-import type { Payload } from "../core/payload.ts";
+import type { Payload } from "../core/model/payload.ts";
 import type { RunId, RunRef } from "./run-head.ts";
 
 export interface HeartbeatReport {

@@ -1,5 +1,5 @@
 // Runs that users request by SQL (drover.schedule), and the answers to these requests.
-import type { Payload } from "../core/payload.ts";
+import type { Payload } from "../core/model/payload.ts";
 import type { RunId } from "./run-head.ts";
 
 /** A run that a user has requested in a transaction of their own. */

@@ -1,7 +1,7 @@
 // The outputs of a map's items, collected once, when the map ends. Each store finds the rows; this
 // module decides what the map gets from them.
-import type { ItemOutputs } from "../core/items.ts";
-import { itemOf } from "../core/step-key.ts";
+import type { ItemOutputs } from "../core/model/items.ts";
+import { itemOf } from "../core/model/step-key.ts";
 
 /** Most bytes of all outputs together: the default limit of one payload. */
 export const OUTPUTS_BYTES_MAX = 256 * 1024;

@@ -1,8 +1,8 @@
 // Lists for people and their tools, page by page, of one namespace. Plain reads of a bounded cost,
 // without locks.
 
-import type { EpochMs } from "../core/attempt.ts";
-import type { RunState } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { RunState } from "../core/model/model.ts";
 import type { CircuitPage, CircuitRecord, Cordon } from "./circuits.ts";
 import type { NamespaceSettings } from "./namespaces.ts";
 import type { DeliveryPage, DeliveryRecord } from "./outbox.ts";

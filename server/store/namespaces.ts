@@ -4,7 +4,7 @@
 // begun since. Runs that have ended are removed in pages by their ids, with all their rows. A
 // removal locks its runs and skips those that are locked, so of two removals at once each only
 // finds less to do.
-import type { Rate } from "../core/limits.ts";
+import type { Rate } from "../core/model/limits.ts";
 import { type DroverError, failedOver } from "../errors.ts";
 import type { RunId } from "./run-head.ts";
 

@@ -1,8 +1,8 @@
 // What operators read: agents, queues in detail, partitions, supervisors, interventions, and what
 // needs a person. Plain reads of a bounded cost: none scans the whole history.
 
-import type { EpochMs, TaskKind } from "../core/attempt.ts";
-import type { Rule } from "../core/history.ts";
+import type { EpochMs, TaskKind } from "../core/model/attempt.ts";
+import type { Rule } from "../core/model/history.ts";
 import type { Activity, OpenRuns } from "./activity.ts";
 import type { HandOverWhy } from "./partition-session.ts";
 import type { Pause } from "./queues.ts";

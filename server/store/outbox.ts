@@ -6,9 +6,9 @@
 //   `settle` stores the result of a try; a delivery ends as delivered or given up
 //
 // Delivery is at least once: a try whose answer is lost is repeated under the same id.
-import type { EpochMs } from "../core/attempt.ts";
-import type { EscalationReason } from "../core/history.ts";
-import type { Reason, RunState } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { EscalationReason } from "../core/model/history.ts";
+import type { Reason, RunState } from "../core/model/model.ts";
 import type { RunId } from "./run-head.ts";
 
 /**

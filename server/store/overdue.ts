@@ -1,6 +1,6 @@
 // How far supervision is behind, seen from outside: rows that are long due and that no supervisor
 // has acted on, and partitions that no live node owns.
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 
 /**
  * What an overdue time belongs to. Webhooks are left out: a slow target delays the deliveries

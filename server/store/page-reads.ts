@@ -1,10 +1,10 @@
 // What reads of a run look up in its pages: the attempts that a report may be about, the output and
 // the error of a step, and what a task carries.
-import type { EndedAttempt, Outcome } from "../core/attempt.ts";
+import type { EndedAttempt, Outcome } from "../core/model/attempt.ts";
+import type { Payload } from "../core/model/payload.ts";
 import type { PayloadKey } from "../core/page/apply-pass.ts";
 import { attemptNumber, TASKS, taskOf } from "../core/page/attempts.ts";
 import type { PageAttempt, PageStep, StoredPayload } from "../core/page/page.ts";
-import type { Payload } from "../core/payload.ts";
 import { ERROR_KINDS, ERROR_OUTCOMES } from "./facts.ts";
 import type { AttemptRecord } from "./reads.ts";
 

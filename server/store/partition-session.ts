@@ -1,5 +1,5 @@
 // Ownership of partitions: the sessions that elect owners, and how one takes over from another.
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 
 export interface NodeInfo {
   readonly node: string;

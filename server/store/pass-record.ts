@@ -1,6 +1,6 @@
 // A pass to be written: what it has read of its run, what it has decided, and who acts.
-import type { Effect } from "../core/effect.ts";
-import type { View } from "../core/model.ts";
+import type { Effect } from "../core/model/effect.ts";
+import type { View } from "../core/model/model.ts";
 import type { LaneOf } from "../core/page/apply-pass.ts";
 import type { RunHead } from "./run-head.ts";
 

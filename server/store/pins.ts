@@ -4,7 +4,7 @@
 // ever named has a class of its own. The statement that makes a row ready puts it into the lane of
 // its class. So a claim needs to know nothing of pins, and a poll asks for the lanes of its version
 // besides those of class 0.
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { WorkflowRef } from "./queues.ts";
 import type { LaneKey } from "./store.ts";
 

@@ -2,11 +2,11 @@
 // Definitions never change, so a plan stays right once it is made. The cache is bounded; the oldest
 // plan is dropped first.
 
-import type { TaskKind } from "../core/attempt.ts";
-import type { Definition } from "../core/definition.ts";
-import type { Evaluator } from "../core/evaluator.ts";
-import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan.ts";
-import { itemOf, numberOf, stepKeyOf } from "../core/step-key.ts";
+import type { Definition } from "../core/definition/definition.ts";
+import type { TaskKind } from "../core/model/attempt.ts";
+import type { Evaluator } from "../core/model/evaluator.ts";
+import { itemOf, numberOf, stepKeyOf } from "../core/model/step-key.ts";
+import { type Plan, type PlanTask, type PlanWork, planOf } from "../core/plan/plan.ts";
 import type { LaneOf } from "./pass-record.ts";
 import type { EngineStore } from "./store.ts";
 

@@ -1,7 +1,7 @@
 // What people set for dispatch: pauses of queues, namespaces and workflows, and limits of queues.
 
-import type { LanePause } from "../core/explanation.ts";
-import type { QueueLimits, QueueUse } from "../core/limits.ts";
+import type { LanePause } from "../core/explain/explanation.ts";
+import type { QueueLimits, QueueUse } from "../core/model/limits.ts";
 import type { RunId } from "./run-head.ts";
 
 export type { LanePause };

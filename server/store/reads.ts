@@ -1,12 +1,12 @@
 // One run with all of its history, as people, their tools and the engine read it. Plain reads
 // without locks. Lists of runs are in lists.ts.
 
-import type { AttemptKind, EpochMs, Outcome } from "../core/attempt.ts";
-import type { Liveness } from "../core/explanation.ts";
-import type { AnswerKind, EscalationReason, Rule } from "../core/history.ts";
-import type { EndKind, Forward, Reason, RunState, Step } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import type { Concurrency } from "../core/permits.ts";
+import type { Liveness } from "../core/explain/explanation.ts";
+import type { AttemptKind, EpochMs, Outcome } from "../core/model/attempt.ts";
+import type { AnswerKind, EscalationReason, Rule } from "../core/model/history.ts";
+import type { EndKind, Forward, Reason, RunState, Step } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
+import type { Concurrency } from "../core/model/permits.ts";
 import type { RunId } from "./run-head.ts";
 import type { TracedRun } from "./trace.ts";
 

@@ -1,5 +1,5 @@
 // Ready tasks as a claim locks them, and the sessions that it grants them to.
-import type { EpochMs, TaskKind } from "../core/attempt.ts";
+import type { EpochMs, TaskKind } from "../core/model/attempt.ts";
 import type { LimitedLane } from "./queues.ts";
 import type { RunRef } from "./run-head.ts";
 

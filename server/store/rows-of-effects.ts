@@ -1,10 +1,10 @@
 // The rows that the effects of a pass append beside the pages of its run: signals, approvals,
 // escalations, interventions, messages between runs. Both stores write exactly these rows, so SQL
 // and memory cannot diverge.
-import type { Effect } from "../core/effect.ts";
-import type { Intervention } from "../core/history.ts";
-import type { Message } from "../core/message.ts";
-import type { Payload } from "../core/payload.ts";
+import type { Effect } from "../core/model/effect.ts";
+import type { Intervention } from "../core/model/history.ts";
+import type { Message } from "../core/model/message.ts";
+import type { Payload } from "../core/model/payload.ts";
 import { childRef } from "./child-run.ts";
 import { type EscalationChanges, escalationChanges } from "./escalation-changes.ts";
 import { partitionOf, regionOf } from "./partition.ts";

@@ -1,6 +1,6 @@
 // The id, the partition and the head of a run: types that the contract, its changes and its reads
 // share.
-import type { End, Run } from "../core/model.ts";
+import type { End, Run } from "../core/model/model.ts";
 
 export type RunId = string;
 

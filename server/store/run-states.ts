@@ -1,6 +1,6 @@
 // The public state of a run, from the head of its first page.
-import type { EpochMs } from "../core/attempt.ts";
-import type { RunState } from "../core/model.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { RunState } from "../core/model/model.ts";
 import type { HeadOfRun } from "../core/page/head-codec.ts";
 import type { RunRecord } from "./reads.ts";
 

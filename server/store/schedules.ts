@@ -6,11 +6,11 @@
 // A calendar time has one occurrence, and so at most one run: the key of an occurrence is
 // (schedule, series, nominal time).
 
-import type { EpochMs } from "../core/attempt.ts";
-import type { Calendar, Overlap, PlacedTime } from "../core/calendar.ts";
-import type { RunState } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import type { Concurrency } from "../core/permits.ts";
+import type { Calendar, Overlap, PlacedTime } from "../core/definition/calendar.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { RunState } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
+import type { Concurrency } from "../core/model/permits.ts";
 import type { Notify } from "./outbox.ts";
 import type { Pause } from "./queues.ts";
 import type { RunId } from "./run-head.ts";

@@ -1,6 +1,6 @@
 // How long the last poll of a lane and the last call of a node count, in milliseconds. The server
 // sets both.
-import { POLLED_MS } from "../core/plan.ts";
+import { POLLED_MS } from "../core/plan/plan.ts";
 
 export interface StoreTimes {
   /** A lane counts as polled for this long after a poll. */

@@ -13,16 +13,21 @@
 // Times are the database's, in milliseconds since 1970. Ids of runs and sessions, and secrets, are
 // hex text here.
 
-import type { EndedAttempt, EpochMs } from "../core/attempt.ts";
-import type { Definition } from "../core/definition.ts";
-import type { StepsToLoad } from "../core/event.ts";
-import type { Facts } from "../core/facts.ts";
-import type { Decision, Intervention, OpenEscalation, StoredSignal } from "../core/history.ts";
-import type { ItemOutputs } from "../core/items.ts";
-import type { StoredMessage } from "../core/message.ts";
-import type { Step } from "../core/model.ts";
-import type { Payload } from "../core/payload.ts";
-import type { Concurrency, Permit, Permits } from "../core/permits.ts";
+import type { Definition } from "../core/definition/definition.ts";
+import type { EndedAttempt, EpochMs } from "../core/model/attempt.ts";
+import type { StepsToLoad } from "../core/model/event.ts";
+import type { Facts } from "../core/model/facts.ts";
+import type {
+  Decision,
+  Intervention,
+  OpenEscalation,
+  StoredSignal,
+} from "../core/model/history.ts";
+import type { ItemOutputs } from "../core/model/items.ts";
+import type { StoredMessage } from "../core/model/message.ts";
+import type { Step } from "../core/model/model.ts";
+import type { Payload } from "../core/model/payload.ts";
+import type { Concurrency, Permit, Permits } from "../core/model/permits.ts";
 import type { CircuitRef, Circuits, Probe } from "./circuits.ts";
 import type { Consistency, ConsistencyTx } from "./consistency.ts";
 import type { DueKind, DueRange, DueRow, DueScan, DueSchedule } from "./due.ts";

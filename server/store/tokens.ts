@@ -1,7 +1,7 @@
 // API tokens: who may call a server that requires them. Of the secret only the digest is stored.
 //
 //   valid → ended (revoked or expired) → deleted a year later
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 
 /** What a token lets its holder do; api/auth/roles.ts says which calls that is. */
 export type Role = (typeof ROLE_NAMES)[number];

@@ -1,5 +1,5 @@
 // The trace that a run is part of, and what the trace needs to know of its run.
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { RunId } from "./run-head.ts";
 
 /** As W3C Trace Context writes it, stored with the run when it begins and never changed. */

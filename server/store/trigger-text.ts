@@ -1,5 +1,5 @@
 // A trigger's definition as it is stored. Its payloads are JSON: a trigger with others is refused.
-import type { TriggerDefinition } from "../core/trigger.ts";
+import type { TriggerDefinition } from "../core/definition/trigger.ts";
 
 export function triggerText(definition: TriggerDefinition): string {
   return JSON.stringify(definition);

@@ -3,9 +3,10 @@
 //   the transaction that ends a run writes a row for each trigger that waits for its workflow
 //   `ended` finds such rows; the run that a row begins has a key of its own, so it begins once
 //   `settle` deletes the row; `refuse` stores the reason if no run could begin
-import type { EpochMs } from "../core/attempt.ts";
-import type { EndKind, Reason } from "../core/model.ts";
-import type { TriggerDefinition } from "../core/trigger.ts";
+
+import type { TriggerDefinition } from "../core/definition/trigger.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { EndKind, Reason } from "../core/model/model.ts";
 import type { RunId } from "./run-head.ts";
 import type { Namespace } from "./store.ts";
 

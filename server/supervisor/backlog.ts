@@ -7,7 +7,7 @@
 //   on  : the first round reads page after page, since most of these rows were not tried yet; each
 //         later round reads 200 rows a second, and begins a minute after the last one at least
 //   on  ─ a round in which less than half as many rows fail as can rest ─→ off
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { DueScan } from "../store/due.ts";
 
 /** Most rows of a page. */

@@ -1,5 +1,6 @@
 // Part of each poll tick: reads again what may be handed out, writes what this server has counted,
-// and changes the circuits of the lanes that this process owns by the rules (core/circuit.ts).
+// and changes the circuits of the lanes that this process owns, by the rules of
+// core/model/circuit.ts.
 //
 // The owner of a lane is the owner of a partition that the lane's number determines. Correctness
 // does not depend on it: a change is a compare-and-set, so if two processes believe that they own a
@@ -11,7 +12,7 @@ import {
   CLOSED,
   circuitAfter,
   nextLaneState,
-} from "../core/circuit.ts";
+} from "../core/model/circuit.ts";
 import { inWords } from "../core/pass.ts";
 import type {
   CircuitChange,

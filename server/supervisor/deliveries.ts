@@ -9,7 +9,7 @@
 // announced: by a batch that has written to the outbox, or by the owner's timer scan.
 import type { Logger } from "pino";
 import type { Clock, Random } from "../clock.ts";
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import { createLoop } from "../loop.ts";
 import type { DueDelivery, Outbox, Tried } from "../store/outbox.ts";
 import type { Plans } from "../store/plans.ts";

@@ -1,6 +1,6 @@
 // Which event a due row is for its run.
-import type { EpochMs } from "../core/attempt.ts";
-import type { RunEvent } from "../core/event.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
+import type { RunEvent } from "../core/model/event.ts";
 import type { DueRow } from "../store/store.ts";
 
 /** The event that a due row is for its run. */

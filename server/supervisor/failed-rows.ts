@@ -3,7 +3,7 @@
 //
 // The number of rows in memory is bounded. If more fail, it is crowded (backlog.ts): each row rests
 // for the longest time, and the row that failed longest ago is dropped for the one that fails now.
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { DueRef } from "../store/due.ts";
 
 const BACKOFF_MS_MIN = 1_000;

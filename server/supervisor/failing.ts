@@ -2,7 +2,7 @@
 // written without a pass, since the pass that would record it cannot be made.
 import type { Logger } from "pino";
 import type { Clock } from "../clock.ts";
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import type { SupervisorActor } from "../scheduler/advance.ts";
 import type { EngineStore, RunRef } from "../store/store.ts";
 import type { Backoff } from "./failed-rows.ts";

@@ -9,7 +9,7 @@
 import type { Logger } from "pino";
 import type { Clock, Random, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
 import { partitionsOf, regionOf } from "../store/partition.ts";
 import type { PartitionScan, PartitionSession } from "../store/partition-session.ts";

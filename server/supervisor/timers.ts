@@ -1,6 +1,6 @@
 // The timer scan: finds timers of our partitions that are due, and sessions that are silent. It
-// decides nothing: each finding becomes an event of a run, the rules decide (core/on-timer.ts), and
-// the pass writes the intervention.
+// decides nothing: each finding becomes an event of a run, the rules decide
+// (core/events/on-timer.ts), and the pass writes the intervention.
 //
 // It sleeps until the earliest due time that its last scan saw or that was announced since, at most
 // `lookEveryMs`. A scan begins where nothing was left before, so that it does not read again the
@@ -16,7 +16,7 @@
 import type { Logger } from "pino";
 import type { Clock, Timer } from "../clock.ts";
 import type { SupervisorConfig } from "../config.ts";
-import type { EpochMs } from "../core/attempt.ts";
+import type { EpochMs } from "../core/model/attempt.ts";
 import { DroverError } from "../errors.ts";
 import type { Advance, SupervisorActor } from "../scheduler/advance.ts";
 import { type DueRef, dueRefOf, type Outside } from "../store/due.ts";

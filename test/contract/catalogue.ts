@@ -1,6 +1,6 @@
 /** Namespaces, definitions by content, versions of workflows, lanes. */
 import { expect, test } from "vitest";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import { cancel, hex, json, newNamespace, type Opened, pass, schedule } from "./fixture.ts";

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { start } from "../../server/core/decide.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
-import type { Message } from "../../server/core/message.ts";
-import { emptyView, type Parent } from "../../server/core/model.ts";
+import type { Message } from "../../server/core/model/message.ts";
+import { emptyView, type Parent } from "../../server/core/model/model.ts";
 import { childRef, childRunId } from "../../server/store/child-run.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

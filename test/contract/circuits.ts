@@ -1,6 +1,6 @@
 /** Circuits and cordons: counted, opened, tried by one task, closed; and what a person says. */
 import { expect, test } from "vitest";
-import { CIRCUIT_DEFAULTS, type CircuitState } from "../../server/core/circuit.ts";
+import { CIRCUIT_DEFAULTS, type CircuitState } from "../../server/core/model/circuit.ts";
 import type { CircuitChange, Probe } from "../../server/store/circuits.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

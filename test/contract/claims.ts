@@ -1,7 +1,7 @@
 /** Claims: ready rows in their order, each to one agent; and what a granted task carries. */
 
 import { expect, test } from "vitest";
-import { movingSide } from "../../server/core/model.ts";
+import { movingSide } from "../../server/core/model/model.ts";
 import type { Watermark } from "../../server/store/watermarks.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import { named } from "../support/rows-to-load.ts";

@@ -1,7 +1,7 @@
 /** Due rows: what has a moment that has come, in the partitions that are asked about. */
 import { describe, expect, test } from "vitest";
-import type { EpochMs } from "../../server/core/attempt.ts";
-import type { Step, WaitingFor } from "../../server/core/model.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
+import type { Step, WaitingFor } from "../../server/core/model/model.ts";
 import { type DueRef, dueRefOf, WHOLE_RANGE } from "../../server/store/due.ts";
 import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

@@ -3,8 +3,8 @@
  * numbers, with what they were charged to; settled in place, and evidence beside them.
  */
 import { expect, test } from "vitest";
-import type { Attempt, Counted, Outcome } from "../../server/core/attempt.ts";
-import type { Effect } from "../../server/core/effect.ts";
+import type { Attempt, Counted, Outcome } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
 import type { AttemptKey } from "../../server/store/store.ts";
 import { claimOne, lookAt, type Opened, type Scheduled } from "./fixture.ts";
 import {

@@ -3,11 +3,11 @@
  * the strategy that it is about.
  */
 import { describe, expect, test } from "vitest";
-import type { Attempt } from "../../server/core/attempt.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import type { Facts } from "../../server/core/facts.ts";
-import type { Step } from "../../server/core/model.ts";
-import type { EffectStatus, Strategy } from "../../server/core/strategy.ts";
+import type { Attempt } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { Facts } from "../../server/core/model/facts.ts";
+import type { Step } from "../../server/core/model/model.ts";
+import type { EffectStatus, Strategy } from "../../server/core/model/strategy.ts";
 import type { Granted } from "../../server/store/store.ts";
 import { claimOne, json, type Opened, type Scheduled, SESSION } from "./fixture.ts";
 import {

@@ -8,7 +8,6 @@
  */
 
 import { randomBytes } from "node:crypto";
-import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
 import {
   type Decision,
   decide,
@@ -16,10 +15,11 @@ import {
   type Rules,
   start,
 } from "../../server/core/decide.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import type { Answer, RunEvent, StepsToLoad } from "../../server/core/event.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
+import type { EpochMs, Outcome } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { Answer, RunEvent, StepsToLoad } from "../../server/core/model/event.ts";
 import {
   emptyView,
   type Lease,
@@ -27,9 +27,9 @@ import {
   type Run,
   type Step,
   type View,
-} from "../../server/core/model.ts";
-import type { Payload } from "../../server/core/payload.ts";
-import { type Plan, planOf } from "../../server/core/plan.ts";
+} from "../../server/core/model/model.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
+import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import type { Actor, LaneOf, PassRecord } from "../../server/store/pass-record.ts";
 import { laneOfPlan, tasksOf } from "../../server/store/plans.ts";
 import type {

@@ -4,8 +4,8 @@
  * here.
  */
 import { expect, test } from "vitest";
-import type { RunEvent } from "../../server/core/event.ts";
-import type { Step, WaitingFor } from "../../server/core/model.ts";
+import type { RunEvent } from "../../server/core/model/event.ts";
+import type { Step, WaitingFor } from "../../server/core/model/model.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {

@@ -3,10 +3,10 @@
  * the store promises about rows holds for any change, not only for those that the rules make.
  */
 
-import type { Attempt, Counted, EpochMs, Outcome } from "../../server/core/attempt.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import type { Ready, Run, Step } from "../../server/core/model.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { Attempt, Counted, EpochMs, Outcome } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { Ready, Run, Step } from "../../server/core/model/model.ts";
 import type { Actor } from "../../server/store/pass-record.ts";
 import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

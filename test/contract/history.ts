@@ -2,7 +2,7 @@
  * What is appended: attempts with their outcome, interventions once, escalations with their number.
  */
 import { expect, test } from "vitest";
-import type { EndedAttempt } from "../../server/core/attempt.ts";
+import type { EndedAttempt } from "../../server/core/model/attempt.ts";
 import type { RunDetail } from "../../server/store/reads.ts";
 import type { AttemptKey, EngineStore, Granted } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";

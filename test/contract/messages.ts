@@ -3,8 +3,8 @@
  * pass that takes it, and looked after by the owner of the run's partition until then.
  */
 import { expect, test } from "vitest";
-import type { Effect } from "../../server/core/effect.ts";
-import type { Message, StoredMessage } from "../../server/core/message.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { Message, StoredMessage } from "../../server/core/model/message.ts";
 import { workflow } from "../support/core-world.ts";
 import {
   look,

@@ -1,6 +1,6 @@
 /** What namespaces may take, and runs that go when they have been kept for long enough. */
 import { expect, test } from "vitest";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import { type NamespaceLimits, NO_LIMITS } from "../../server/store/namespaces.ts";
 import type { RunId } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";

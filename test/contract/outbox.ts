@@ -3,8 +3,8 @@
  * together, tried until it is settled.
  */
 import { expect, test } from "vitest";
-import type { Effect } from "../../server/core/effect.ts";
-import type { EscalationReason } from "../../server/core/history.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { EscalationReason } from "../../server/core/model/history.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { newNamespace, newUuid, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
 import { DEADLINE, passAs } from "./hand-made.ts";

@@ -3,8 +3,8 @@
  * escalations by number, with their answers.
  */
 import { describe, expect, test } from "vitest";
-import type { Effect } from "../../server/core/effect.ts";
-import type { EscalationReason } from "../../server/core/history.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { EscalationReason } from "../../server/core/model/history.ts";
 import type { RunDetail } from "../../server/store/reads.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { json, type Opened, ownPartition, type Scheduled } from "./fixture.ts";

@@ -1,6 +1,6 @@
 /** Slots of concurrency keys: looked at and written by whoever has locked their key. */
 import { expect, test } from "vitest";
-import type { Concurrency, Permit } from "../../server/core/permits.ts";
+import type { Concurrency, Permit } from "../../server/core/model/permits.ts";
 import type { ConcurrencyKey, EngineStore, PermitChange } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import { hex, newNamespace, newRunId, type Opened, schedule } from "./fixture.ts";

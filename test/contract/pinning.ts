@@ -1,5 +1,5 @@
 /** Pins a queue of the workflow `test` to one version of agents, as an operator would. */
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import { type Opened, type Scheduled, schedule } from "./fixture.ts";
 
 export type OfNamespace = Pick<Scheduled, "namespaceId">;

@@ -1,6 +1,6 @@
 /** Queues: nothing is handed out of one that is paused, and what waits there is no alarm. */
 import { expect, test } from "vitest";
-import { type QueueLimits, UNLIMITED } from "../../server/core/limits.ts";
+import { type QueueLimits, UNLIMITED } from "../../server/core/model/limits.ts";
 import type { Granted, Tx } from "../../server/store/store.ts";
 import { workflow } from "../support/core-world.ts";
 import {

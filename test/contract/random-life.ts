@@ -6,12 +6,12 @@
  */
 
 import { expect } from "vitest";
-import type { Attempt } from "../../server/core/attempt.ts";
 import { decide } from "../../server/core/decide.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import { isWanted, type RunEvent, stepsToLoad } from "../../server/core/event.ts";
-import type { EscalationReason } from "../../server/core/history.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { Attempt } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import { isWanted, type RunEvent, stepsToLoad } from "../../server/core/model/event.ts";
+import type { EscalationReason } from "../../server/core/model/history.ts";
 import {
   isEnded,
   isFinal,
@@ -20,11 +20,11 @@ import {
   movingSide,
   type Run,
   type Step,
-} from "../../server/core/model.ts";
+} from "../../server/core/model/model.ts";
+import { itemOf } from "../../server/core/model/step-key.ts";
+import { nextSlowCheck } from "../../server/core/model/typical-duration.ts";
 import { plannedNow } from "../../server/core/page/apply-pass.ts";
 import { attemptNumber } from "../../server/core/page/attempts.ts";
-import { itemOf } from "../../server/core/step-key.ts";
-import { nextSlowCheck } from "../../server/core/typical-duration.ts";
 import { PLAIN } from "../../server/dispatch/handed-task.ts";
 import type { AttemptRecord, SignalRecord } from "../../server/store/reads.ts";
 import { endedRun } from "../../server/store/run-head.ts";

@@ -6,10 +6,10 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { test } from "vitest";
-import type { Outcome } from "../../server/core/attempt.ts";
-import type { RunEvent } from "../../server/core/event.ts";
-import type { AnswerKind } from "../../server/core/history.ts";
-import { movingSide, type Step } from "../../server/core/model.ts";
+import type { Outcome } from "../../server/core/model/attempt.ts";
+import type { RunEvent } from "../../server/core/model/event.ts";
+import type { AnswerKind } from "../../server/core/model/history.ts";
+import { movingSide, type Step } from "../../server/core/model/model.ts";
 import type { EngineStore, Granted } from "../../server/store/store.ts";
 import { beginnings, definitions } from "../property/random-run.ts";
 import { hex, json, type Opened, permanent, report, silence, success } from "./fixture.ts";

@@ -1,7 +1,7 @@
 /** One run, as people and the engine read it: by its id or its key, and whole. */
 import { expect, test } from "vitest";
-import type { RunState } from "../../server/core/model.ts";
-import { itemOf, numberOf, stepKeyOf } from "../../server/core/step-key.ts";
+import type { RunState } from "../../server/core/model/model.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../server/core/model/step-key.ts";
 import type { ItemPage, RunRecord } from "../../server/store/reads.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {

@@ -2,8 +2,8 @@
 import { expect, test } from "vitest";
 import { start } from "../../server/core/decide.ts";
 import { runWakeAt } from "../../server/core/evolve.ts";
-import { emptyView } from "../../server/core/model.ts";
-import type { ReusedStep } from "../../server/core/reuse.ts";
+import { emptyView } from "../../server/core/model/model.ts";
+import type { ReusedStep } from "../../server/core/recovery/reuse.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import {

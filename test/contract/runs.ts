@@ -1,8 +1,8 @@
 /** Runs and their steps: what one transaction has written the next one finds, or nothing of it. */
 
 import { expect, test } from "vitest";
-import type { RunEvent } from "../../server/core/event.ts";
-import { movingSide } from "../../server/core/model.ts";
+import type { RunEvent } from "../../server/core/model/event.ts";
+import { movingSide } from "../../server/core/model/model.ts";
 import { undoneBy, workflow } from "../support/core-world.ts";
 import { named, WHOLE_RUN } from "../support/rows-to-load.ts";
 import {

@@ -5,8 +5,8 @@
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isMoving, type Lease, movingSide, type Step } from "../../server/core/model.ts";
-import { nextSlowCheck } from "../../server/core/typical-duration.ts";
+import { isMoving, type Lease, movingSide, type Step } from "../../server/core/model/model.ts";
+import { nextSlowCheck } from "../../server/core/model/typical-duration.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { openRuns, stepAt } from "../support/random-states.ts";
 import { claimIn, look, type Opened, type Scheduled } from "./fixture.ts";

@@ -3,8 +3,12 @@
  * waits for, until it is settled.
  */
 import { expect, test } from "vitest";
-import type { EndKind, Run } from "../../server/core/model.ts";
-import type { TriggerAction, TriggerAuth, TriggerDefinition } from "../../server/core/trigger.ts";
+import type {
+  TriggerAction,
+  TriggerAuth,
+  TriggerDefinition,
+} from "../../server/core/definition/trigger.ts";
+import type { EndKind, Run } from "../../server/core/model/model.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import { newNamespace, newUuid, type Opened, ownPartition, type Scheduled } from "./fixture.ts";
 import { beginAs, passAs } from "./hand-made.ts";

@@ -4,7 +4,11 @@
  */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Calendar, CalendarTimes, NominalTime } from "../../server/core/calendar.ts";
+import type {
+  Calendar,
+  CalendarTimes,
+  NominalTime,
+} from "../../server/core/definition/calendar.ts";
 import {
   calendarProblem,
   calendarTimesOf,

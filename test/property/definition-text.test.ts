@@ -1,8 +1,8 @@
 /** What is kept as text is read back as it was said, bytes and names of any kind among it. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Definition } from "../../server/core/definition.ts";
-import type { Payload } from "../../server/core/payload.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
 import {
   definitionFromText,
   definitionText,

@@ -1,7 +1,7 @@
 /** Sketches of durations: added in any order they say the same, within 1 % of what is true. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { typicalDurationOf } from "../../server/core/typical-duration.ts";
+import { typicalDurationOf } from "../../server/core/model/typical-duration.ts";
 import {
   addSamples,
   createSketch,

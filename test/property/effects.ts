@@ -3,11 +3,11 @@
  * which may exist, which were undone, and whether a completed run has one effect of each step.
  */
 import { expect } from "vitest";
-import type { Attempt, Outcome } from "../../server/core/attempt.ts";
-import { SCHEMA_BROKEN } from "../../server/core/evaluator.ts";
-import type { Step } from "../../server/core/model.ts";
-import type { PlanStep } from "../../server/core/plan.ts";
-import { planStepAt } from "../../server/core/plan-at.ts";
+import type { Attempt, Outcome } from "../../server/core/model/attempt.ts";
+import { SCHEMA_BROKEN } from "../../server/core/model/evaluator.ts";
+import type { Step } from "../../server/core/model/model.ts";
+import type { PlanStep } from "../../server/core/plan/plan.ts";
+import { planStepAt } from "../../server/core/plan/plan-at.ts";
 import type { World } from "../support/core-world.ts";
 
 export function isUnknown(outcome: Outcome): boolean {

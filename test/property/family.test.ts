@@ -5,11 +5,12 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Definition } from "../../server/core/definition.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import type { ChildEnded, EndedChild, Message } from "../../server/core/message.ts";
-import { isEnded, movingSide, type Parent } from "../../server/core/model.ts";
-import { createWorld, failure, success, type World, workflow } from "../support/core-world.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { ChildEnded, EndedChild, Message } from "../../server/core/model/message.ts";
+import { isEnded, movingSide, type Parent } from "../../server/core/model/model.ts";
+import { failure, success } from "../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../support/core-world.ts";
 
 const SEED = 20_260_303;
 const RUNS = 1_500;

@@ -10,7 +10,7 @@ import {
   type NominalTime,
   type PlacedTime,
   placed,
-} from "../../server/core/calendar.ts";
+} from "../../server/core/definition/calendar.ts";
 import { calendarTimesOf } from "../../server/scheduler/cron/calendar-times.ts";
 
 const HOUR = 3_600_000;

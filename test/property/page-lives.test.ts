@@ -4,7 +4,7 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { isEnded } from "../../server/core/model.ts";
+import { isEnded } from "../../server/core/model/model.ts";
 import { sameAttempt } from "../../server/core/page/attempts.ts";
 import { decodePage, type EncodedPage, encodePage } from "../../server/core/page/codec.ts";
 import {

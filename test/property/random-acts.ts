@@ -5,9 +5,9 @@
  * act on does nothing. Numbers named `pick` choose among what there is, modulo its count.
  */
 import fc from "fast-check";
-import type { AnswerKind } from "../../server/core/history.ts";
-import type { Message } from "../../server/core/message.ts";
-import type { End } from "../../server/core/model.ts";
+import type { AnswerKind } from "../../server/core/model/history.ts";
+import type { Message } from "../../server/core/model/message.ts";
+import type { End } from "../../server/core/model/model.ts";
 import {
   again,
   type CallbackOutcome,
@@ -19,7 +19,7 @@ import {
   released,
   success,
   unknown,
-} from "../support/core-world.ts";
+} from "../support/core-outcomes.ts";
 import { ODD } from "./random-run.ts";
 
 export type Act =

@@ -1,12 +1,13 @@
 /** Plays a random life (random-acts.ts) to a run, and lets it come to its end. */
-import type { RunEvent } from "../../server/core/event.ts";
-import type { OpenEscalation } from "../../server/core/history.ts";
-import type { ChildEnded } from "../../server/core/message.ts";
-import { type End, isEnded, movingSide, type Step } from "../../server/core/model.ts";
-import type { Payload } from "../../server/core/payload.ts";
-import type { TypicalDuration } from "../../server/core/typical-duration.ts";
+import type { RunEvent } from "../../server/core/model/event.ts";
+import type { OpenEscalation } from "../../server/core/model/history.ts";
+import type { ChildEnded } from "../../server/core/model/message.ts";
+import { type End, isEnded, movingSide, type Step } from "../../server/core/model/model.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
+import type { TypicalDuration } from "../../server/core/model/typical-duration.ts";
+import { deferred, success } from "../support/core-outcomes.ts";
 import type { Held } from "../support/core-rows.ts";
-import { deferred, success, type World } from "../support/core-world.ts";
+import type { World } from "../support/core-world.ts";
 import { type Act, type Said, SESSIONS } from "./random-acts.ts";
 import { STEPS_MAX } from "./random-run.ts";
 

@@ -9,10 +9,10 @@ import type {
   StepDefinition,
   StepRules,
   StepWork,
-} from "../../server/core/definition.ts";
-import type { Evaluator } from "../../server/core/evaluator.ts";
-import type { Payload } from "../../server/core/payload.ts";
-import { itemOf, numberOf } from "../../server/core/step-key.ts";
+} from "../../server/core/definition/definition.ts";
+import type { Evaluator } from "../../server/core/model/evaluator.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
+import { itemOf, numberOf } from "../../server/core/model/step-key.ts";
 import { plainEvaluator } from "../support/plain-evaluator.ts";
 
 export const STEPS_MAX = 12;

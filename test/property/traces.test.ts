@@ -5,8 +5,8 @@
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Effect } from "../../server/core/effect.ts";
-import { emptyView, isEnded } from "../../server/core/model.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import { emptyView, isEnded } from "../../server/core/model/model.ts";
 import { laneOfPlan, tasksOf } from "../../server/store/plans.ts";
 import { readTrace, writeTrace } from "../../server/store/trace.ts";
 import { SPANS, type SpanData, type SpanSpec } from "../../server/telemetry/spans.ts";

@@ -13,7 +13,7 @@ import {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import type { Outcome, Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { outcomeDigest } from "../../server/api/agent/convert-outcome.ts";
-import type { Reported } from "../../server/core/event.ts";
+import type { Reported } from "../../server/core/model/event.ts";
 import type { VirtualProcess } from "../../simulator/virtual-process.ts";
 import type { Answer, PollWish, ReportSeen, TokenParts } from "./history.ts";
 import { outcomeFact } from "./history-rows.ts";

@@ -1,6 +1,6 @@
 // How an agent performs a task, well or badly. It acts on the remote service only while its lease
 // stands by its own clock; what it says later is true all the same.
-import type { Reported } from "../../server/core/event.ts";
+import type { Reported } from "../../server/core/model/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { report, reportAgain } from "./reports.ts";
 import { DOUBTFUL_TASK, POISON_TASK } from "./workload.ts";

@@ -16,7 +16,7 @@ import {
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { payloadField } from "../../server/api/calls/payload.ts";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
 import type { ScheduleWord } from "./history-words.ts";

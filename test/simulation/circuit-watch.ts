@@ -1,7 +1,7 @@
 // What a server has learned of circuits binds it: of a lane whose circuit it knows as open it hands
 // out nothing, and of all that could try one only the task that the store has marked.
 import type { Clock } from "../../server/clock.ts";
-import { flowOf } from "../../server/core/circuit.ts";
+import { flowOf } from "../../server/core/model/circuit.ts";
 import type { Circuit, CircuitRef, CircuitSnapshot, Probe } from "../../server/store/circuits.ts";
 import type { Grant, Tx } from "../../server/store/store.ts";
 import type { Faults } from "./faults.ts";

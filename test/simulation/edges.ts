@@ -3,16 +3,16 @@
 // Steps that a run keeps of another one begin at their end.
 import { isDeepStrictEqual } from "node:util";
 import { evolve, untouchedStep } from "../../server/core/evolve.ts";
-import type { Step, View } from "../../server/core/model.ts";
-import { shapeOf } from "../../server/core/pass.ts";
-import type { Plan } from "../../server/core/plan.ts";
-import { planStepAt } from "../../server/core/plan-at.ts";
+import type { Step, View } from "../../server/core/model/model.ts";
 import {
   FORWARD_EDGES,
   RUN_EDGES,
   type StepTrigger,
   UNDO_EDGES,
-} from "../../server/core/state-table.ts";
+} from "../../server/core/model/state-table.ts";
+import { shapeOf } from "../../server/core/pass.ts";
+import type { Plan } from "../../server/core/plan/plan.ts";
+import { planStepAt } from "../../server/core/plan/plan-at.ts";
 import type { PassRecord } from "../../server/store/pass-record.ts";
 
 /** As `forward: LEASED -succeeded-> SUCCEEDED`. */

@@ -1,5 +1,6 @@
 // The rows at the end, and what must be true of them whatever has happened.
 
+import { keyOfEnd } from "../../server/core/definition/trigger.ts";
 import { asks } from "../../server/core/evolve.ts";
 import { brokenInvariants } from "../../server/core/invariants.ts";
 import {
@@ -10,10 +11,9 @@ import {
   type Run,
   type Step,
   type View,
-} from "../../server/core/model.ts";
-import { type Plan, planOf } from "../../server/core/plan.ts";
-import { ITEMS_MAX } from "../../server/core/step-key.ts";
-import { keyOfEnd } from "../../server/core/trigger.ts";
+} from "../../server/core/model/model.ts";
+import { ITEMS_MAX } from "../../server/core/model/step-key.ts";
+import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { partitionOf } from "../../server/store/partition.ts";
 import type { RunRef } from "../../server/store/store.ts";

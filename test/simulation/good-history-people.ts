@@ -6,9 +6,9 @@
 //   ok     an approval by two
 //   go     a signal that came early
 
-import type { TaskKind } from "../../server/core/attempt.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import type { Step } from "../../server/core/model.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { TaskKind } from "../../server/core/model/attempt.ts";
+import type { Step } from "../../server/core/model/model.ts";
 import type { Mutable } from "./damage.ts";
 import type { Answer, History, HistoryRecord, Request, RunSeen, TokenParts } from "./history.ts";
 import type { FinalAttempt, FinalRun, OutcomeFact } from "./history-rows.ts";

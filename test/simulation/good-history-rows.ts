@@ -1,5 +1,5 @@
 // The workflow of the good history, and the rows of a run of it as it begins.
-import type { Step } from "../../server/core/model.ts";
+import type { Step } from "../../server/core/model/model.ts";
 import type { Mutable } from "./damage.ts";
 import type { TokenParts } from "./history.ts";
 import type { FinalRun } from "./history-rows.ts";

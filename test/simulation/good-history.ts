@@ -6,7 +6,7 @@
 //   r3   blue    cancelled while its first step is with an agent; CANCELLED
 //   r4   green   three agents in a row are lost with its first step; ESCALATED
 //   r5   green   the key of r1 in another namespace, which runs a registered workflow; COMPLETED
-import type { TaskKind } from "../../server/core/attempt.ts";
+import type { TaskKind } from "../../server/core/model/attempt.ts";
 import { type Mutable, must } from "./damage.ts";
 import {
   acted,

@@ -1,8 +1,9 @@
 // The rows of the store at the end of a history, as its reads give them, and what is kept of them.
-import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import type { EndKind, Reason, RunState, Step } from "../../server/core/model.ts";
-import type { Concurrency } from "../../server/core/permits.ts";
+
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { EpochMs, Outcome } from "../../server/core/model/attempt.ts";
+import type { EndKind, Reason, RunState, Step } from "../../server/core/model/model.ts";
+import type { Concurrency } from "../../server/core/model/permits.ts";
 import { SCHEDULE_LABEL } from "../../server/scheduler/cron/occurrences.ts";
 import type { DeliveryRecord, OutboxKind } from "../../server/store/outbox.ts";
 import type {

@@ -1,5 +1,5 @@
 // What people say about more than one run, in the words of the history.
-import type { EpochMs } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
 
 /** What a person says about a schedule. */
 export type ScheduleWord = { readonly schedule: string } & (

@@ -10,11 +10,11 @@
 // Moments are milliseconds by the database's clock, which may jump (a fault of the kind `clock`);
 // everything is plain JSON, without bytes.
 
-import type { EpochMs, TaskKind } from "../../server/core/attempt.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import type { AnswerKind } from "../../server/core/history.ts";
-import type { RunState } from "../../server/core/model.ts";
-import type { Concurrency } from "../../server/core/permits.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { EpochMs, TaskKind } from "../../server/core/model/attempt.ts";
+import type { AnswerKind } from "../../server/core/model/history.ts";
+import type { RunState } from "../../server/core/model/model.ts";
+import type { Concurrency } from "../../server/core/model/permits.ts";
 
 import type { FinalRows, OutcomeFact } from "./history-rows.ts";
 import type { CircuitMove, Held, ScheduleWord, StoreFault } from "./history-words.ts";

@@ -20,7 +20,7 @@ import {
   SignalRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { payloadField } from "../../server/api/calls/payload.ts";
-import type { AnswerKind } from "../../server/core/history.ts";
+import type { AnswerKind } from "../../server/core/model/history.ts";
 import { type Client, cancelUntilAnswered } from "./client.ts";
 import type { OkAnswer, Request } from "./history.ts";
 import { answerSeen, canariesIn, isToRepeat, runSeen } from "./seen.ts";

@@ -1,5 +1,5 @@
 // Writes the history down while it happens, in the form of history.ts.
-import type { EpochMs } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
 import type {
   Answer,
   CircuitRecord,

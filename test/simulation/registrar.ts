@@ -6,7 +6,7 @@ import {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { definitionMessage } from "../../server/api/workflow/convert-definition.ts";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import type { Client } from "./client.ts";
 import { answerSeen, canariesIn } from "./seen.ts";

@@ -4,7 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { durationFromMs, durationMs } from "@bufbuild/protobuf/wkt";
 import { FailureClass, type Outcome, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { payloadField } from "../../server/api/calls/payload.ts";
-import type { Reported } from "../../server/core/event.ts";
+import type { Reported } from "../../server/core/model/event.ts";
 import type { Held, Session } from "./agent.ts";
 import { type CompleteCall, complete } from "./agent-calls.ts";
 import { lateOutcome } from "./agent-work.ts";

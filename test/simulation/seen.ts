@@ -7,7 +7,7 @@ import { type Run, RunState, type Step, StepState } from "@drover/proto/drover/v
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
 import { ErrorInfoSchema } from "@drover/proto/google/rpc/error_details_pb.ts";
 import type { Status } from "@drover/proto/google/rpc/status_pb.ts";
-import type { RunState as CoreRunState } from "../../server/core/model.ts";
+import type { RunState as CoreRunState } from "../../server/core/model/model.ts";
 import { parseTaskToken } from "../../server/dispatch/token.ts";
 import type { Answer, BeatSeen, ReportSeen, RunSeen, TaskSeen, TokenParts } from "./history.ts";
 import type { Reply } from "./network.ts";

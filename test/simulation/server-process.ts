@@ -16,7 +16,7 @@ import { createTriggerActions } from "../../server/api/trigger/trigger-actions.t
 import { createTriggerRoute } from "../../server/api/trigger/trigger-route.ts";
 import { RPC_DEFAULTS, SUPERVISOR_DEFAULTS } from "../../server/config.ts";
 import { createControlPlane } from "../../server/control-plane.ts";
-import type { CircuitSettings } from "../../server/core/circuit.ts";
+import type { CircuitSettings } from "../../server/core/model/circuit.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import type { MemoryStore } from "../../server/store/memory/memory-store.ts";
 import { regionOf } from "../../server/store/partition.ts";

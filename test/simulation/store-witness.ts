@@ -1,11 +1,11 @@
 // Sees what the store commits, for what the history and the counts of the state table need and no
 // caller is told: passes, grants, reserved keys, cancels that were heard, owners.
 
-import type { EpochMs, TaskKind } from "../../server/core/attempt.ts";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import { sideOf } from "../../server/core/evolve-step.ts";
+import type { EpochMs, TaskKind } from "../../server/core/model/attempt.ts";
 
-import { type Plan, planOf } from "../../server/core/plan.ts";
+import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import type { CircuitChange } from "../../server/store/circuits.ts";
 import { occurrenceKey } from "../../server/store/memory/schedules.ts";
 import type { ChangedRow } from "../../server/store/memory/transactions.ts";

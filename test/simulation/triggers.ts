@@ -3,8 +3,8 @@
 // cannot prove who it is.
 
 import { createHash, createHmac } from "node:crypto";
-import type { Definition } from "../../server/core/definition.ts";
-import type { TriggerDefinition } from "../../server/core/trigger.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import type { TriggerDefinition } from "../../server/core/definition/trigger.ts";
 import type { EngineStore } from "../../server/store/store.ts";
 import type { Client } from "./client.ts";
 import type { Answer, ScheduleAsk } from "./history.ts";

@@ -7,7 +7,7 @@ import type {
   StepDefinition,
   StepRules,
   StepWork,
-} from "../../server/core/definition.ts";
+} from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import {
   alwaysSteps,

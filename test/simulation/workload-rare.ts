@@ -4,7 +4,7 @@ import type {
   CompensateDefinition,
   Definition,
   StepDefinition,
-} from "../../server/core/definition.ts";
+} from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import {
   alwaysSteps,

@@ -2,7 +2,11 @@
  * Times as a server takes them: no part of a step's time is longer than the total that is given,
  * and no wait longer than its run.
  */
-import type { Definition, StepDefinition, Timeouts } from "../../server/core/definition.ts";
+import type {
+  Definition,
+  StepDefinition,
+  Timeouts,
+} from "../../server/core/definition/definition.ts";
 
 export function fitted<D extends Pick<Definition, "timeoutMs" | "steps">>(definition: D): D {
   const { timeoutMs, steps } = definition;

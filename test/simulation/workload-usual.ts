@@ -1,5 +1,9 @@
 // Random small workflows: one to six steps of every kind, and sometimes steps that run last.
-import type { Definition, StepDefinition, StepRules } from "../../server/core/definition.ts";
+import type {
+  Definition,
+  StepDefinition,
+  StepRules,
+} from "../../server/core/definition/definition.ts";
 import type { Chance } from "../../simulator/chance.ts";
 import { alwaysSteps, POISON_TASK, randomTask, waitingWork } from "./workload.ts";
 import { childWork } from "./workload-children.ts";

@@ -9,8 +9,8 @@ import type {
   StepRules,
   StepWork,
   Timeouts,
-} from "../../server/core/definition.ts";
-import type { Payload } from "../../server/core/payload.ts";
+} from "../../server/core/definition/definition.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
 import type { Chance } from "../../simulator/chance.ts";
 
 export const QUEUES: readonly string[] = ["default", "slow"];

@@ -7,18 +7,18 @@
  * in the past.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { EpochMs } from "../../server/core/attempt.ts";
 import { type Decision, decide, type PassItem, type Rules } from "../../server/core/decide.ts";
-import type { Effect } from "../../server/core/effect.ts";
+import { evolve, type Shape, untouchedStep } from "../../server/core/evolve.ts";
+import { brokenInvariants } from "../../server/core/invariants.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
 import {
   type Answer,
   inPassOrder,
   isWanted,
   type RunEvent,
   stepsToLoad,
-} from "../../server/core/event.ts";
-import { evolve, type Shape, untouchedStep } from "../../server/core/evolve.ts";
-import { brokenInvariants } from "../../server/core/invariants.ts";
+} from "../../server/core/model/event.ts";
 import {
   currentFence,
   isEnded,
@@ -26,11 +26,16 @@ import {
   type Step,
   stageOf,
   type View,
-} from "../../server/core/model.ts";
+} from "../../server/core/model/model.ts";
+import {
+  FORWARD_EDGES,
+  findEdge,
+  RUN_EDGES,
+  UNDO_EDGES,
+} from "../../server/core/model/state-table.ts";
 import { shapeOf } from "../../server/core/pass.ts";
-import type { Plan } from "../../server/core/plan.ts";
-import { planStepAt } from "../../server/core/plan-at.ts";
-import { FORWARD_EDGES, findEdge, RUN_EDGES, UNDO_EDGES } from "../../server/core/state-table.ts";
+import type { Plan } from "../../server/core/plan/plan.ts";
+import { planStepAt } from "../../server/core/plan/plan-at.ts";
 
 /** A row of the state table, as `forward: LEASED -succeeded-> SUCCEEDED`. */
 export type EdgeTaken = string;

@@ -3,19 +3,19 @@
  * a ready row into a lease, a beat hears a cancel, an ended attempt is found again by its token.
  */
 
-import type { EndedAttempt, EpochMs, TaskKind } from "../../server/core/attempt.ts";
 import type { Decision, Rules } from "../../server/core/decide.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import type { Answer, RunEvent } from "../../server/core/event.ts";
 import { evolve, leaseWakeAt, runWakeAt, untouchedStep } from "../../server/core/evolve.ts";
-import type { Message } from "../../server/core/message.ts";
-import { type Lease, movingSide, type Step, type View } from "../../server/core/model.ts";
+import type { EndedAttempt, EpochMs, TaskKind } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { Answer, RunEvent } from "../../server/core/model/event.ts";
+import type { Message } from "../../server/core/model/message.ts";
+import { type Lease, movingSide, type Step, type View } from "../../server/core/model/model.ts";
+import { itemOf, numberOf } from "../../server/core/model/step-key.ts";
+import type { TypicalDuration } from "../../server/core/model/typical-duration.ts";
+import { nextSlowCheck } from "../../server/core/model/typical-duration.ts";
 import { planTaskOf } from "../../server/core/pass.ts";
-import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan.ts";
-import { planStepAt } from "../../server/core/plan-at.ts";
-import { itemOf, numberOf } from "../../server/core/step-key.ts";
-import type { TypicalDuration } from "../../server/core/typical-duration.ts";
-import { nextSlowCheck } from "../../server/core/typical-duration.ts";
+import { type Plan, UNDELIVERED_IN_A_ROW_MAX } from "../../server/core/plan/plan.ts";
+import { planStepAt } from "../../server/core/plan/plan-at.ts";
 import { assertView, checkPass, type EdgeTaken, edgeOfStep } from "./core-laws.ts";
 
 /** A task as the agent that got it knows it. */

@@ -5,7 +5,6 @@
  * (core-laws.ts), so every test that moves a run here checks them too.
  */
 
-import type { EpochMs, Outcome } from "../../server/core/attempt.ts";
 import { type Begins, type Rules, start } from "../../server/core/decide.ts";
 import type {
   CompensateDefinition,
@@ -14,19 +13,26 @@ import type {
   StepRules,
   StepWork,
   TaskWork,
-} from "../../server/core/definition.ts";
-import type { Effect } from "../../server/core/effect.ts";
-import type { Evaluator } from "../../server/core/evaluator.ts";
-import type { Answer, Reported, RunEvent } from "../../server/core/event.ts";
-import type { Facts, RunFacts } from "../../server/core/facts.ts";
-import type { AnswerKind, Intervention, OpenEscalation, Rule } from "../../server/core/history.ts";
-import type { Message } from "../../server/core/message.ts";
-import type { Run, Step, View } from "../../server/core/model.ts";
-import { movingSide } from "../../server/core/model.ts";
-import type { Payload } from "../../server/core/payload.ts";
-import { type Plan, planOf } from "../../server/core/plan.ts";
-import { itemOf } from "../../server/core/step-key.ts";
+} from "../../server/core/definition/definition.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import type { Evaluator } from "../../server/core/model/evaluator.ts";
+import type { Answer, RunEvent } from "../../server/core/model/event.ts";
+import type { Facts, RunFacts } from "../../server/core/model/facts.ts";
+import type {
+  AnswerKind,
+  Intervention,
+  OpenEscalation,
+  Rule,
+} from "../../server/core/model/history.ts";
+import type { Message } from "../../server/core/model/message.ts";
+import type { Run, Step, View } from "../../server/core/model/model.ts";
+import { movingSide } from "../../server/core/model/model.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
+import { itemOf } from "../../server/core/model/step-key.ts";
+import { type Plan, planOf } from "../../server/core/plan/plan.ts";
 import { assertView, type EdgeTaken } from "./core-laws.ts";
+import { type CallbackOutcome, type ReportedOutcome, success } from "./core-outcomes.ts";
 import {
   beat,
   type Held,
@@ -43,64 +49,9 @@ import {
 } from "./core-rows.ts";
 import { plainEvaluator } from "./plain-evaluator.ts";
 
-export type ReportedOutcome = Reported;
-
 export const START: EpochMs = 1_000_000;
 /** A draw that leaves a backoff as it is, whatever its jitter. */
 export const MIDDLE = 0.5;
-
-export const success = (output = "{}"): ReportedOutcome => ({
-  kind: "success",
-  output: { kind: "json", json: output },
-});
-
-export const failure = (
-  code: string,
-  more: { permanent?: boolean; retryAfterMs?: number; noEffect?: boolean } = {},
-): ReportedOutcome => ({
-  kind: "failure",
-  class: more.permanent ? "permanent" : "transient",
-  code,
-  message: `it said ${code}`,
-  retryAfterMs: more.retryAfterMs ?? null,
-  noEffect: more.noEffect ?? false,
-});
-
-/** What somebody with a callback token may say. */
-export const calledBack: Readonly<Record<"success" | "failure", CallbackOutcome>> = Object.freeze({
-  success: { kind: "success", output: { kind: "json", json: '"called"' } },
-  failure: {
-    kind: "failure",
-    class: "transient",
-    code: "busy",
-    message: "it said busy",
-    retryAfterMs: null,
-    noEffect: false,
-  },
-});
-
-/** What no retry mends. */
-export const broken: ReportedOutcome = failure("broken", { permanent: true });
-
-/** What a verify says of an effect that did not happen. */
-export const nothingThere: ReportedOutcome = failure("nothing-there", { noEffect: true });
-
-export const unknown = (code = "drover.unknown"): ReportedOutcome => ({
-  kind: "unknown",
-  code,
-  message: "nobody knows",
-});
-
-export const again = (afterMs = 1_000): ReportedOutcome => ({ kind: "again", afterMs });
-
-export const deferred: ReportedOutcome = { kind: "deferred" };
-
-export const released: ReportedOutcome = { kind: "released" };
-
-export const cancelled = (more: { noEffect?: boolean } = {}): ReportedOutcome => ({
-  kind: "cancelled",
-  noEffect: more.noEffect ?? false,
-});
 
 /** What a step says beside its kind. */
 type Said = Partial<Omit<StepRules, "id">>;
@@ -210,8 +161,6 @@ export interface World {
   interventions(rule: Rule): readonly Intervention[];
   openEscalations(): readonly number[];
 }
-
-export type CallbackOutcome = Extract<Outcome, { kind: "success" | "failure" }>;
 
 export interface DecideMore {
   readonly roles?: readonly string[];

@@ -3,21 +3,20 @@
  * there are is held against the state table (unit/core/explain.test.ts) and against random runs
  * (property/explain.test.ts).
  */
-import type { ApprovalExpiry, SignalExpiry, StepRules } from "../../server/core/definition.ts";
-import type { Action, NextKind, WaitsFor } from "../../server/core/explanation.ts";
-import type { Forward, RunState, Undo } from "../../server/core/model.ts";
+import type {
+  ApprovalExpiry,
+  SignalExpiry,
+  StepRules,
+} from "../../server/core/definition/definition.ts";
+import type { Action, NextKind, WaitsFor } from "../../server/core/explain/explanation.ts";
+import type { Forward, RunState, Undo } from "../../server/core/model/model.ts";
+import { again, broken, deferred, failure, success, unknown } from "./core-outcomes.ts";
 import {
-  again,
-  broken,
   createWorld,
-  deferred,
-  failure,
   lose,
   type StepOptions,
   succeed,
-  success,
   undoneBy,
-  unknown,
   type World,
   workflow,
 } from "./core-world.ts";

@@ -1,8 +1,15 @@
 /** Pages and passes made by hand, of runs whose other parts do not matter. */
-import type { Attempt } from "../../server/core/attempt.ts";
-import type { Effect } from "../../server/core/effect.ts";
+
 import { untouchedStep } from "../../server/core/evolve.ts";
-import { emptyView, type Lease, type Ready, type Run, type Step } from "../../server/core/model.ts";
+import type { Attempt } from "../../server/core/model/attempt.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
+import {
+  emptyView,
+  type Lease,
+  type Ready,
+  type Run,
+  type Step,
+} from "../../server/core/model/model.ts";
 import { type AppliedPass, applyPass, type LaneOf } from "../../server/core/page/apply-pass.ts";
 import {
   type Page,
@@ -13,7 +20,7 @@ import {
   type TaskTerms,
   untriedStep,
 } from "../../server/core/page/page.ts";
-import { planOf } from "../../server/core/plan.ts";
+import { planOf } from "../../server/core/plan/plan.ts";
 import { START, workflow } from "./core-world.ts";
 
 export const SESSION = "5e551011".repeat(4);

@@ -1,6 +1,7 @@
 // What a new run keeps of one in memory.
-import { type From, type ReusedStep, stepsToReuse } from "../../server/core/reuse.ts";
-import { leavesEffect } from "../../server/core/strategy.ts";
+
+import { leavesEffect } from "../../server/core/model/strategy.ts";
+import { type From, type ReusedStep, stepsToReuse } from "../../server/core/recovery/reuse.ts";
 import type { World } from "./core-world.ts";
 
 /** What a new run of this one keeps, and with it what the old one left to be undone. */

@@ -3,7 +3,7 @@
  * between two passes tasks are handed out and heard of.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { Effect } from "../../server/core/effect.ts";
+import type { Effect } from "../../server/core/model/effect.ts";
 import {
   emptyView,
   isEnded,
@@ -11,7 +11,7 @@ import {
   movingSide,
   type Step,
   type View,
-} from "../../server/core/model.ts";
+} from "../../server/core/model/model.ts";
 import {
   type AppliedPass,
   applyPass,
@@ -26,8 +26,8 @@ import {
   type PageStep,
   pageNoOf,
 } from "../../server/core/page/page.ts";
-import type { Plan } from "../../server/core/plan.ts";
-import { plannedTask, planStepAt } from "../../server/core/plan-at.ts";
+import type { Plan } from "../../server/core/plan/plan.ts";
+import { plannedTask, planStepAt } from "../../server/core/plan/plan-at.ts";
 import type { PassPlayed } from "./core-rows.ts";
 import type { World } from "./core-world.ts";
 

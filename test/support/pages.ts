@@ -1,7 +1,7 @@
 // Pages for tests that write them by SQL, as the codec writes them.
 import { randomUUID } from "node:crypto";
 import type pg from "pg";
-import type { EpochMs } from "../../server/core/attempt.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
 import {
   type Forward,
   isMoving,
@@ -11,7 +11,8 @@ import {
   type RunState,
   type Step,
   type Undo,
-} from "../../server/core/model.ts";
+} from "../../server/core/model/model.ts";
+import { itemOf } from "../../server/core/model/step-key.ts";
 import { decodePage, encodePage } from "../../server/core/page/codec.ts";
 import { wakeAtOf } from "../../server/core/page/derived-rows.ts";
 import {
@@ -23,7 +24,6 @@ import {
   type TaskTerms,
   untriedStep,
 } from "../../server/core/page/page.ts";
-import { itemOf } from "../../server/core/step-key.ts";
 import { runStates } from "../../server/store/postgres/codes.ts";
 
 export const NOW: EpochMs = Date.parse("2026-01-02T03:04:05.678Z");

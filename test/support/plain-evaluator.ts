@@ -1,6 +1,10 @@
 /** A evaluator of definitions without expressions, but for the lists of maps: numbers of items. */
-import type { Definition } from "../../server/core/definition.ts";
-import { type Evaluated, type Evaluator, NO_EXPRESSIONS } from "../../server/core/evaluator.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import {
+  type Evaluated,
+  type Evaluator,
+  NO_EXPRESSIONS,
+} from "../../server/core/model/evaluator.ts";
 
 export function plainEvaluator(definition: Definition): Evaluator {
   return { ...NO_EXPRESSIONS, itemCount: (no) => countOf(definition, no) };

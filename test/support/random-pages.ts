@@ -1,6 +1,15 @@
 /** Any page, as data that fast-check can shrink: what the rules make, and what agents send. */
 import fc from "fast-check";
-import type { Forward, Lease, LeaseCancel, Run, Step, Undo } from "../../server/core/model.ts";
+import type {
+  Forward,
+  Lease,
+  LeaseCancel,
+  Run,
+  Step,
+  Undo,
+} from "../../server/core/model/model.ts";
+import type { Payload } from "../../server/core/model/payload.ts";
+import { stepKeyOf } from "../../server/core/model/step-key.ts";
 import type {
   Page,
   PageAttempt,
@@ -11,8 +20,6 @@ import type {
   TaskTerms,
   UnknownKeys,
 } from "../../server/core/page/page.ts";
-import type { Payload } from "../../server/core/payload.ts";
-import { stepKeyOf } from "../../server/core/step-key.ts";
 import {
   COUNT,
   ends,

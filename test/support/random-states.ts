@@ -1,6 +1,6 @@
 /** Any state of a run and of its steps, as data that fast-check can shrink. */
 import fc from "fast-check";
-import type { Ready, Run, RunState, Stage, Step, Undo } from "../../server/core/model.ts";
+import type { Ready, Run, RunState, Stage, Step, Undo } from "../../server/core/model/model.ts";
 
 export const SESSION = "5e551011".repeat(4);
 export const MOMENT = fc.integer({ min: 1_700_000_000_000, max: 4_000_000_000_000 });

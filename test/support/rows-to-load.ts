@@ -1,7 +1,7 @@
 /** What of a run's steps a test loads. */
-import type { StepsToLoad } from "../../server/core/event.ts";
-import type { Plan } from "../../server/core/plan.ts";
-import { stepKeyOf } from "../../server/core/step-key.ts";
+import type { StepsToLoad } from "../../server/core/model/event.ts";
+import { stepKeyOf } from "../../server/core/model/step-key.ts";
+import type { Plan } from "../../server/core/plan/plan.ts";
 
 /** More than the maps of the tests have. */
 const ITEMS = 20;

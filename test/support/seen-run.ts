@@ -1,13 +1,13 @@
 /** A run of core-world.ts as a store shows it to whoever asks why it is not moving. */
 
-import type { EpochMs } from "../../server/core/attempt.ts";
 import type {
   Liveness,
   SeenAttempt,
   SeenEscalation,
   SeenRun,
-} from "../../server/core/explanation.ts";
-import { isEnded, type Step } from "../../server/core/model.ts";
+} from "../../server/core/explain/explanation.ts";
+import type { EpochMs } from "../../server/core/model/attempt.ts";
+import { isEnded, type Step } from "../../server/core/model/model.ts";
 import { START, type World } from "./core-world.ts";
 
 export const NO_SIGNS: Liveness = Object.freeze({

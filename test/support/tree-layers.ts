@@ -88,7 +88,7 @@ export const layers: readonly Layer[] = [
   },
   {
     of: ["server/config.ts", "server/database-schema.ts"],
-    may: ["server/core/circuit.ts"],
+    may: ["server/core/model/circuit.ts"],
     node: false,
     instead: "settings are plain data: let whoever uses one import it from here",
   },
@@ -324,7 +324,7 @@ export const layers: readonly Layer[] = [
       "server/store/postgres/migrate.ts",
       // `workflow check` reads a text as the server would, and `test` plays it, without one.
       ...["server/definition-text/", "server/expressions/", "server/api/"],
-      ...["simulator/", "server/core/definition.ts"],
+      ...["simulator/", "server/core/definition/definition.ts"],
       "@bufbuild/protobuf",
       "@connectrpc/connect",
       "@connectrpc/connect-node",

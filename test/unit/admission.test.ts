@@ -1,6 +1,6 @@
 /** What a server keeps in memory of circuits: how tasks end, and who may take what. */
 import { describe, expect, it } from "vitest";
-import type { CircuitState } from "../../server/core/circuit.ts";
+import type { CircuitState } from "../../server/core/model/circuit.ts";
 import { createAdmission } from "../../server/dispatch/admission.ts";
 import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { letThrough } from "../../server/dispatch/probes.ts";

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { pino } from "pino";
 import { expect, test } from "vitest";
-import { CIRCUIT_DEFAULTS } from "../../server/core/circuit.ts";
+import { CIRCUIT_DEFAULTS } from "../../server/core/model/circuit.ts";
 import { createOutcomeCounts } from "../../server/dispatch/outcome-counts.ts";
 import { createMemoryStore } from "../../server/store/memory/memory-store.ts";
 import { createCircuitWatch } from "../../server/supervisor/circuits.ts";

@@ -7,7 +7,7 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { definitionFrom, definitionMessage } from "../../server/api/workflow/convert-definition.ts";
-import type { Definition } from "../../server/core/definition.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
 import { definitions } from "../support/random-workflow-text.ts";
 
 const json = (text: string) => ({ kind: "json" as const, json: text });

@@ -3,7 +3,7 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { describe, expect, test } from "vitest";
 import { outcomeFrom } from "../../server/api/agent/convert-outcome.ts";
-import { OUTPUT_LOST } from "../../server/core/evaluator.ts";
+import { OUTPUT_LOST } from "../../server/core/model/evaluator.ts";
 import { createWorld, workflow } from "../support/core-world.ts";
 
 function success(value: { output?: { body: { case: "json"; value: string } } } | object) {

@@ -1,7 +1,7 @@
 // The loop of the supervisor: when it looks, and what it does not wait for.
 import { describe, expect, it } from "vitest";
 import { SUPERVISOR_DEFAULTS } from "../../server/config.ts";
-import type { RunEvent } from "../../server/core/event.ts";
+import type { RunEvent } from "../../server/core/model/event.ts";
 import { DroverError } from "../../server/errors.ts";
 import { WHOLE_RANGE } from "../../server/store/due.ts";
 import type { DueRow, DueScan } from "../../server/store/store.ts";

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { stepKeyOf } from "../../server/core/step-key.ts";
+import { stepKeyOf } from "../../server/core/model/step-key.ts";
 import {
   formatCallbackToken,
   formatTaskToken,

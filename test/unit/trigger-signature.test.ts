@@ -3,7 +3,7 @@ import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { authProblem } from "../../server/api/trigger/trigger-signature.ts";
-import type { TriggerAuth } from "../../server/core/trigger.ts";
+import type { TriggerAuth } from "../../server/core/definition/trigger.ts";
 
 const secrets = fc.string({ minLength: 16, maxLength: 64 });
 const tokens = fc.stringMatching(/^[!-~]{16,40}$/);

@@ -1,12 +1,12 @@
 // A map from its text to what its expressions come to for each item, and what is refused of one.
 import { describe, expect, test } from "vitest";
 import { definitionFrom } from "../../server/api/workflow/convert-definition.ts";
-import type { Definition } from "../../server/core/definition.ts";
-import { definitionProblems } from "../../server/core/definition-check.ts";
-import type { Facts } from "../../server/core/facts.ts";
-import { planOf } from "../../server/core/plan.ts";
-import { plannedTask, planStepAt } from "../../server/core/plan-at.ts";
-import { stepKeyOf } from "../../server/core/step-key.ts";
+import type { Definition } from "../../server/core/definition/definition.ts";
+import { definitionProblems } from "../../server/core/definition/definition-check.ts";
+import type { Facts } from "../../server/core/model/facts.ts";
+import { stepKeyOf } from "../../server/core/model/step-key.ts";
+import { planOf } from "../../server/core/plan/plan.ts";
+import { plannedTask, planStepAt } from "../../server/core/plan/plan-at.ts";
 import { parseWorkflowText } from "../../server/definition-text/workflow-text.ts";
 import { checkDefinition } from "../../server/expressions/definition-expressions.ts";
 import { evaluatorOf } from "../../server/expressions/evaluator.ts";

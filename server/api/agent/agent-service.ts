@@ -12,7 +12,7 @@ import type {
 } from "@drover/proto/drover/v1/agent_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
 import type { Clock } from "../../clock.ts";
-import { DEFAULT_QUEUE } from "../../core/plan.ts";
+import { DEFAULT_QUEUE } from "../../core/plan/plan.ts";
 import type {
   AgentIdentity,
   Dispatcher,

@@ -8,9 +8,9 @@ import {
   type Outcome as OutcomeMessage,
   OutcomeSchema,
 } from "@drover/proto/drover/v1/task_pb.ts";
-import type { TaskKind } from "../../core/attempt.ts";
-import { OUTPUT_LOST } from "../../core/evaluator.ts";
-import type { Reported } from "../../core/event.ts";
+import type { TaskKind } from "../../core/model/attempt.ts";
+import { OUTPUT_LOST } from "../../core/model/evaluator.ts";
+import type { Reported } from "../../core/model/event.ts";
 import { payloadFrom } from "../calls/payload.ts";
 
 const UNKNOWN_CODE = "drover.unknown";

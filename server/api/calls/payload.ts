@@ -4,7 +4,7 @@ import {
   type Payload as PayloadMessage,
   PayloadSchema,
 } from "@drover/proto/drover/v1/payload_pb.ts";
-import type { Payload } from "../../core/payload.ts";
+import type { Payload } from "../../core/model/payload.ts";
 import type { DroverError } from "../../errors.ts";
 import { refusal } from "./errors.ts";
 

@@ -1,6 +1,6 @@
 // Optional times in messages: no field if there is no time.
 import { type Timestamp, timestampFromMs, timestampMs } from "@bufbuild/protobuf/wkt";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { refusal } from "./errors.ts";
 
 export function timeField<Name extends string>(name: Name, at: EpochMs | null) {

@@ -6,10 +6,10 @@ import type {
   ActivitySchema,
   RetriedStepSchema,
 } from "@drover/proto/drover/v1/overview_pb.ts";
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Rule } from "../../core/history.ts";
-import type { RunState } from "../../core/model.ts";
-import { numberOf } from "../../core/step-key.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Rule } from "../../core/model/history.ts";
+import type { RunState } from "../../core/model/model.ts";
+import { numberOf } from "../../core/model/step-key.ts";
 import {
   INTERVENTIONS_COUNTED_MAX,
   MINUTE_MS,

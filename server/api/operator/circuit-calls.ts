@@ -10,8 +10,8 @@ import {
   type UncordonAgentRequest,
 } from "@drover/proto/drover/v1/circuit_pb.ts";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import type { CircuitState as CoreState, Forced } from "../../core/circuit.ts";
-import type { LaneCircuit } from "../../core/explanation.ts";
+import type { LaneCircuit } from "../../core/explain/explanation.ts";
+import type { CircuitState as CoreState, Forced } from "../../core/model/circuit.ts";
 import type { CircuitCalls, Scheduler } from "../../scheduler/scheduler.ts";
 import type { CircuitRecord, CircuitRef, Cordon, CordonRef } from "../../store/circuits.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";

@@ -1,7 +1,7 @@
 // Interventions over the runs of a namespace, newest first.
 import type { ListInterventionsRequest } from "@drover/proto/drover/v1/intervention_pb.ts";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
-import type { Rule } from "../../core/history.ts";
+import type { Rule } from "../../core/model/history.ts";
 import type { InterventionPlace } from "../../store/operators.ts";
 import { isUuid } from "../../uuid.ts";
 import { refusal } from "../calls/errors.ts";

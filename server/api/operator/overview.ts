@@ -10,7 +10,7 @@ import {
 } from "@drover/proto/drover/v1/overview_pb.ts";
 import type { PartitionSchema } from "@drover/proto/drover/v1/partition_pb.ts";
 import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { OrphanLane, PartitionRecord } from "../../store/operators.ts";
 import { PARTITIONS_PER_REGION, REGIONS_MAX } from "../../store/partition.ts";
 import type { Pause } from "../../store/queues.ts";

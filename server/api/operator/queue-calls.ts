@@ -3,7 +3,7 @@
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import type { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import type { QueueLimits as LimitsMessage } from "@drover/proto/drover/v1/queue_pb.ts";
-import { isLimited, type QueueLimits } from "../../core/limits.ts";
+import { isLimited, type QueueLimits } from "../../core/model/limits.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";

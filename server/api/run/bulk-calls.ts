@@ -12,7 +12,7 @@ import {
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { StatusSchema } from "@drover/proto/google/rpc/status_pb.ts";
-import type { RunState } from "../../core/model.ts";
+import type { RunState } from "../../core/model/model.ts";
 import { DroverError, type FieldProblem } from "../../errors.ts";
 import {
   type Again,

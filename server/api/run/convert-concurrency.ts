@@ -5,7 +5,7 @@ import {
   ConcurrencyPolicy,
   ConcurrencySchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import type { Concurrency, ConcurrencyPolicy as CorePolicy } from "../../core/permits.ts";
+import type { Concurrency, ConcurrencyPolicy as CorePolicy } from "../../core/model/permits.ts";
 
 const LIMIT_DEFAULT = 1;
 

@@ -15,8 +15,8 @@ import {
 } from "@drover/proto/drover/v1/explain_pb.ts";
 import type { ExplainRunResponseSchema } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
-import { explain } from "../../core/explain.ts";
-import { runSentence, stepSentence } from "../../core/explain-words.ts";
+import { explain } from "../../core/explain/explain.ts";
+import { runSentence, stepSentence } from "../../core/explain/explain-words.ts";
 import type {
   Action,
   NextKind as CoreNextKind,
@@ -25,11 +25,11 @@ import type {
   Next,
   Tried,
   WaitsFor,
-} from "../../core/explanation.ts";
-import type { CancelCause } from "../../core/model.ts";
-import type { Plan } from "../../core/plan.ts";
-import { nameAt } from "../../core/plan-at.ts";
-import { untakenSignals } from "../../core/untaken-signals.ts";
+} from "../../core/explain/explanation.ts";
+import { untakenSignals } from "../../core/explain/untaken-signals.ts";
+import type { CancelCause } from "../../core/model/model.ts";
+import type { Plan } from "../../core/plan/plan.ts";
+import { nameAt } from "../../core/plan/plan-at.ts";
 import { childRunId } from "../../store/child-run.ts";
 import type { RunDetail, RunLiveness } from "../../store/reads.ts";
 import { progressMessage } from "../agent/convert-progress.ts";

@@ -14,11 +14,11 @@ import {
   type RunWarning,
   RunWarningSchema,
 } from "@drover/proto/drover/v1/run_pb.ts";
-import { answersNow, askedWork } from "../../core/answers.ts";
-import type { AnswerKind } from "../../core/history.ts";
-import type { Plan } from "../../core/plan.ts";
-import { nameAt, planStepAt } from "../../core/plan-at.ts";
-import { warningsOf } from "../../core/warnings.ts";
+import { warningsOf } from "../../core/explain/warnings.ts";
+import type { AnswerKind } from "../../core/model/history.ts";
+import type { Plan } from "../../core/plan/plan.ts";
+import { nameAt, planStepAt } from "../../core/plan/plan-at.ts";
+import { answersNow, askedWork } from "../../core/recovery/answers.ts";
 import type {
   AttemptRecord,
   DecisionRecord,

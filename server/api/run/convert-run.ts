@@ -23,11 +23,11 @@ import {
   movingSide,
   type Reason,
   type WaitingFor,
-} from "../../core/model.ts";
-import type { Plan, PlanStep } from "../../core/plan.ts";
-import { planStepAt } from "../../core/plan-at.ts";
-import { type PublicStep, publicStep } from "../../core/public-state.ts";
-import { itemOf, numberOf } from "../../core/step-key.ts";
+} from "../../core/model/model.ts";
+import { type PublicStep, publicStep } from "../../core/model/public-state.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
+import type { Plan, PlanStep } from "../../core/plan/plan.ts";
+import { planStepAt } from "../../core/plan/plan-at.ts";
 import { childRunId } from "../../store/child-run.ts";
 import { hasExpression } from "../../store/plans.ts";
 import type {

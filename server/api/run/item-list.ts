@@ -5,10 +5,10 @@ import type {
   ListItemsRequest,
   ListItemsResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Forward } from "../../core/model.ts";
-import type { Plan } from "../../core/plan.ts";
-import { PUBLIC_STATES, type PublicStep } from "../../core/public-state.ts";
-import { ITEMS_MAX, itemOf } from "../../core/step-key.ts";
+import type { Forward } from "../../core/model/model.ts";
+import { PUBLIC_STATES, type PublicStep } from "../../core/model/public-state.ts";
+import { ITEMS_MAX, itemOf } from "../../core/model/step-key.ts";
+import type { Plan } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import type { EngineStore } from "../../store/store.ts";
 import { parsePageToken } from "../calls/page-token.ts";

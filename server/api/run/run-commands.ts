@@ -13,9 +13,9 @@ import {
   Undo,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
-import type { Answer } from "../../core/event.ts";
-import { nearestWord } from "../../core/nearest-word.ts";
-import type { Plan } from "../../core/plan.ts";
+import { nearestWord } from "../../core/definition/nearest-word.ts";
+import type { Answer } from "../../core/model/event.ts";
+import type { Plan } from "../../core/plan/plan.ts";
 import { type CallbackToken, parseCallbackToken } from "../../dispatch/token.ts";
 import { DroverError, type Reason } from "../../errors.ts";
 import type { RunCommand, Scheduler } from "../../scheduler/scheduler.ts";

@@ -10,7 +10,7 @@ import {
   RunFilterSchema,
   RunOrder,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { RunState as CoreRunState } from "../../core/model.ts";
+import type { RunState as CoreRunState } from "../../core/model/model.ts";
 import type { EscalationPage, RunFilter, RunPage } from "../../store/lists.ts";
 import type { Namespace } from "../../store/store.ts";
 import { isUuid } from "../../uuid.ts";

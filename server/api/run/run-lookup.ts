@@ -1,7 +1,7 @@
 // Finds the run that a request names, and reads it. A run of another namespace counts as not found.
 import type { RunRef as RunRefMessage } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Definition } from "../../core/definition.ts";
-import { type Plan, planOf } from "../../core/plan.ts";
+import type { Definition } from "../../core/definition/definition.ts";
+import { type Plan, planOf } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import { partitionOf } from "../../store/partition.ts";
 import type { DetailWanted, RunDetail, RunRecord } from "../../store/reads.ts";

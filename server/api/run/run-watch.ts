@@ -11,8 +11,8 @@ import {
   WatchRunResponseSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../../clock.ts";
-import { isMoving } from "../../core/model.ts";
-import type { Plan } from "../../core/plan.ts";
+import { isMoving } from "../../core/model/model.ts";
+import type { Plan } from "../../core/plan/plan.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { RunDetail, RunRecord } from "../../store/reads.ts";

@@ -9,7 +9,7 @@ import type {
   SchedulerService,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import type { Clock } from "../../clock.ts";
-import { planOf } from "../../core/plan.ts";
+import { planOf } from "../../core/plan/plan.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { Lists } from "../../store/lists.ts";
 import type { OperatorStore } from "../../store/operator-store.ts";

@@ -9,14 +9,14 @@ import type {
   TriggerSchema,
   TryTriggerResponseSchema,
 } from "@drover/proto/drover/v1/trigger_pb.ts";
-import type { EndKind } from "../../core/model.ts";
 import {
   SIGNATURE_TOLERANCE_MS,
   type TriggerAction,
   type TriggerAuth,
   type TriggerDefinition,
   type TriggerSource,
-} from "../../core/trigger.ts";
+} from "../../core/definition/trigger.ts";
+import type { EndKind } from "../../core/model/model.ts";
 import type { Asked, CallbackOutcome } from "../../expressions/trigger-mapping.ts";
 import type { RefusalRecord, TriggerRecord } from "../../store/triggers.ts";
 import { payloadField, payloadFrom, payloadMessage } from "../calls/payload.ts";

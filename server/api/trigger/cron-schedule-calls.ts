@@ -13,7 +13,7 @@ import {
   type ScheduleSpec as SpecMessage,
 } from "@drover/proto/drover/v1/schedule_pb.ts";
 import type { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
-import type { Calendar, Overlap } from "../../core/calendar.ts";
+import type { Calendar, Overlap } from "../../core/definition/calendar.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type {
   OccurrenceRecord,

@@ -7,7 +7,7 @@ import {
   SignalRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { FailureClass } from "@drover/proto/drover/v1/task_pb.ts";
-import { REPEAT_KNOWN_MS } from "../../core/trigger.ts";
+import { REPEAT_KNOWN_MS } from "../../core/definition/trigger.ts";
 import { parseCallbackToken } from "../../dispatch/token.ts";
 import { DroverError } from "../../errors.ts";
 import type { Asked, CallbackOutcome } from "../../expressions/trigger-mapping.ts";

@@ -7,7 +7,7 @@ import type {
   TryTriggerRequest,
   TryTriggerResponseSchema,
 } from "@drover/proto/drover/v1/trigger_pb.ts";
-import { isEndKind } from "../../core/model.ts";
+import { isEndKind } from "../../core/model/model.ts";
 import { DroverError } from "../../errors.ts";
 import type { TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { TriggerWork } from "../../integrations/triggers/trigger-work.ts";

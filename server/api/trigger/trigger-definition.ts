@@ -4,7 +4,7 @@ import {
   TriggerDefinitionSchema,
   type TriggerDefinition as TriggerMessage,
 } from "@drover/proto/drover/v1/trigger_pb.ts";
-import type { TriggerDefinition } from "../../core/trigger.ts";
+import type { TriggerDefinition } from "../../core/definition/trigger.ts";
 import { parseDefinitionText } from "../../definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "../../errors.ts";
 import type { TriggerMapping } from "../../expressions/trigger-mapping.ts";

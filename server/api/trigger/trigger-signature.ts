@@ -2,7 +2,7 @@
 // comparisons take constant time. The reason of a refusal is for the operator, never for the
 // caller.
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import type { TriggerAuth } from "../../core/trigger.ts";
+import type { TriggerAuth } from "../../core/definition/trigger.ts";
 import type { KnownTrigger } from "../../store/triggers.ts";
 
 /** The parts of a call that are checked. */

@@ -34,7 +34,7 @@ import type {
   StepDefinition,
   StepRules,
   VerifyDefinition,
-} from "../../core/definition.ts";
+} from "../../core/definition/definition.ts";
 import { payloadFrom, payloadMessage } from "../calls/payload.ts";
 import { retryFrom, retryMessage, timeoutsFrom, timeoutsMessage } from "./convert-retry.ts";
 import { runFrom, workFrom, workMessage } from "./convert-work.ts";

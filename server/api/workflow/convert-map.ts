@@ -8,7 +8,7 @@ import {
   type Waves,
   WavesSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
-import type { GateDefinition, MapWork, WavesDefinition } from "../../core/definition.ts";
+import type { GateDefinition, MapWork, WavesDefinition } from "../../core/definition/definition.ts";
 import { payloadFrom, payloadMessage } from "../calls/payload.ts";
 import { retryFrom, retryMessage, timeoutsFrom, timeoutsMessage } from "./convert-retry.ts";
 import { durationField, given, msOf } from "./definition-values.ts";

@@ -6,7 +6,7 @@ import {
   type Timeouts as TimeoutsMessage,
   TimeoutsSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
-import type { RetryPolicy, Timeouts } from "../../core/definition.ts";
+import type { RetryPolicy, Timeouts } from "../../core/definition/definition.ts";
 import { durationField, given, msOf } from "./definition-values.ts";
 
 /** An empty list means: not set, the default policy. */

@@ -16,7 +16,7 @@ import type {
   RunWork,
   StepWork,
   WaitWork,
-} from "../../core/definition.ts";
+} from "../../core/definition/definition.ts";
 import { payloadFrom, payloadMessage } from "../calls/payload.ts";
 import { mapFrom, mapMessage } from "./convert-map.ts";
 import { durationField, given, msOf, wordOf } from "./definition-values.ts";

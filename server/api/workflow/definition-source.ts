@@ -2,9 +2,12 @@
 // its structure (core), then the further check that the caller supplies, such as expressions and
 // schemas.
 import type { WorkflowDefinition } from "@drover/proto/drover/v1/workflow_pb.ts";
-import type { Definition } from "../../core/definition.ts";
-import { type DefinitionProblem, definitionProblems } from "../../core/definition-check.ts";
-import { definitionNotes } from "../../core/definition-notes.ts";
+import type { Definition } from "../../core/definition/definition.ts";
+import {
+  type DefinitionProblem,
+  definitionProblems,
+} from "../../core/definition/definition-check.ts";
+import { definitionNotes } from "../../core/definition/definition-notes.ts";
 import { parseWorkflowText, type WorkflowText } from "../../definition-text/workflow-text.ts";
 import { DroverError, type FieldProblem } from "../../errors.ts";
 import { refusal } from "../calls/errors.ts";

@@ -9,9 +9,9 @@ import type {
   TaskWork,
   Timeouts,
   VerifyDefinition,
-} from "../../core/definition.ts";
-import { durationText } from "../../core/duration-text.ts";
-import type { Plan, PlanStep, PlanTask, Share } from "../../core/plan.ts";
+} from "../../core/definition/definition.ts";
+import { durationText } from "../../core/definition/duration-text.ts";
+import type { Plan, PlanStep, PlanTask, Share } from "../../core/plan/plan.ts";
 
 type Setting = Omit<MessageInitShape<typeof EffectiveSettingSchema>, "$typeName" | "stepId">;
 type Defined = Pick<VerifyDefinition, "queue" | "retry" | "timeouts">;

@@ -2,8 +2,8 @@
 // removed, so a workflow that is found here is also found when the child run begins. A definition
 // that is sent with Schedule is not checked: its step fails when it begins, with
 // drover.child-refused.
-import type { Definition, StepDefinition } from "../../core/definition.ts";
-import type { DefinitionProblem } from "../../core/definition-check.ts";
+import type { Definition, StepDefinition } from "../../core/definition/definition.ts";
+import type { DefinitionProblem } from "../../core/definition/definition-check.ts";
 import type { EngineStore, Namespace } from "../../store/store.ts";
 
 interface Named {

@@ -14,8 +14,8 @@ import type {
   StepDurationsSchema,
   WorkflowVersionSchema,
 } from "@drover/proto/drover/v1/workflow_pb.ts";
-import type { Definition } from "../../core/definition.ts";
-import { itemOf, numberOf } from "../../core/step-key.ts";
+import type { Definition } from "../../core/definition/definition.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import { DroverError } from "../../errors.ts";
 import type { Scheduler } from "../../scheduler/scheduler.ts";
 import type { VersionRecord } from "../../store/lists.ts";

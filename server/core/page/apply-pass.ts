@@ -1,11 +1,11 @@
 // Applies a pass to the pages of its run: the steps that it changed, and the attempts in its
 // effects. Both stores write the result, so they cannot differ.
-import type { Attempt, Counted } from "../attempt.ts";
-import type { Effect } from "../effect.ts";
-import { isEnded, movingSide, type Ready, type Run, type Step, type View } from "../model.ts";
-import type { Payload } from "../payload.ts";
-import { payloadBytes } from "../payload.ts";
-import type { PlanTask } from "../plan.ts";
+import type { Attempt, Counted } from "../model/attempt.ts";
+import type { Effect } from "../model/effect.ts";
+import { isEnded, movingSide, type Ready, type Run, type Step, type View } from "../model/model.ts";
+import type { Payload } from "../model/payload.ts";
+import { payloadBytes } from "../model/payload.ts";
+import type { PlanTask } from "../plan/plan.ts";
 import { attemptNumber, sameAttempt, taskOf } from "./attempts.ts";
 import {
   ATTEMPTS_MAX,

@@ -1,5 +1,5 @@
 // The text of attempts: within the line of a step (codec.ts), or alone in the attempt log.
-import type { AttemptKind, Counted, EpochMs, FailureClass } from "../attempt.ts";
+import type { AttemptKind, Counted, EpochMs, FailureClass } from "../model/attempt.ts";
 import { decodeHex, encodeHex } from "./hex-text.ts";
 import type { PageAttempt, StoredOutcome } from "./page.ts";
 import { decodePayload, encodePayload, type RawPayload } from "./payload-codec.ts";

@@ -1,5 +1,5 @@
 // Which attempts are tasks, and the identity of an attempt of a step.
-import type { Attempt, AttemptKind, TaskKind } from "../attempt.ts";
+import type { Attempt, AttemptKind, TaskKind } from "../model/attempt.ts";
 import type { PageAttempt } from "./page.ts";
 
 /** The kinds of attempts that end a lease. Attempts of other kinds are stored beside them. */

@@ -16,10 +16,10 @@
 // is the first line, and a chain of steps ends with the steps that have ended. A line ends with the
 // current or last holder of its task, and with the time when its step was first ready. Other times
 // of a line are counted from that time.
-import type { AttemptKind } from "../attempt.ts";
-import type { Items } from "../items.ts";
-import type { ResultRef, Step, Undo, UnknownOutcome } from "../model.ts";
-import type { EffectStatus, Strategy } from "../strategy.ts";
+import type { AttemptKind } from "../model/attempt.ts";
+import type { Items } from "../model/items.ts";
+import type { ResultRef, Step, Undo, UnknownOutcome } from "../model/model.ts";
+import type { EffectStatus, Strategy } from "../model/strategy.ts";
 import { decodeAttempt, encodeAttempt, type RawAttempt } from "./attempt-codec.ts";
 import {
   decodeHead,

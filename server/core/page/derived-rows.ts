@@ -5,9 +5,10 @@
 //   ready     a task that may run and that no agent has: found by its lane
 //   lease     a task that an agent has: found by its session, and by its lane
 //   wakeAt    the earliest of its timers: found by the supervisor
-import type { EpochMs } from "../attempt.ts";
+
 import { runWakeAt } from "../evolve.ts";
-import { isEnded, type Lease, movingSide, type Ready, type WaitingFor } from "../model.ts";
+import type { EpochMs } from "../model/attempt.ts";
+import { isEnded, type Lease, movingSide, type Ready, type WaitingFor } from "../model/model.ts";
 import type { Page, PageStep, TaskTerms } from "./page.ts";
 
 export interface DerivedReady {

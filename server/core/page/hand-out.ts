@@ -1,8 +1,8 @@
 // The actions of an agent on the page of its task besides reports: the claim and the heartbeats.
-import type { EpochMs } from "../attempt.ts";
-import { type Lease, movingSide, type Ready, type Step } from "../model.ts";
-import type { Payload } from "../payload.ts";
-import { nextSlowCheck } from "../typical-duration.ts";
+import type { EpochMs } from "../model/attempt.ts";
+import { type Lease, movingSide, type Ready, type Step } from "../model/model.ts";
+import type { Payload } from "../model/payload.ts";
+import { nextSlowCheck } from "../model/typical-duration.ts";
 import { type PayloadRow, storedPayload } from "./apply-pass.ts";
 import type { PageStep, StoredPayload, TaskTerms } from "./page.ts";
 

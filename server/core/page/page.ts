@@ -4,10 +4,10 @@
 //
 // A page contains everything that the rules know of its steps, with their last attempts. Rows by
 // which it can be found are derived from the page alone (derived-rows.ts).
-import type { Attempt, Counted, EpochMs } from "../attempt.ts";
-import { isEnded, type Run, type Step } from "../model.ts";
-import type { Payload } from "../payload.ts";
-import { itemOf } from "../step-key.ts";
+import type { Attempt, Counted, EpochMs } from "../model/attempt.ts";
+import { isEnded, type Run, type Step } from "../model/model.ts";
+import type { Payload } from "../model/payload.ts";
+import { itemOf } from "../model/step-key.ts";
 
 /** Steps of one page. Each item has a page of its own. */
 const STEPS_PER_PAGE = 32;

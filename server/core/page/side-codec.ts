@@ -1,5 +1,5 @@
 // The text of the forward state and the undo state of a step, within its line (codec.ts).
-import type { EpochMs, TaskKind } from "../attempt.ts";
+import type { EpochMs, TaskKind } from "../model/attempt.ts";
 import type {
   BackoffCause,
   Forward,
@@ -10,8 +10,8 @@ import type {
   Step,
   Undo,
   WaitingFor,
-} from "../model.ts";
-import { TIMEOUTS_DEFAULT } from "../plan.ts";
+} from "../model/model.ts";
+import { TIMEOUTS_DEFAULT } from "../plan/plan.ts";
 import { decodeHex, encodeHex } from "./hex-text.ts";
 import type { TaskTerms } from "./page.ts";
 

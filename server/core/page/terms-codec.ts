@@ -1,5 +1,5 @@
 // The text of a task's terms, within the line of its step (codec.ts).
-import { TIMEOUTS_DEFAULT } from "../plan.ts";
+import { TIMEOUTS_DEFAULT } from "../plan/plan.ts";
 import type { TaskTerms } from "./page.ts";
 import { encodeShort } from "./short-list.ts";
 

@@ -1,8 +1,9 @@
 // The mappings of triggers, compiled once for each definition, and the facts of ended runs that
 // they use.
-import type { EndKind, Reason } from "../../core/model.ts";
-import type { Payload } from "../../core/payload.ts";
-import type { TriggerDefinition } from "../../core/trigger.ts";
+
+import type { TriggerDefinition } from "../../core/definition/trigger.ts";
+import type { EndKind, Reason } from "../../core/model/model.ts";
+import type { Payload } from "../../core/model/payload.ts";
 import { type Json, parseJson } from "../../expressions/json.ts";
 import {
   type CompiledTrigger,

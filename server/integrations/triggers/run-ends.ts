@@ -10,7 +10,7 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { Clock } from "../../clock.ts";
-import { keyOfEnd, TRIGGER_DEPTH_MAX } from "../../core/trigger.ts";
+import { keyOfEnd, TRIGGER_DEPTH_MAX } from "../../core/definition/trigger.ts";
 import { DroverError, type Reason } from "../../errors.ts";
 import type { CompiledTrigger } from "../../expressions/trigger-mapping.ts";
 import { createLoop, type Loop } from "../../loop.ts";

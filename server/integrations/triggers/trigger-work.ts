@@ -1,5 +1,5 @@
 // What `rpc` uses of triggers.
-import type { TriggerDefinition } from "../../core/trigger.ts";
+import type { TriggerDefinition } from "../../core/definition/trigger.ts";
 import type { CompiledTrigger, TriggerFacts } from "../../expressions/trigger-mapping.ts";
 import type { Refused } from "../../store/triggers.ts";
 import type { EndedRun } from "./mappings.ts";

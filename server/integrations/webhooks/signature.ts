@@ -6,7 +6,7 @@
 // v1 is HMAC-SHA256, keyed by the hook's secret, over `<t>.<body>`. A receiver compares it in
 // constant time, and refuses a `t` that is more than a few minutes away.
 import { createHmac } from "node:crypto";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 
 export function signatureOf(secret: string, at: EpochMs, body: string): string {
   const t = Math.floor(at / 1_000);

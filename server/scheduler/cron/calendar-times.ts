@@ -8,8 +8,8 @@
 //   a local time that is skipped     is at the first instant after the gap; all skipped times of a
 //                                    gap are one occurrence
 import { Cron } from "croner";
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Calendar, CalendarTimes, NominalTime } from "../../core/calendar.ts";
+import type { Calendar, CalendarTimes, NominalTime } from "../../core/definition/calendar.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 
 const DAY_MS = 86_400_000;
 const SECOND_MS = 1_000;

@@ -11,9 +11,9 @@
 // contains the epoch.
 
 import { createBatcher, FLUSH_BUCKET, type ItemResult } from "../../batcher.ts";
-import type { EpochMs } from "../../core/attempt.ts";
-import { type DueTimes, dueTimes, type MissedTimes } from "../../core/calendar.ts";
-import type { Concurrency } from "../../core/permits.ts";
+import { type DueTimes, dueTimes, type MissedTimes } from "../../core/definition/calendar.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Concurrency } from "../../core/model/permits.ts";
 import { DroverError } from "../../errors.ts";
 import {
   markSeries,

@@ -3,14 +3,15 @@
 // occurrence.
 //
 //   each nominal time occurs once: a repeated backfill finds what it has already begun
-import type { EpochMs } from "../../core/attempt.ts";
+
 import {
   type CalendarTimes,
   type NominalTime,
   type PlacedTime,
   passOver,
   placed,
-} from "../../core/calendar.ts";
+} from "../../core/definition/calendar.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { DroverError } from "../../errors.ts";
 import { specText } from "../../store/definition-text.ts";
 import { partitionOf } from "../../store/partition.ts";

@@ -1,5 +1,5 @@
 // Which agents poll for the tasks of a queue, by what servers have recorded of them.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { cordonKey } from "./circuit-tables.ts";
 import type { AgentRow } from "./process-tables.ts";
 import type { Tables } from "./tables.ts";

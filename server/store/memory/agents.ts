@@ -1,5 +1,5 @@
 // What servers record of agents, as the statements of agents.sql do.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { AgentSeen, SilentSession } from "../operators.ts";
 import type { AgentRow } from "./process-tables.ts";
 import type { Tables } from "./tables.ts";

@@ -1,6 +1,7 @@
 // The tables of the catalogue: regions, namespaces, definitions, workflows, lanes.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Definition } from "../../core/definition.ts";
+
+import type { Definition } from "../../core/definition/definition.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { WorkflowRecord } from "../lists.ts";
 import type { NamespaceSettings } from "../namespaces.ts";
 import type { QueueRef } from "../queues.ts";

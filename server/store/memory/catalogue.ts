@@ -3,7 +3,7 @@
 // Each call is a transaction of its own that ends at once, even while another transaction is open:
 // plans, and the lanes of their tasks, are made while passes of their runs are in progress. The
 // open transaction does not write these tables, so neither sees half of the other.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { definitionText } from "../definition-text.ts";
 import { type NamespaceSettings, namespaceDeleted } from "../namespaces.ts";
 import { REGIONS_MAX } from "../partition.ts";

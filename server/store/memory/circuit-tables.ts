@@ -1,6 +1,6 @@
 // The tables of circuits and cordons.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Outage, Tally } from "../../core/circuit.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Outage, Tally } from "../../core/model/circuit.ts";
 import type { Circuit, CircuitRef, Cordon, CordonRef, Probe } from "../circuits.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";

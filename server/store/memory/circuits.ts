@@ -1,7 +1,8 @@
 // Circuits and cordons in memory, as the .sql statements of the same names store them.
-import type { EpochMs } from "../../core/attempt.ts";
-import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/circuit.ts";
-import type { LaneCircuit } from "../../core/explanation.ts";
+
+import type { LaneCircuit } from "../../core/explain/explanation.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { CLOSED, endKindOf, flowOf, type Tally } from "../../core/model/circuit.ts";
 import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,

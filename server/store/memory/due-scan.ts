@@ -1,8 +1,9 @@
 // What processes read without locks: leases that never arrived, what is ready, what is due, and the
 // liveness of a run.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { LaneCircuit, LanePause } from "../../core/explanation.ts";
-import { isEnded } from "../../core/model.ts";
+
+import type { LaneCircuit, LanePause } from "../../core/explain/explanation.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isEnded } from "../../core/model/model.ts";
 import { timersOf } from "../../core/page/derived-rows.ts";
 import { type DueRange, type DueRef, dueRefOf, dueScan, type Outside } from "../due.ts";
 import type { LostPolls, SessionLease } from "../heartbeats.ts";

@@ -1,8 +1,8 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
-import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
-import { movingSide } from "../../core/model.ts";
+import type { Facts, RunFacts, StepFacts } from "../../core/model/facts.ts";
+import { movingSide } from "../../core/model/model.ts";
+import type { Payload } from "../../core/model/payload.ts";
 import type { PageStep } from "../../core/page/page.ts";
-import type { Payload } from "../../core/payload.ts";
 import { detailsWanted, FINAL, madeOutput, strategyOfTask } from "../facts.ts";
 import { errorIn, lastDetailsIn, outputIn } from "../page-reads.ts";
 import type { FactsWanted, Granted, RunId, TaskFacts } from "../store.ts";

@@ -1,6 +1,6 @@
 // A claim grants a ready task: from then on its page says that it is LEASED.
 
-import { movingSide } from "../../core/model.ts";
+import { movingSide } from "../../core/model/model.ts";
 import { handOut } from "../../core/page/hand-out.ts";
 import { pageNoOf } from "../../core/page/page.ts";
 import type { Grant, Granted } from "../store.ts";

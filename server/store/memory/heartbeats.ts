@@ -1,5 +1,5 @@
 // Heartbeats: the session row gets the time, and pages get what was reported of tasks.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { hearHeartbeat } from "../../core/page/hand-out.ts";
 import { pageNoOf } from "../../core/page/page.ts";
 import type {

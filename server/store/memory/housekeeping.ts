@@ -1,5 +1,5 @@
 // Deletes what no caller will ask for again, as the .sql statements of the same names do.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { DELIVERY_RETENTION_MS } from "../outbox.ts";
 import type { Retention } from "../retention.ts";
 import { forgetSchedules } from "./schedules.ts";

@@ -1,6 +1,6 @@
 // The outputs of the items of maps, for a pass that ends the maps.
-import type { ItemOutputs } from "../../core/items.ts";
-import { itemOf, numberOf } from "../../core/step-key.ts";
+import type { ItemOutputs } from "../../core/model/items.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import { type ItemOutput, itemOutputs } from "../item-outputs.ts";
 import type { MapRef, RunId } from "../store.ts";
 import { outputOf } from "./facts.ts";

@@ -8,7 +8,7 @@
 //   circuits.ts        circuits and cordons              rows.ts         what a simulation reads
 //
 // Time is given and stands still within a transaction. Nothing here waits for a timer.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { type Outside, WHOLE_RANGE } from "../due.ts";
 import type { Reads } from "../reads.ts";
 import { RETENTION_DEFAULT } from "../retention.ts";

@@ -1,6 +1,6 @@
 // Limits of namespaces, and runs whose retention is over, in memory, as the .sql statements of the
 // same names do.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import {
   type ForgottenPage,
   type NamespaceSettings,

@@ -1,6 +1,6 @@
 // Hooks, the outbox and its deliveries in memory, as the .sql statements of the same names do.
-import type { EpochMs } from "../../core/attempt.ts";
-import { isEnded } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isEnded } from "../../core/model/model.ts";
 import {
   CAUSE_APART_MS,
   type DeliveryRecord,

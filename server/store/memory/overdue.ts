@@ -1,5 +1,5 @@
 // How far supervision is behind, as the statement of the same name computes it.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { noneOverdue, OVERDUE_ROWS_MAX, type Overdue, type OverdueOf } from "../overdue.ts";
 import { regionOf } from "../partition.ts";
 import type { DueRow } from "../store.ts";

@@ -1,5 +1,5 @@
 // Writes pages with the difference that they make in the derived rows.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { AppliedPass, PayloadRow } from "../../core/page/apply-pass.ts";
 import { attemptNumber } from "../../core/page/attempts.ts";
 import {

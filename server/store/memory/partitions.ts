@@ -6,7 +6,7 @@
 // A lock elects and protects nothing. A take-over deletes the writer row of the former owner, so
 // that the batches of that process are refused, and increments the epoch. Nothing here has a timer:
 // the next call of any session finds that a session is lost.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type {
   LiveNode,
   NodeInfo,

@@ -1,5 +1,5 @@
 // The tables of the memory store about processes: agents and servers.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { AgentRecord } from "../operators.ts";
 import { createTable, type Table } from "./table.ts";
 import type { Journal } from "./transactions.ts";

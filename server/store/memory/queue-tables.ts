@@ -1,5 +1,5 @@
 // The tables of pauses, limits and pins, and of the questions about lanes.
-import type { Bucket, QueueLimits } from "../../core/limits.ts";
+import type { Bucket, QueueLimits } from "../../core/model/limits.ts";
 import type { Pin } from "../pins.ts";
 import type { LaneQuestion, Pause, QueueRef, WorkflowRef } from "../queues.ts";
 import { createTable, type Table } from "./table.ts";

@@ -1,6 +1,6 @@
 // Pauses and limits of queues. Transactions are serial here, so a pause waits for no other.
-import type { EpochMs } from "../../core/attempt.ts";
-import { isLimited, type QueueLimits, UNLIMITED } from "../../core/limits.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isLimited, type QueueLimits, UNLIMITED } from "../../core/model/limits.ts";
 import type {
   LanePause,
   LimitedLane,

@@ -1,7 +1,7 @@
 // One run with all of its history.
-import type { StoredMessage } from "../../core/message.ts";
-import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
-import { itemOf, numberOf } from "../../core/step-key.ts";
+import type { StoredMessage } from "../../core/model/message.ts";
+import { isFinal, isUndoLeft, type Step } from "../../core/model/model.ts";
+import { itemOf, numberOf } from "../../core/model/step-key.ts";
 import { attemptRecord } from "../page-reads.ts";
 import type {
   AttemptRecord,

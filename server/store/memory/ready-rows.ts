@@ -1,6 +1,6 @@
 // Ready rows as a claim scans them.
-import type { EpochMs } from "../../core/attempt.ts";
-import { movingSide } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { movingSide } from "../../core/model/model.ts";
 import type { SeenWatermarks, Watermark } from "../watermarks.ts";
 import { pageStepOf, type ReadyRow, type Tables } from "./tables.ts";
 import type { Transactions } from "./transactions.ts";

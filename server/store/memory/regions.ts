@@ -1,5 +1,5 @@
 // Regions: whether something of a region waits for its supervisor, and whether it has one.
-import type { Unwatched } from "../../core/explanation.ts";
+import type { Unwatched } from "../../core/explain/explanation.ts";
 import { partitionsOf, regionOf } from "../partition.ts";
 import { scheduleTimers } from "./schedules.ts";
 import { openRunsOf, type Tables } from "./tables.ts";

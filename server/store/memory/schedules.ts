@@ -1,5 +1,5 @@
 // Cron schedules and their occurrences in memory, as the .sql statements of the same names do.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type {
   Occurrence,
   OccurrenceKey,

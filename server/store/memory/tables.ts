@@ -15,14 +15,14 @@
 //   duration              learned durations of steps
 //   region, namespace, definition, workflow, lane, version_class       what changes rarely
 //   idempotency, agent_session, agent, lane_poller, writer, partition_lease
-import type { EpochMs } from "../../core/attempt.ts";
-import type { StoredMessage } from "../../core/message.ts";
-import { isEnded, type LeaseCancel } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { StoredMessage } from "../../core/model/message.ts";
+import { isEnded, type LeaseCancel } from "../../core/model/model.ts";
+import type { Payload } from "../../core/model/payload.ts";
+import type { Permit } from "../../core/model/permits.ts";
 import type { LoggedAttempt, PayloadKey, PayloadRow } from "../../core/page/apply-pass.ts";
 import { attemptNumber } from "../../core/page/attempts.ts";
 import { type Page, type PageHead, type PageStep, pageNoOf } from "../../core/page/page.ts";
-import type { Payload } from "../../core/payload.ts";
-import type { Permit } from "../../core/permits.ts";
 import type {
   DecisionRecord,
   EscalationRecord,

@@ -3,9 +3,9 @@
 // Transactions are serial, so nothing is ever locked by another. A violation of the order of locks,
 // which deadlocks in SQL, would not be noticed here; so it is enforced: a call of an earlier place
 // in the order than a call before, or of a transaction that is over, throws.
-import type { EndedAttempt, EpochMs } from "../../core/attempt.ts";
-import { isWanted } from "../../core/event.ts";
-import type { Step } from "../../core/model.ts";
+import type { EndedAttempt, EpochMs } from "../../core/model/attempt.ts";
+import { isWanted } from "../../core/model/event.ts";
+import type { Step } from "../../core/model/model.ts";
 import { endedTasksOf } from "../page-reads.ts";
 import type {
   ReadyRow as ClaimableRow,

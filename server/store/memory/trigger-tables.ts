@@ -1,5 +1,5 @@
 // The tables of triggers, of the ended runs that they wait for, and of their refusals.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { RunId } from "../store.ts";
 import type { KnownTrigger, Refused, TriggeredBy } from "../triggers.ts";
 import { createTable, type NumberedTable, numbered, type Table } from "./table.ts";

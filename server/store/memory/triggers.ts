@@ -1,7 +1,7 @@
 // Triggers, the ended runs that they wait for, and refusals, in memory, as the .sql statements of
 // the same names do.
-import type { EpochMs } from "../../core/attempt.ts";
-import { type End, isEnded } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { type End, isEnded } from "../../core/model/model.ts";
 import type { Namespace, NewRun, RunId } from "../store.ts";
 import {
   END_AGAIN_MS,

@@ -1,9 +1,9 @@
 // Writes a pass: the pages of its run with their derived rows (pages.ts), and the rows that its
 // effects append. If a row that a change expects is missing, or one that it creates exists, that is
 // a defect: the call throws, and the transaction leaves nothing.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Intervention } from "../../core/history.ts";
-import { isEnded } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Intervention } from "../../core/model/history.ts";
+import { isEnded } from "../../core/model/model.ts";
 import { applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
 import { firstPage, type Page } from "../../core/page/page.ts";
 import { type EndedTask, endedTasks } from "../ended-tasks.ts";

@@ -1,7 +1,7 @@
 // Counts for the overview (sql/activity.sql).
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Rule } from "../../core/history.ts";
-import { isEndKind } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Rule } from "../../core/model/history.ts";
+import { isEndKind } from "../../core/model/model.ts";
 import {
   type Activity,
   INTERVENTIONS_COUNTED_MAX,

@@ -1,6 +1,6 @@
 // Agents, as servers record them and operators list them.
-import type { EpochMs } from "../../core/attempt.ts";
-import { movingSide } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { movingSide } from "../../core/model/model.ts";
 import {
   type AgentPage,
   type AgentPoll,

@@ -1,8 +1,9 @@
 // Attempts and payloads that have no room in a page. They are read only if a page names them.
+
+import type { Payload } from "../../core/model/payload.ts";
 import type { PayloadKey } from "../../core/page/apply-pass.ts";
 import { decodeAttempt, type RawAttempt } from "../../core/page/attempt-codec.ts";
 import type { PageAttempt, PageStep } from "../../core/page/page.ts";
-import type { Payload } from "../../core/payload.ts";
 import { type PayloadOf, payloadKeyOf } from "../page-reads.ts";
 import type { RunId } from "../store.ts";
 import { columns, payloadOf } from "./columns.ts";

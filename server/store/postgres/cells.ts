@@ -1,5 +1,5 @@
 // The pages of one transaction, as they are stored and as they are now.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { EncodedPage } from "../../core/page/codec.ts";
 import { type DerivedChanges, derivedChanges } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";

@@ -1,6 +1,6 @@
 // Circuits and cordons on PostgreSQL.
-import type { EpochMs } from "../../core/attempt.ts";
-import { type CircuitState, CLOSED, endKindOf } from "../../core/circuit.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { type CircuitState, CLOSED, endKindOf } from "../../core/model/circuit.ts";
 import { taskOf } from "../../core/page/attempts.ts";
 import type {
   Circuit,

@@ -1,11 +1,11 @@
 // The small integers that stand for names in the tables. A code is the index in its list: lists
 // only grow at their end. The views in migrations/ contain the same lists in words; a test compares
 // them.
-import type { CircuitState, Forced } from "../../core/circuit.ts";
-import type { AnswerKind, EscalationReason, Rule } from "../../core/history.ts";
-import type { Message } from "../../core/message.ts";
-import type { Reason, RunState } from "../../core/model.ts";
-import type { ConcurrencyPolicy } from "../../core/permits.ts";
+import type { CircuitState, Forced } from "../../core/model/circuit.ts";
+import type { AnswerKind, EscalationReason, Rule } from "../../core/model/history.ts";
+import type { Message } from "../../core/model/message.ts";
+import type { Reason, RunState } from "../../core/model/model.ts";
+import type { ConcurrencyPolicy } from "../../core/model/permits.ts";
 import type { CordonKind } from "../circuits.ts";
 import { type DeliveryState, OUTBOX_KINDS, type OutboxKind } from "../outbox.ts";
 import { HAND_OVER_WHYS, type HandOverWhy } from "../partition-session.ts";

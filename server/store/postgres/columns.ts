@@ -1,6 +1,6 @@
 // Rows as arrays of columns, the form in which one statement takes a whole batch, and payloads as
 // the three columns that contain them.
-import type { Payload } from "../../core/payload.ts";
+import type { Payload } from "../../core/model/payload.ts";
 import type { RunId } from "../store.ts";
 
 /** The type of an element of an array. */

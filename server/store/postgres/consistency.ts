@@ -1,7 +1,7 @@
 // The consistency check of derived rows in PostgreSQL. A scan reads without locks; runs that differ
 // are compared again under their lock.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { LeaseCancel } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { LeaseCancel } from "../../core/model/model.ts";
 import { derivedRows, wakeAtOf } from "../../core/page/derived-rows.ts";
 import {
   type DifferingRuns,

@@ -2,7 +2,7 @@
 // time that it contains, so the estimate is ahead of the database by no more than two clocks drift
 // apart. A transaction that is decided by it is like one that began a little earlier.
 import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 
 /** An answer that is older than this does not count any more, in milliseconds. */
 const OBSERVED_MS_MAX = 10_000;

@@ -3,7 +3,7 @@
 // The wake-up time of a page says when it must be read at the latest; its timers say what is due. A
 // page that was read too early gets its next wake-up here, many pages in one statement. Leases
 // whose sessions are silent are found by the sessions.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { type PageTimer, timersOf, wakeAtOf } from "../../core/page/derived-rows.ts";
 import type { Page } from "../../core/page/page.ts";
 import { pageNoOf } from "../../core/page/page.ts";

@@ -1,9 +1,9 @@
 // Facts by plain reads: what granted tasks carry, and what expressions see.
-import type { Facts, RunFacts, StepFacts } from "../../core/facts.ts";
-import { isFinal, movingSide } from "../../core/model.ts";
+import type { Facts, RunFacts, StepFacts } from "../../core/model/facts.ts";
+import { isFinal, movingSide } from "../../core/model/model.ts";
+import type { Payload } from "../../core/model/payload.ts";
 import type { PageAttempt, PageStep } from "../../core/page/page.ts";
 import { pageNoOf } from "../../core/page/page.ts";
-import type { Payload } from "../../core/payload.ts";
 import { detailsWanted, FINAL, madeOutput, strategyOfTask } from "../facts.ts";
 import { errorIn, lastDetailsIn, outputIn, type PayloadOf } from "../page-reads.ts";
 import type { FactsWanted, Granted, RunId, TaskFacts } from "../store.ts";

@@ -2,7 +2,7 @@
 // own, is for tasks with something new to store, and for those that have to stop: their pages
 // change.
 
-import type { LeaseCancel } from "../../core/model.ts";
+import type { LeaseCancel } from "../../core/model/model.ts";
 import type { PayloadRow } from "../../core/page/apply-pass.ts";
 import { hearHeartbeat } from "../../core/page/hand-out.ts";
 import type {

@@ -1,5 +1,5 @@
 // Interventions as they are stored, and as they are read.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { InterventionRecord } from "../reads.ts";
 import { rules } from "./codes.ts";
 

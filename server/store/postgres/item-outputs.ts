@@ -1,5 +1,5 @@
 // The outputs of the items of maps, for a pass that ends the maps.
-import type { ItemOutputs } from "../../core/items.ts";
+import type { ItemOutputs } from "../../core/model/items.ts";
 import type { PayloadKey } from "../../core/page/apply-pass.ts";
 import { decodePage } from "../../core/page/codec.ts";
 import type { PageAttempt, PageStep } from "../../core/page/page.ts";

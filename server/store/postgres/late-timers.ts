@@ -1,6 +1,6 @@
 // Overdue timers of pages. The wake-up time of a page may be too early, so the pages are read in
 // the order of these times until one is found in which a timer is overdue.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { decodePage } from "../../core/page/codec.ts";
 import { type PageTimer, timersOf } from "../../core/page/derived-rows.ts";
 import type { Query } from "./transaction.ts";

@@ -1,7 +1,7 @@
 // Liveness of the agents that a run waits for: one statement, no locks.
 
-import type { EpochMs } from "../../core/attempt.ts";
-import type { LaneCircuit, LanePause, LeaseLiveness } from "../../core/explanation.ts";
+import type { LaneCircuit, LanePause, LeaseLiveness } from "../../core/explain/explanation.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { RunLiveness } from "../reads.ts";
 import type { RunId } from "../store.ts";
 import type { StoreTimes } from "../store-times.ts";

@@ -1,6 +1,6 @@
 // Messages between runs as rows: written with the change that causes them, applied by a pass of the
 // receiving run.
-import type { Message, StoredMessage } from "../../core/message.ts";
+import type { Message, StoredMessage } from "../../core/model/message.ts";
 import { MESSAGE_GRACE_MS, type RowsOfEffects } from "../rows-of-effects.ts";
 import type { RunId } from "../store.ts";
 import { ofEach, writeEach } from "./batch.ts";

@@ -1,5 +1,5 @@
 // Namespaces on PostgreSQL: their regions, their limits, and the removal of their old runs.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { Lists, NamespaceRecord, RegionRecord } from "../lists.ts";
 import {
   type ForgottenPage,

@@ -1,6 +1,6 @@
 // What operators read.
 import type pg from "pg";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { OpenRuns } from "../activity.ts";
 import {
   ATTENTION_MAX,

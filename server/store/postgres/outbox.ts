@@ -1,6 +1,6 @@
 // Hooks, the outbox and its deliveries on PostgreSQL.
-import type { EpochMs } from "../../core/attempt.ts";
-import { isEnded } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isEnded } from "../../core/model/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
 import {
   CAUSE_APART_MS,

@@ -1,5 +1,5 @@
 // How far supervision is behind, on PostgreSQL.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { TimerKind } from "../../core/page/derived-rows.ts";
 import {
   noneOverdue,

@@ -1,8 +1,8 @@
 // The first pages that this process has read or written last, decoded. A page whose version is
 // known is neither sent nor decoded again, and a small batch is decided by the cache before the
 // database has answered. Only the version that the database has is trusted.
-import type { EpochMs } from "../../core/attempt.ts";
-import { isEnded } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isEnded } from "../../core/model/model.ts";
 import { decodePage, type EncodedPage } from "../../core/page/codec.ts";
 import type { RunId } from "../store.ts";
 

@@ -3,9 +3,10 @@
 // rows. A task that is made ready and handed out in one transaction is never stored as a ready row.
 //
 //   locked → changed, by passes and hand-outs → written (flush), and perhaps changed again
-import type { EpochMs } from "../../core/attempt.ts";
-import { isWanted } from "../../core/event.ts";
-import { isEnded, movingSide, type Step } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isWanted } from "../../core/model/event.ts";
+import { isEnded, movingSide, type Step } from "../../core/model/model.ts";
+import { stepKeyOf } from "../../core/model/step-key.ts";
 import { type AppliedPass, applyPass, pagesTouched } from "../../core/page/apply-pass.ts";
 import type { DerivedLease, DerivedReady } from "../../core/page/derived-rows.ts";
 import { type HandOut, handOut } from "../../core/page/hand-out.ts";
@@ -16,7 +17,6 @@ import {
   type PageStep,
   pageNoOf,
 } from "../../core/page/page.ts";
-import { stepKeyOf } from "../../core/step-key.ts";
 import type { PassRecord } from "../pass-record.ts";
 import { endedRun } from "../run-head.ts";
 import type { NewRun, RunHead, RunId, RunRef, StepsWanted } from "../store.ts";

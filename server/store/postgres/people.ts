@@ -1,6 +1,6 @@
 // Input to runs: signals, decisions of approvers, escalations.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Decision, OpenEscalation, StoredSignal } from "../../core/history.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Decision, OpenEscalation, StoredSignal } from "../../core/model/history.ts";
 import type { ChangedInput, DecisionRecord, EscalationRecord, SignalRecord } from "../reads.ts";
 import type { EscalationClaim, RunId } from "../store.ts";
 import { answers, escalationReasons } from "./codes.ts";

@@ -1,6 +1,6 @@
 // Permits of concurrency keys as rows, under the locks of their keys.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { Concurrency, Permit, Permits } from "../../core/permits.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { Concurrency, Permit, Permits } from "../../core/model/permits.ts";
 import type { ConcurrencyKey, KeyHolder, PermitChange, RunId, Tx } from "../store.ts";
 import { writeEach, writeRows } from "./batch.ts";
 import { policies } from "./codes.ts";

@@ -3,7 +3,7 @@
 // moves the rows that are ready by then. If the server dies in between, a note of the move is left,
 // and housekeeping finishes the move.
 import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { KnownPin, Pin, Pinned, PinRef, Pins, VersionLane } from "../pins.ts";
 import { isWorkflow, lanesMade, type MoveRow, type Mover, moveNoted } from "./ready-moves.ts";
 import type { Query } from "./transaction.ts";

@@ -1,5 +1,5 @@
 // The poll query on PostgreSQL. Transaction numbers have 64 bits and are sent as text.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { CircuitVersion } from "../circuits.ts";
 import {
   type PollQuery,

@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Logger } from "pino";
 import { type Clock, systemClock } from "../../clock.ts";
-import type { Definition } from "../../core/definition.ts";
+import type { Definition } from "../../core/definition/definition.ts";
 import { DATABASE_SCHEMA } from "../../database-schema.ts";
 import { DroverError } from "../../errors.ts";
 import { definitionFromText, definitionText } from "../definition-text.ts";

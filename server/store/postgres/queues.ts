@@ -5,8 +5,8 @@
 // only the open runs of this workflow, in pages, and leave a note until they are done
 // (ready-moves.ts).
 import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/attempt.ts";
-import type { QueueLimits } from "../../core/limits.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import type { QueueLimits } from "../../core/model/limits.ts";
 import type { Lists } from "../lists.ts";
 import {
   type LockedQueue,

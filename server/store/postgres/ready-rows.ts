@@ -8,7 +8,7 @@
 //
 // A scan returns what it would return if the rows were in the table already. If a pin or a paused
 // workflow may change the lane of a row, the rows are written first, and the scan reads them there.
-import { movingSide } from "../../core/model.ts";
+import { movingSide } from "../../core/model/model.ts";
 import type { PageStep } from "../../core/page/page.ts";
 import type { Grant, Granted, LockedReady, ReadyRow, RunRef, Tx } from "../store.ts";
 import type { Watermark } from "../watermarks.ts";

@@ -1,7 +1,7 @@
 // A run with everything about it, from its pages.
-import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
+import { isFinal, isUndoLeft, type Step } from "../../core/model/model.ts";
+import { itemOf, stepKeyOf } from "../../core/model/step-key.ts";
 import type { PageStep } from "../../core/page/page.ts";
-import { itemOf, stepKeyOf } from "../../core/step-key.ts";
 import type { AttemptRecord, DetailWanted, ItemPage, RunDetail } from "../reads.ts";
 import { type InterventionRow, interventionOf } from "./intervention-rows.ts";
 import { decisionsOf, type EscalationRow, escalationRecord, signalsOf } from "./people.ts";

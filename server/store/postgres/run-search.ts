@@ -9,7 +9,7 @@
 // Times of creation are bounds of ids. A child's id has the time of its parent. So children that
 // began after a time, and whose ids are older, are a part of their own.
 import { type RawBuilder, sql } from "kysely";
-import { type EndKind, isEndKind } from "../../core/model.ts";
+import { type EndKind, isEndKind } from "../../core/model/model.ts";
 import type { RunFilter, RunPage } from "../lists.ts";
 import { runStates } from "./codes.ts";
 

@@ -1,6 +1,7 @@
 // Cron schedules and their occurrences on PostgreSQL.
-import type { EpochMs } from "../../core/attempt.ts";
-import type { PlacedTime } from "../../core/calendar.ts";
+
+import type { PlacedTime } from "../../core/definition/calendar.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import { specFromText, specText } from "../definition-text.ts";
 import type {
   NewSchedule,

@@ -1,5 +1,5 @@
 // API tokens on PostgreSQL.
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import {
   type Role,
   TOKEN_RETENTION_MS,

@@ -18,7 +18,7 @@
 // outdated. Then its work is done once more, by what is read under locks.
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
-import type { EpochMs } from "../../core/attempt.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
 import type { TransactOptions } from "../store.ts";
 import { createDatabaseTime, type DatabaseTime } from "./database-time.ts";
 import { isAway, isOutdated, isRefused, rolledBack, storeFailure } from "./failure.ts";

@@ -1,8 +1,9 @@
 // Triggers, the ended runs that they wait for, and refusals, on PostgreSQL.
-import type { EpochMs } from "../../core/attempt.ts";
-import { isEnded } from "../../core/model.ts";
+
+import type { TriggerDefinition } from "../../core/definition/trigger.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isEnded } from "../../core/model/model.ts";
 import { decodePageHead } from "../../core/page/codec.ts";
-import type { TriggerDefinition } from "../../core/trigger.ts";
 import type { Lists } from "../lists.ts";
 import { triggerFromText, triggerText } from "../trigger-text.ts";
 import {

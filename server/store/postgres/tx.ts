@@ -1,5 +1,5 @@
 // The transaction of the contract on PostgreSQL: locks and loads, then writes and claims.
-import type { EndedAttempt } from "../../core/attempt.ts";
+import type { EndedAttempt } from "../../core/model/attempt.ts";
 import { endedTasksOf } from "../page-reads.ts";
 import type { TakenPartition } from "../partition-session.ts";
 import type { AttemptKey, KeyHolder, KeyReservation, RunId, Tx } from "../store.ts";

@@ -1,7 +1,8 @@
 // Writes pages with the difference that they make in the derived rows. Statements are sent and not
 // waited for: the next read, or the commit, fails if one of them has failed.
-import type { EpochMs } from "../../core/attempt.ts";
-import { isFinal, isUndoLeft, type Step } from "../../core/model.ts";
+import type { EpochMs } from "../../core/model/attempt.ts";
+import { isFinal, isUndoLeft, type Step } from "../../core/model/model.ts";
+import { itemOf } from "../../core/model/step-key.ts";
 import { type EncodedPage, encodePage } from "../../core/page/codec.ts";
 import {
   type DerivedChanges,
@@ -11,7 +12,6 @@ import {
   storedWakeAt,
 } from "../../core/page/derived-rows.ts";
 import { isItemPage, type PageHead } from "../../core/page/page.ts";
-import { itemOf } from "../../core/step-key.ts";
 import type { RunId, RunRef } from "../store.ts";
 import { writeRows } from "./batch.ts";
 import { type Cell, changesOf } from "./cells.ts";

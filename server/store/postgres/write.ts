@@ -1,7 +1,7 @@
 // Writes what passes have decided: the pages of their runs (pages.ts), and the rows that their
 // effects append. Statements are sent and not waited for: the next read, or the commit, fails if
 // one of them has failed.
-import { isEnded, type Run } from "../../core/model.ts";
+import { isEnded, type Run } from "../../core/model/model.ts";
 import type { DerivedLease } from "../../core/page/derived-rows.ts";
 import { endedTasks } from "../ended-tasks.ts";
 import type { PassRecord } from "../pass-record.ts";

@@ -1,6 +1,6 @@
 /** What an overview counts: exactly what a scan of the runs says, each run once. */
 import { expect, test } from "vitest";
-import type { Outcome } from "../../../server/core/attempt.ts";
+import type { Outcome } from "../../../server/core/model/attempt.ts";
 import { MINUTE_MS, minuteOf, OPEN_RUNS_COUNTED_MAX } from "../../../server/store/activity.ts";
 import type { RunRecord } from "../../../server/store/reads.ts";
 import type { Store } from "../../../server/store/store.ts";

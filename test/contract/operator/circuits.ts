@@ -1,6 +1,6 @@
 /** Circuits and cordons as they are listed. */
 import { expect, test } from "vitest";
-import { CIRCUIT_DEFAULTS } from "../../../server/core/circuit.ts";
+import { CIRCUIT_DEFAULTS } from "../../../server/core/model/circuit.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { workflow } from "../../support/core-world.ts";
 import { change } from "../circuits.ts";

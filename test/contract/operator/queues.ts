@@ -1,6 +1,6 @@
 /** Queues as they are listed, with what waits in them, their pauses and limits. */
 import { expect, test } from "vitest";
-import { UNLIMITED } from "../../../server/core/limits.ts";
+import { UNLIMITED } from "../../../server/core/model/limits.ts";
 import type { QueuePage } from "../../../server/store/queues.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { workflow } from "../../support/core-world.ts";

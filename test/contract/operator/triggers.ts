@@ -1,6 +1,6 @@
 /** Triggers as they are listed, and what they have refused, by reason. */
 import { expect, test } from "vitest";
-import type { TriggerDefinition } from "../../../server/core/trigger.ts";
+import type { TriggerDefinition } from "../../../server/core/definition/trigger.ts";
 import type { Store } from "../../../server/store/store.ts";
 import { REFUSALS_MAX } from "../../../server/store/triggers.ts";
 import { newNamespace, newUuid, type Opened } from "../fixture.ts";

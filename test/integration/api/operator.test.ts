@@ -2,8 +2,8 @@
 import { OperatorService } from "@drover/proto/drover/v1/operator_service_pb.ts";
 import { OutcomeKind, StepState } from "@drover/proto/drover/v1/run_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { Answer } from "../../../server/core/event.ts";
 import { untouchedStep } from "../../../server/core/evolve.ts";
+import type { Answer } from "../../../server/core/model/event.ts";
 import type { RunCommand } from "../../../server/scheduler/scheduler.ts";
 import type { EscalationPage } from "../../../server/store/lists.ts";
 import type { AttemptRecord, EscalationRecord } from "../../../server/store/reads.ts";

@@ -9,8 +9,8 @@ import type { Log } from "../../../server/api/calls/mount.ts";
 import { createRpcServer, type RpcServer, type RpcServerDeps } from "../../../server/api/server.ts";
 import { type Clock, systemClock, systemRandom } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS, RPC_DEFAULTS, type RpcConfig } from "../../../server/config.ts";
-import type { Definition } from "../../../server/core/definition.ts";
-import type { RunState } from "../../../server/core/model.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
+import type { RunState } from "../../../server/core/model/model.ts";
 import type { Dispatcher, HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import {
   formatCallbackToken,

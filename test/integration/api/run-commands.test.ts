@@ -5,7 +5,7 @@ import { DecisionKind, SchedulerService } from "@drover/proto/drover/v1/schedule
 import { FailureClass, OutcomeSchema } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { outcomeDigest } from "../../../server/api/agent/convert-outcome.ts";
-import type { Answer } from "../../../server/core/event.ts";
+import type { Answer } from "../../../server/core/model/event.ts";
 import type { RunCommand } from "../../../server/scheduler/scheduler.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";

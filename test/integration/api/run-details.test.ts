@@ -14,8 +14,8 @@ import {
 import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
-import type { Forward, Step } from "../../../server/core/model.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
+import type { Forward, Step } from "../../../server/core/model/model.ts";
 import type { AttemptRecord } from "../../../server/store/reads.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { RUN_ID, runDetail, runRecord, startWorld, type World } from "./rpc-world.ts";

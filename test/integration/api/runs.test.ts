@@ -12,7 +12,7 @@ import { SchedulerService } from "@drover/proto/drover/v1/scheduler_service_pb.t
 import { FailureClass, TaskKind } from "@drover/proto/drover/v1/task_pb.ts";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Clock, systemClock } from "../../../server/clock.ts";
-import type { Lease, Step } from "../../../server/core/model.ts";
+import type { Lease, Step } from "../../../server/core/model/model.ts";
 import type { AttemptRecord } from "../../../server/store/reads.ts";
 import { type GrpcClient, grpcClient } from "./rpc-clients.ts";
 import { RUN_ID, runDetail, runRecord, signal, startWorld, type World } from "./rpc-world.ts";

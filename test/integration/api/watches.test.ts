@@ -20,7 +20,7 @@ import { createRequestCheck } from "../../../server/api/calls/request-check.ts";
 import { activityOf, retriedSteps } from "../../../server/api/operator/activity.ts";
 import { systemClock } from "../../../server/clock.ts";
 import { RPC_DEFAULTS } from "../../../server/config.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
+import { stepKeyOf } from "../../../server/core/model/step-key.ts";
 import { minuteOf, type RunCount } from "../../../server/store/activity.ts";
 import type { InterventionPage, ListedIntervention } from "../../../server/store/operators.ts";
 import { type OpenedPostgres, openPostgres } from "../../support/opened-postgres.ts";

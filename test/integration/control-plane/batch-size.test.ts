@@ -3,7 +3,7 @@
  * stand idle, while it is decided, for longer than PostgreSQL allows.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { Store } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";

@@ -10,7 +10,7 @@ import {
 import { createRpcServer } from "../../../server/api/server.ts";
 import { systemClock, systemRandom } from "../../../server/clock.ts";
 import { HEALTH_DEFAULTS, RPC_DEFAULTS } from "../../../server/config.ts";
-import type { Reported } from "../../../server/core/event.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
 import type { Scheduler } from "../../../server/scheduler/scheduler.ts";
 import { quietLog, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase } from "../../support/postgres.ts";

@@ -4,9 +4,9 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Definition, RunWork, StepRules } from "../../../server/core/definition.ts";
-import type { Reported } from "../../../server/core/event.ts";
-import { emptyView } from "../../../server/core/model.ts";
+import type { Definition, RunWork, StepRules } from "../../../server/core/definition/definition.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
+import { emptyView } from "../../../server/core/model/model.ts";
 import { childRef } from "../../../server/store/child-run.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { endOf, openPlane, type TestPlane } from "../../support/control-plane.ts";

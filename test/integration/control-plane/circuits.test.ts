@@ -3,7 +3,7 @@
  * tries, and whoever owns the lane goes on with what is stored.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Definition, StepRules } from "../../../server/core/definition.ts";
+import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import type { TestPlane } from "../../support/control-plane.ts";

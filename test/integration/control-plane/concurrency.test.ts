@@ -3,7 +3,7 @@
  * its limit says, a slot that comes free is used at once, and one whose server dies is not lost.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Concurrency } from "../../../server/core/permits.ts";
+import type { Concurrency } from "../../../server/core/model/permits.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
 import { moveRunMoment } from "../../support/pages.ts";

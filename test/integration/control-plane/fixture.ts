@@ -8,8 +8,8 @@ import {
   type ControlPlaneOptions,
   createControlPlane,
 } from "../../../server/control-plane.ts";
-import type { Definition, StepRules } from "../../../server/core/definition.ts";
-import type { Reported } from "../../../server/core/event.ts";
+import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
 
 import type { HandedTask, PollEnds } from "../../../server/dispatch/dispatcher.ts";
 import { parseTaskToken, type TaskToken } from "../../../server/dispatch/token.ts";

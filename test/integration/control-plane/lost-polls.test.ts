@@ -4,7 +4,7 @@
  * back.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Reported } from "../../../server/core/event.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
 import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import { moveTimers } from "../../support/pages.ts";
 import { until } from "../../support/until.ts";

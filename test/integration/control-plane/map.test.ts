@@ -2,8 +2,8 @@
 // and the items of a run that is undone.
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import type { StepDefinition } from "../../../server/core/definition.ts";
-import { ITEMS_MAX } from "../../../server/core/step-key.ts";
+import type { StepDefinition } from "../../../server/core/definition/definition.ts";
+import { ITEMS_MAX } from "../../../server/core/model/step-key.ts";
 import type { HandedTask } from "../../../server/dispatch/dispatcher.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import { endOf, openPlane, scheduleInline, type TestPlane } from "../../support/control-plane.ts";

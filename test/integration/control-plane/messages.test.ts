@@ -3,8 +3,8 @@
  * after its commit, and the owner of the target's partition brings it there, once.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Message } from "../../../server/core/message.ts";
-import { emptyView } from "../../../server/core/model.ts";
+import type { Message } from "../../../server/core/model/message.ts";
+import { emptyView } from "../../../server/core/model/model.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";

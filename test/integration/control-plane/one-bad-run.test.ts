@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
 import { SUPERVISOR_DEFAULTS } from "../../../server/config.ts";
-import type { Definition } from "../../../server/core/definition.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { RunRef } from "../../../server/store/store.ts";
 import { recordFailing } from "../../../server/supervisor/failing.ts";
 import { createTimerScan } from "../../../server/supervisor/timers.ts";

@@ -3,7 +3,7 @@
  * claim are delivered.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import {
   chain,

@@ -3,7 +3,7 @@
  * that is under way while the pause is written leaves nothing behind that could be handed out.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import {
   type Agent,

@@ -4,7 +4,7 @@
  * for all again.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Definition, StepRules } from "../../../server/core/definition.ts";
+import type { Definition, StepRules } from "../../../server/core/definition/definition.ts";
 import { eventOf } from "../../../server/supervisor/due-events.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { moveTimers } from "../../support/pages.ts";

@@ -3,7 +3,7 @@
  * whoever counts at the same time, and none less for longer than it takes to hear of it.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { QueueLimits } from "../../../server/core/limits.ts";
+import type { QueueLimits } from "../../../server/core/model/limits.ts";
 import { type TestPlane, UNENDED } from "../../support/control-plane.ts";
 import {
   type Agent,

@@ -3,7 +3,7 @@
  * whoever was in the middle of what; resuming hands out at once.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
 import type { TestPlane } from "../../support/control-plane.ts";
 import { moveTimers } from "../../support/pages.ts";
 import {

@@ -1,7 +1,7 @@
 /** Runs that have ended, done again on a real database: final is final, and nothing done twice. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
-import type { Reported } from "../../../server/core/event.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
 import type { RerunRequest } from "../../../server/scheduler/scheduler.ts";
 import { partitionOf } from "../../../server/store/partition.ts";
 import type { RunRef } from "../../../server/store/store.ts";

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { Overlap } from "../../../server/core/calendar.ts";
+import type { Overlap } from "../../../server/core/definition/calendar.ts";
 import type { SupervisorActor } from "../../../server/scheduler/advance.ts";
 import type { PartitionSession } from "../../../server/store/partition-session.ts";
 import type {

@@ -3,9 +3,9 @@
  * the schema of its step, is a failure for good; a form that breaks its own is no approval.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { StepRules } from "../../../server/core/definition.ts";
-import type { Reported } from "../../../server/core/event.ts";
-import type { Payload } from "../../../server/core/payload.ts";
+import type { StepRules } from "../../../server/core/definition/definition.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
+import type { Payload } from "../../../server/core/model/payload.ts";
 import { openPlane, type TestPlane } from "../../support/control-plane.ts";
 import { createTestDatabase, type TestDatabase } from "../../support/postgres.ts";
 import { chain, historyOf, newAgent, newTask, schedule, stateOf } from "./fixture.ts";

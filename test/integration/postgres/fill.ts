@@ -1,10 +1,10 @@
 // Thousands of runs by plain SQL, so that the planner has something to weigh: each with a step that
 // is ready, leased, backing off or done, its attempts, and a few rows of everything else.
 import pg from "pg";
-import type { Forward } from "../../../server/core/model.ts";
+import type { Forward } from "../../../server/core/model/model.ts";
+import { stepKeyOf } from "../../../server/core/model/step-key.ts";
 import { encodePage } from "../../../server/core/page/codec.ts";
 import type { Page } from "../../../server/core/page/page.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
 import {
   attemptWith,
   headWith,

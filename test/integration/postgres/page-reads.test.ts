@@ -6,7 +6,8 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
-import type { Forward } from "../../../server/core/model.ts";
+import type { Forward } from "../../../server/core/model/model.ts";
+import { stepKeyOf } from "../../../server/core/model/step-key.ts";
 import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
 import type {
   PageAttempt,
@@ -14,7 +15,6 @@ import type {
   PageStep,
   StoredOutcome,
 } from "../../../server/core/page/page.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
 import { DATABASE_SCHEMA } from "../../../server/database-schema.ts";
 import type { RunFilter } from "../../../server/store/lists.ts";
 import { createActivity } from "../../../server/store/postgres/activity.ts";

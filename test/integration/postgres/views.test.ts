@@ -13,12 +13,12 @@ import {
   type Step,
   type StopReason,
   type Undo,
-} from "../../../server/core/model.ts";
+} from "../../../server/core/model/model.ts";
+import { stepKeyOf } from "../../../server/core/model/step-key.ts";
+import type { Strategy } from "../../../server/core/model/strategy.ts";
 import { encodeAttempt } from "../../../server/core/page/attempt-codec.ts";
 import type { PageHead, PageStep, StoredOutcome } from "../../../server/core/page/page.ts";
-import { TIMEOUTS_DEFAULT } from "../../../server/core/plan.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
-import type { Strategy } from "../../../server/core/strategy.ts";
+import { TIMEOUTS_DEFAULT } from "../../../server/core/plan/plan.ts";
 import {
   answers,
   escalationReasons,

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { dashboardText, ROWS } from "../../../deploy/grafana/dashboard.ts";
-import type { Outcome } from "../../../server/core/attempt.ts";
+import type { Outcome } from "../../../server/core/model/attempt.ts";
 import { TASKS } from "../../../server/core/page/attempts.ts";
 import { rules, runStates } from "../../../server/store/postgres/codes.ts";
 import { CATALOGUE, type MetricSpec } from "../../../server/telemetry/catalogue.ts";
@@ -16,7 +16,7 @@ import { callJson, jsonAgent, listAt, textAt } from "../../support/json-call.ts"
 import { readPromql } from "../../support/promql.ts";
 import { until } from "../../support/until.ts";
 
-/** How attempts end (core/attempt.ts). */
+/** How attempts end (core/model/attempt.ts). */
 const OUTCOMES: readonly Outcome["kind"][] = [
   ...(["success", "failure", "unknown", "released", "cancelled", "undelivered"] as const),
   ...(["again", "deferred", "superseded", "unsent"] as const),

@@ -4,8 +4,11 @@
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { systemClock } from "../../../server/clock.ts";
-import type { Definition } from "../../../server/core/definition.ts";
-import { TRIGGER_DEPTH_MAX, type TriggerDefinition } from "../../../server/core/trigger.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
+import {
+  TRIGGER_DEPTH_MAX,
+  type TriggerDefinition,
+} from "../../../server/core/definition/trigger.ts";
 import { DroverError } from "../../../server/errors.ts";
 import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 import { createMappings } from "../../../server/integrations/triggers/mappings.ts";

@@ -1,5 +1,5 @@
 // Ends of runs that set off others: parts of G1, G2 and G5.
-import { keyOfEnd } from "../../../server/core/trigger.ts";
+import { keyOfEnd } from "../../../server/core/definition/trigger.ts";
 import { setsOff } from "../final-rows.ts";
 import { isEndState } from "../history-rows.ts";
 import { callsTo, type Facts } from "./facts.ts";

@@ -4,10 +4,10 @@
 // Order is the place in the record, not `at`: in virtual time many records share a moment. A call
 // surely came after an answer only if it was *sent* after that answer had been *heard*.
 
-import type { EpochMs, TaskKind } from "../../../server/core/attempt.ts";
-import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
-import { type Plan, planOf } from "../../../server/core/plan.ts";
-import { planStepAt } from "../../../server/core/plan-at.ts";
+import type { EpochMs, TaskKind } from "../../../server/core/model/attempt.ts";
+import type { AnswerKind, EscalationReason } from "../../../server/core/model/history.ts";
+import { type Plan, planOf } from "../../../server/core/plan/plan.ts";
+import { planStepAt } from "../../../server/core/plan/plan-at.ts";
 import type {
   Answer,
   AnswerRecord,

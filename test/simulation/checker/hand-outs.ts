@@ -1,8 +1,8 @@
 // One valid attempt of a step at a time, and one end of it: G3, G4 and G5.
 
-import type { PlanStep } from "../../../server/core/plan.ts";
-import { planStepAt } from "../../../server/core/plan-at.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
+import { stepKeyOf } from "../../../server/core/model/step-key.ts";
+import type { PlanStep } from "../../../server/core/plan/plan.ts";
+import { planStepAt } from "../../../server/core/plan/plan-at.ts";
 import type { FinalAttempt } from "../history-rows.ts";
 import {
   allHandOuts,

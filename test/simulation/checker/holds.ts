@@ -1,5 +1,5 @@
 // What people hold back, a queue, a workflow or a namespace: a part of G16, and what excuses G15.
-import type { EpochMs } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { SLOW_MS_MAX } from "../faults.ts";
 import type { FaultRecord } from "../history.ts";
 import type { Held } from "../history-words.ts";

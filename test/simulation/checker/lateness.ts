@@ -1,5 +1,5 @@
 // How late somebody may act on what is due, by the faults before.
-import type { EpochMs } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { FaultRecord, Watcher } from "../history.ts";
 import type { Facts } from "./facts.ts";
 import type { Bounds } from "./violation.ts";

@@ -1,9 +1,9 @@
 // Items of a map: no more of them at a time than its concurrency, a wave after the other, and its
 // gate between the two: parts of G3 and G5.
-import type { EpochMs } from "../../../server/core/attempt.ts";
-import type { Items } from "../../../server/core/items.ts";
-import type { PlanWork } from "../../../server/core/plan.ts";
-import { itemOf, numberOf, stepKeyOf } from "../../../server/core/step-key.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
+import type { Items } from "../../../server/core/model/items.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../../server/core/model/step-key.ts";
+import type { PlanWork } from "../../../server/core/plan/plan.ts";
 import { type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
 import { tasksOf } from "./hand-outs.ts";
 import { isOfRun } from "./undos.ts";

@@ -1,7 +1,7 @@
 // One effect of each step of a completed run, by the remote service's own record: G19.
 
-import type { PlanStep } from "../../../server/core/plan.ts";
-import { itemOf } from "../../../server/core/step-key.ts";
+import { itemOf } from "../../../server/core/model/step-key.ts";
+import type { PlanStep } from "../../../server/core/plan/plan.ts";
 import type { EffectRecord } from "../history.ts";
 import { answered, type Facts, keptOf, type RunFacts, stepName } from "./facts.ts";
 import { placesOf } from "./places.ts";

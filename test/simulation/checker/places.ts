@@ -1,8 +1,8 @@
 // Steps of a run, and items of its maps: both stand at a place (server/core/place.ts).
 
-import type { PlanStep } from "../../../server/core/plan.ts";
-import { planStepAt } from "../../../server/core/plan-at.ts";
-import { itemOf, numberOf, stepKeyOf } from "../../../server/core/step-key.ts";
+import { itemOf, numberOf, stepKeyOf } from "../../../server/core/model/step-key.ts";
+import type { PlanStep } from "../../../server/core/plan/plan.ts";
+import { planStepAt } from "../../../server/core/plan/plan-at.ts";
 import type { FinalAttempt } from "../history-rows.ts";
 import type { RunFacts } from "./facts.ts";
 

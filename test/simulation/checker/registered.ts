@@ -1,8 +1,8 @@
 // Versions of workflows are what was acknowledged, and runs are of the version that was named: a
 // part of G1.
 import { isDeepStrictEqual } from "node:util";
-import type { Definition } from "../../../server/core/definition.ts";
-import { planOf } from "../../../server/core/plan.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
+import { planOf } from "../../../server/core/plan/plan.ts";
 import { lostOf } from "./after-a-loss.ts";
 import { callsTo, type Facts } from "./facts.ts";
 import { schedulings } from "./schedulings.ts";

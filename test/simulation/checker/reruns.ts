@@ -1,5 +1,5 @@
 // Runs that do another one again: parts of G1, G2 and G13.
-import type { Step } from "../../../server/core/model.ts";
+import type { Step } from "../../../server/core/model/model.ts";
 import { isEndState } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf, keptOf, type RunFacts } from "./facts.ts";
 import { wasRepeated } from "./schedulings.ts";

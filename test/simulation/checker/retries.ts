@@ -1,11 +1,15 @@
 // Retries obey the policy: G12.
 
-import type { EpochMs } from "../../../server/core/attempt.ts";
-import type { RetryPolicy } from "../../../server/core/definition.ts";
-import type { AnswerKind } from "../../../server/core/history.ts";
-import { LOSSES_IN_A_ROW_MAX, type PlanStep, type PlanTask } from "../../../server/core/plan.ts";
-import { planStepAt } from "../../../server/core/plan-at.ts";
-import { itemOf } from "../../../server/core/step-key.ts";
+import type { RetryPolicy } from "../../../server/core/definition/definition.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
+import type { AnswerKind } from "../../../server/core/model/history.ts";
+import { itemOf } from "../../../server/core/model/step-key.ts";
+import {
+  LOSSES_IN_A_ROW_MAX,
+  type PlanStep,
+  type PlanTask,
+} from "../../../server/core/plan/plan.ts";
+import { planStepAt } from "../../../server/core/plan/plan-at.ts";
 import { outcomeText } from "./acknowledged.ts";
 import { answered, type Facts, type HandOut, type RunFacts, stepName } from "./facts.ts";
 import { mayBeReplanned } from "./undos.ts";

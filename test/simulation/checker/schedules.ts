@@ -1,7 +1,8 @@
 // Schedules: each occurrence has one run, at its time, whatever becomes of servers and clocks; what
 // has none says why, truly; and nothing begins while a schedule is paused or after it was deleted.
-import type { EpochMs } from "../../../server/core/attempt.ts";
-import { type NominalTime, placed } from "../../../server/core/calendar.ts";
+
+import { type NominalTime, placed } from "../../../server/core/definition/calendar.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import { calendarTimesOf } from "../../../server/scheduler/cron/calendar-times.ts";
 import type { FinalFire, FinalSchedule } from "../history-rows.ts";
 import { callsTo, type Facts, fateOf } from "./facts.ts";

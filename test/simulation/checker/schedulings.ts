@@ -1,5 +1,5 @@
 // Every run that somebody asked for, by a call of its own or in a batch, and what was heard of it.
-import type { EpochMs } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { Answer, ScheduleAsk } from "../history.ts";
 import { type Call, callsTo, type Facts, type Fate, fateOf } from "./facts.ts";
 

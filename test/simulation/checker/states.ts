@@ -1,8 +1,8 @@
 // States move along the published machine, are seen forwards only, and never stand still without
 // somebody who will move them: G6, G7, G10 and G17.
-import type { EpochMs } from "../../../server/core/attempt.ts";
-import type { Step } from "../../../server/core/model.ts";
-import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/state-table.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
+import type { Step } from "../../../server/core/model/model.ts";
+import { FORWARD_EDGES, RUN_EDGES } from "../../../server/core/model/state-table.ts";
 import type { RunSeen } from "../history.ts";
 import { isEndState } from "../history-rows.ts";
 import { type Call, type Facts, fateOf, type RunFacts, stepName } from "./facts.ts";

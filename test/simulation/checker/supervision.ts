@@ -1,5 +1,5 @@
 // What did not happen is noticed in time, by one supervisor: G8 and G9.
-import type { EpochMs } from "../../../server/core/attempt.ts";
+import type { EpochMs } from "../../../server/core/model/attempt.ts";
 import type { OwnerRecord, TokenParts } from "../history.ts";
 import type { FinalRun } from "../history-rows.ts";
 import { allHandOuts, callsTo, type Facts, type RunFacts, stepName } from "./facts.ts";

@@ -64,7 +64,7 @@ export const WATCHING_MUTANTS: readonly Mutant[] = [
   },
   {
     name: "occurrence forgotten at take-over",
-    file: "core/calendar.ts",
+    file: "core/definition/calendar.ts",
     find: "const until = now - catchUpMs - jitterMs;",
     replace: "const until = now - Math.min(catchUpMs, 3_000);",
     why: "what came while nobody was there to act is given up, and not caught up with",

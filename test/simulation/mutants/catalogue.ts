@@ -23,7 +23,7 @@ export interface Mutant {
 export const MUTANTS: readonly Mutant[] = [
   {
     name: "fence unchecked",
-    file: "core/on-report.ts",
+    file: "core/events/on-report.ts",
     find: `lease?.kind === "LEASED" && lease.fence === report.fence && lease.task === report.task) {
     if (lease.secret === report.secret) {`,
     replace: `lease?.kind === "LEASED" && lease.task === report.task) {
@@ -75,7 +75,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "compensation before a cancelled attempt has settled",
-    file: "core/saga.ts",
+    file: "core/recovery/saga.ts",
     find: `case "STOPPING":
       if (run.moving > 0) return null;`,
     replace: 'case "STOPPING":',
@@ -83,14 +83,14 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "compensation without settle",
-    file: "core/saga.ts",
+    file: "core/recovery/saga.ts",
     find: "if (state.settleUntil !== null && state.settleUntil > now) return null;",
     replace: "",
     why: "a step is undone while a lost agent may still be in its last call",
   },
   {
     name: "retry over budget",
-    file: "core/recovery.ts",
+    file: "core/recovery/recovery.ts",
     find: "return policy && tries < policy.attempts ? { policy, tries } : null;",
     replace: "return policy && tries <= policy.attempts ? { policy, tries } : null;",
     why: "a step is tried once more than its policy allows",
@@ -118,21 +118,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "unknown retried on once",
-    file: "core/recovery.ts",
+    file: "core/recovery/recovery.ts",
     find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
     replace: 'if (forward && setback.unknown && plan.effects === "verifiable") {',
     why: "a step that may run once only is run again when nobody knows whether it did",
   },
   {
     name: "verify skipped",
-    file: "core/recovery.ts",
+    file: "core/recovery/recovery.ts",
     find: 'if (forward && setback.unknown && plan.effects !== "idempotent") {',
     replace: 'if (forward && setback.unknown && plan.effects === "once") {',
     why: "an unknown is retried although a verify could have told whether it took effect",
   },
   {
     name: "verify without settle",
-    file: "core/unknown-outcome.ts",
+    file: "core/recovery/unknown-outcome.ts",
     find: 'const waits = task === "compensate" || effects !== "idempotent";',
     replace: 'const waits = task === "compensate" || effects === "idempotent";',
     why: "a verify looks while a lost agent may still be in its last call",
@@ -146,21 +146,21 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "pause ignored",
-    file: "core/on-command.ts",
+    file: "core/events/on-command.ts",
     find: 'if (moving?.kind === "READY") emit(pass, { kind: "held", step: step.no, task: moving.task });',
     replace: "void moving;",
     why: "what was ready when its run was paused is handed out all the same",
   },
   {
     name: "one idempotency key over two strategies",
-    file: "core/effect-key.ts",
+    file: "core/model/effect-key.ts",
     find: "gateWay(items.begun, strategy) : strategy}",
     replace: "gateWay(items.begun, strategy) : 0}",
     why: "the remote service takes the second way for a repeat of the first",
   },
   {
     name: "permit granted above the limit",
-    file: "core/permits.ts",
+    file: "core/model/permits.ts",
     find: "if (holders >= permit.limit) break;",
     replace: "if (holders > permit.limit) break;",
     why: "more runs of a key are under way than its limit allows",
@@ -174,7 +174,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "limit counted without its lock",
-    file: "core/permits.ts",
+    file: "core/model/permits.ts",
     find: `const holders = permits.filter(({ holds }) => holds).length;
   const permit: Permit = { ...asks, holds: false, leaving: false };
   if (holders < asks.limit && holders === permits.length)`,
@@ -186,7 +186,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: "free permit announced to no run",
-    file: "core/on-message.ts",
+    file: "core/events/on-message.ts",
     find: "if (waitsForPermit(pass)) begin(pass);",
     replace: "waitsForPermit(pass);",
     why: "a run that has got its slot does not begin",

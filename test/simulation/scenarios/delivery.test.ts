@@ -1,6 +1,6 @@
 /** Tasks on their way to an agent and back: races 2, 3, 22, 24, 26 and 40. */
 import { expect, test } from "vitest";
-import { failure, released, success } from "../../support/core-world.ts";
+import { failure, released, success } from "../../support/core-outcomes.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 
 const ONE = flow({ a: {} });

@@ -7,7 +7,7 @@ import {
   released,
   success,
   unknown,
-} from "../../support/core-world.ts";
+} from "../../support/core-outcomes.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 
 const json = (text: string) => ({ kind: "json", json: text }) as const;

@@ -1,6 +1,6 @@
 /** Who watches, who takes over, and who wakes whom: races 20, 29, 30, 37, 43 and 45. */
 import { expect, test } from "vitest";
-import { failure, success } from "../../support/core-world.ts";
+import { failure, success } from "../../support/core-outcomes.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 
 const ONE = flow({ a: {} });

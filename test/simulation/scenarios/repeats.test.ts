@@ -1,6 +1,6 @@
 /** Calls that are repeated because nobody knows what became of them: races 23 and 35. */
 import { expect, test } from "vitest";
-import { success } from "../../support/core-world.ts";
+import { success } from "../../support/core-outcomes.ts";
 import { flow, play } from "./stage.ts";
 
 const ONE = flow({ a: {} });

@@ -1,7 +1,7 @@
 // An agent by script: it sends what it is told to, when it is told to, to the server that is named,
 // and nothing by itself but the beats that it was asked to keep up.
 import type { Task } from "@drover/proto/drover/v1/task_pb.ts";
-import type { Reported as ReportedOutcome } from "../../../server/core/event.ts";
+import type { Reported as ReportedOutcome } from "../../../server/core/model/event.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../../simulator/virtual-process.ts";
 import { type AgentCaller, complete, type Handed, heartbeat, pollTask } from "../agent-calls.ts";
 import type { Answer, PollWish } from "../history.ts";

@@ -10,7 +10,7 @@ import {
   WaitRunRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { definitionMessage } from "../../../server/api/workflow/convert-definition.ts";
-import type { Definition } from "../../../server/core/definition.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
 import { createVirtualProcess, type VirtualProcess } from "../../../simulator/virtual-process.ts";
 import type { Answer, Request, ScheduleAsk } from "../history.ts";
 import { MARK_LABEL } from "../history-rows.ts";

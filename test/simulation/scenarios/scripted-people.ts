@@ -15,8 +15,8 @@ import {
   SignalRequestSchema,
 } from "@drover/proto/drover/v1/scheduler_service_pb.ts";
 import { outcomeDigest } from "../../../server/api/agent/convert-outcome.ts";
-import type { Reported } from "../../../server/core/event.ts";
-import type { AnswerKind } from "../../../server/core/history.ts";
+import type { Reported } from "../../../server/core/model/event.ts";
+import type { AnswerKind } from "../../../server/core/model/history.ts";
 import type { Handed } from "../agent-calls.ts";
 import type { Answer, Request } from "../history.ts";
 import { outcomeFact } from "../history-rows.ts";

@@ -1,6 +1,6 @@
 /** Who is silent, since when, and what may still happen then: races 1, 5 to 8 and 13 to 16. */
 import { expect, test } from "vitest";
-import { cancelled, failure, success, unknown } from "../../support/core-world.ts";
+import { cancelled, failure, success, unknown } from "../../support/core-outcomes.ts";
 import { flow, HEARTBEAT_MS, play } from "./stage.ts";
 
 const ONE = flow({ a: {} });

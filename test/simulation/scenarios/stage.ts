@@ -6,8 +6,8 @@
 // There is one partition, so exactly one server watches all runs. Whatever a script does not break
 // works, and takes a millisecond.
 import { expect } from "vitest";
-import type { Definition } from "../../../server/core/definition.ts";
-import type { Step } from "../../../server/core/model.ts";
+import type { Definition } from "../../../server/core/definition/definition.ts";
+import type { Step } from "../../../server/core/model/model.ts";
 import { createMemoryStore, type MemoryStore } from "../../../server/store/memory/memory-store.ts";
 import { createChance } from "../../../simulator/chance.ts";
 import type { VirtualProcess } from "../../../simulator/virtual-process.ts";

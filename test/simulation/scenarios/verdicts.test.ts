@@ -1,6 +1,6 @@
 /** Numbers, verdicts and what still counts after them: races 21, 27 and 31 to 33. */
 import { expect, test } from "vitest";
-import { cancelled, failure, released, success, unknown } from "../../support/core-world.ts";
+import { cancelled, failure, released, success, unknown } from "../../support/core-outcomes.ts";
 import type { ServerProcess } from "../server-process.ts";
 import { flow, HEARTBEAT_MS, play, type Stage } from "./stage.ts";
 

@@ -1,6 +1,6 @@
 /** Runs that wait for their time, for each other, for people and signals: races 11 to 31. */
 import { expect, test } from "vitest";
-import { failure, success } from "../../support/core-world.ts";
+import { failure, success } from "../../support/core-outcomes.ts";
 import type { ScriptedAgent } from "./scripted-agent.ts";
 import { flow, play } from "./stage.ts";
 

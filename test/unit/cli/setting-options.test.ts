@@ -9,7 +9,7 @@ import {
   settingsOf,
 } from "../../../cli/settings.ts";
 import { CIRCUIT_SETTINGS, SUPERVISOR_SETTINGS } from "../../../server/config.ts";
-import { CIRCUIT_DEFAULTS } from "../../../server/core/circuit.ts";
+import { CIRCUIT_DEFAULTS } from "../../../server/core/model/circuit.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 

@@ -7,16 +7,18 @@ import {
   again,
   broken,
   calledBack,
-  createWorld,
   deferred,
   failure,
+  success,
+  unknown,
+} from "../../support/core-outcomes.ts";
+import {
+  createWorld,
   lastQuestion,
   lose,
   START,
   succeed,
-  success,
   type TaskOptions,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -3,14 +3,11 @@
  * whose success on the run goes only forward.
  */
 import { describe, expect, test } from "vitest";
+import { broken, cancelled, failure, success } from "../../support/core-outcomes.ts";
 import {
-  broken,
-  cancelled,
   createWorld,
-  failure,
   lastQuestion,
   succeed,
-  success,
   type TaskOptions,
   type World,
   workflow,

@@ -1,7 +1,7 @@
 /** A step that waits for people: who may answer, how many have to, and what follows in the end. */
 import { describe, expect, test } from "vitest";
-import type { ApprovalWork } from "../../../server/core/definition.ts";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
+import type { ApprovalWork } from "../../../server/core/definition/definition.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import {
   createWorld,
   lastQuestion,

@@ -1,6 +1,7 @@
 /** An attempt runs past its time: its agent is told to stop, and has a little while to do so. */
 import { expect, test } from "vitest";
-import { cancelled, createWorld, success, type World, workflow } from "../../support/core-world.ts";
+import { cancelled, success } from "../../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const timeouts = { attemptMs: 20_000, heartbeatMs: 30_000, cancelMs: 10_000 };
 

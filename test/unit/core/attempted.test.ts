@@ -1,14 +1,10 @@
 /** `when: attempted`: a step that failed half-way has left something, and is undone too. */
 import { describe, expect, test } from "vitest";
+import { broken, failure, nothingThere, released, unknown } from "../../support/core-outcomes.ts";
 import {
-  broken,
   createWorld,
-  failure,
-  nothingThere,
-  released,
   succeed,
   type TaskOptions,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -3,20 +3,18 @@
  * remote service may call back before the agent has answered, and under the rule of late reports.
  */
 import { describe, expect, test } from "vitest";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import {
   broken,
   calledBack,
   cancelled,
-  createWorld,
   deferred,
   failure,
-  lose,
   nothingThere,
   success,
   unknown,
-  workflow,
-} from "../../support/core-world.ts";
+} from "../../support/core-outcomes.ts";
+import { createWorld, lose, workflow } from "../../support/core-world.ts";
 
 const permanent = { ...calledBack.failure, class: "permanent" } as const;
 

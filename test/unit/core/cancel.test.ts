@@ -1,14 +1,7 @@
 /** A person cancels a run, undoing what it has done or leaving it, in each state of the run. */
 import { describe, expect, test } from "vitest";
-import {
-  cancelled,
-  createWorld,
-  failure,
-  succeed,
-  success,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { cancelled, failure, success } from "../../support/core-outcomes.ts";
+import { createWorld, succeed, type World, workflow } from "../../support/core-world.ts";
 
 const UNDO = true;
 const LEAVE = false;

@@ -3,16 +3,16 @@
  * its parent, which does not end before it.
  */
 import { describe, expect, test } from "vitest";
-import type { RunWork } from "../../../server/core/definition.ts";
-import type { ChildEnded, EndedChild } from "../../../server/core/message.ts";
-import type { End, Parent } from "../../../server/core/model.ts";
-import type { Payload } from "../../../server/core/payload.ts";
+import type { RunWork } from "../../../server/core/definition/definition.ts";
+import type { ChildEnded, EndedChild } from "../../../server/core/model/message.ts";
+import type { End, Parent } from "../../../server/core/model/model.ts";
+import type { Payload } from "../../../server/core/model/payload.ts";
+import { success } from "../../support/core-outcomes.ts";
 import {
   createWorld,
   lastQuestion,
   START,
   type StepOptions,
-  success,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -13,7 +13,7 @@ import {
   nextLaneState,
   outageMs,
   type Tally,
-} from "../../../server/core/circuit.ts";
+} from "../../../server/core/model/circuit.ts";
 
 const S = CIRCUIT_DEFAULTS;
 const tally = (agentId: string, good: number, bad: number, runs = ["r1", "r2"]): Tally => ({

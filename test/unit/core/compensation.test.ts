@@ -2,15 +2,8 @@
  * A step has failed for good: what was done is undone, last first, once nothing can act any more.
  */
 import { describe, expect, test } from "vitest";
-import {
-  createWorld,
-  failure,
-  released,
-  success,
-  unknown,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { failure, released, success, unknown } from "../../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const compensate = { task: "undo" };
 const broken = failure("broken", { permanent: true });

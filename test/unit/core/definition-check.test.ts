@@ -1,7 +1,7 @@
 /** What is wrong with a definition as a whole, in words that help, with the path of the field. */
 import { expect, test } from "vitest";
-import { definitionProblems } from "../../../server/core/definition-check.ts";
-import { planOf } from "../../../server/core/plan.ts";
+import { definitionProblems } from "../../../server/core/definition/definition-check.ts";
+import { planOf } from "../../../server/core/plan/plan.ts";
 import { workflow } from "../../support/core-world.ts";
 
 test("a definition whose needs all exist and form no circle has no problem", () => {

@@ -3,19 +3,16 @@
  * run does, and what each of them does.
  */
 import { describe, expect, test } from "vitest";
-import { answersNow } from "../../../server/core/answers.ts";
-import type { AnswerKind, EscalationReason } from "../../../server/core/history.ts";
-import type { RunState, Stage } from "../../../server/core/model.ts";
+import type { AnswerKind, EscalationReason } from "../../../server/core/model/history.ts";
+import type { RunState, Stage } from "../../../server/core/model/model.ts";
+import { answersNow } from "../../../server/core/recovery/answers.ts";
+import { broken, nothingThere, success, unknown } from "../../support/core-outcomes.ts";
 import {
-  broken,
   createWorld,
   lastQuestion,
   lose,
-  nothingThere,
   poison,
   succeed,
-  success,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -1,7 +1,8 @@
 /** An escalation that nobody answers: people are reminded, and its deadline answers in the end. */
 import { describe, expect, test } from "vitest";
-import type { EscalationDefinition } from "../../../server/core/definition.ts";
-import { broken, createWorld, lastQuestion, workflow } from "../../support/core-world.ts";
+import type { EscalationDefinition } from "../../../server/core/definition/definition.ts";
+import { broken } from "../../support/core-outcomes.ts";
+import { createWorld, lastQuestion, workflow } from "../../support/core-world.ts";
 
 const HOUR = 3_600_000;
 

@@ -1,29 +1,31 @@
 /** Every event is played to a run in every state: what is answered, and where it leads. */
 import { describe, expect, test } from "vitest";
-import type { RunEvent } from "../../../server/core/event.ts";
 import {
   EVENT_TABLE,
   type EventState,
   eventStateOf,
   type TableEvent,
-} from "../../../server/core/event-table.ts";
-import { movingSide } from "../../../server/core/model.ts";
-import type { Held } from "../../support/core-rows.ts";
+} from "../../../server/core/events/event-table.ts";
+import type { RunEvent } from "../../../server/core/model/event.ts";
+import { movingSide } from "../../../server/core/model/model.ts";
 import {
   again,
   broken,
   calledBack,
-  createWorld,
   deferred,
   failure,
+  success,
+  unknown,
+} from "../../support/core-outcomes.ts";
+import type { Held } from "../../support/core-rows.ts";
+import {
+  createWorld,
   lastQuestion,
   lose,
   poison,
   START,
   type StepOptions,
   succeed,
-  success,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -4,27 +4,23 @@
  * them.
  */
 import { describe, expect, test } from "vitest";
-import type { DeadlineAnswer } from "../../../server/core/definition.ts";
-import { explain } from "../../../server/core/explain.ts";
-import { runSentence, stepSentence } from "../../../server/core/explain-words.ts";
+import type { DeadlineAnswer } from "../../../server/core/definition/definition.ts";
+import { explain } from "../../../server/core/explain/explain.ts";
+import { runSentence, stepSentence } from "../../../server/core/explain/explain-words.ts";
 import type {
   Explanation,
   LaneCircuit,
   LanePause,
   Liveness,
-} from "../../../server/core/explanation.ts";
-import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
+} from "../../../server/core/explain/explanation.ts";
+import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/model/state-table.ts";
+import { broken, deferred, failure, success, unknown } from "../../support/core-outcomes.ts";
 import {
-  broken,
   createWorld,
-  deferred,
-  failure,
   lose,
   START,
   succeed,
-  success,
   undoneBy,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

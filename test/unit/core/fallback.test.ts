@@ -3,23 +3,25 @@
  * and an effect of its own; one whose effect is in doubt is verified before it is left.
  */
 import { describe, expect, test } from "vitest";
-import type { Effect } from "../../../server/core/effect.ts";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
+import type { Effect } from "../../../server/core/model/effect.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import {
   again,
   broken,
   cancelled,
-  createWorld,
   failure,
+  nothingThere,
+  success,
+  unknown,
+} from "../../support/core-outcomes.ts";
+import {
+  createWorld,
   lastQuestion,
   lose,
-  nothingThere,
   poison,
   START,
   succeed,
-  success,
   type TaskOptions,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

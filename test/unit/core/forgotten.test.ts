@@ -1,6 +1,7 @@
 /** A session lists all that it holds, and leaves out a task that had arrived. */
 import { expect, test } from "vitest";
-import { createWorld, success, type World, workflow } from "../../support/core-world.ts";
+import { success } from "../../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 function forget(world: World, session = "s1"): void {
   world.forgotten(world.claim("a", session));

@@ -1,14 +1,7 @@
 /** A task comes back unstarted: released by its agent, or never delivered to it. */
 import { expect, test } from "vitest";
-import {
-  createWorld,
-  failure,
-  lastQuestion,
-  released,
-  success,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { failure, released, success } from "../../support/core-outcomes.ts";
+import { createWorld, lastQuestion, type World, workflow } from "../../support/core-world.ts";
 
 test("a released task is ready at once, as the same attempt with the next fence", () => {
   const world = createWorld(workflow({ a: { retry: [{ attempts: 1 }] } }));

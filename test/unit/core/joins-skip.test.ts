@@ -3,10 +3,10 @@
  * where every need is SKIPPED.
  */
 import { describe, expect, test } from "vitest";
-import type { RunIf } from "../../../server/core/definition.ts";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
+import type { RunIf } from "../../../server/core/definition/definition.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
+import { broken } from "../../support/core-outcomes.ts";
 import {
-  broken,
   createWorld,
   lastQuestion,
   type StepOptions,

@@ -1,6 +1,7 @@
 /** When a step becomes ready, and when the run is done. */
 import { expect, test } from "vitest";
-import { createWorld, success, workflow } from "../../support/core-world.ts";
+import { success } from "../../support/core-outcomes.ts";
+import { createWorld, workflow } from "../../support/core-world.ts";
 
 const kindOf = (world: ReturnType<typeof createWorld>, id: string): string =>
   world.step(id).forward.kind;

@@ -3,15 +3,9 @@
  * is until another perform or compensate task of the step is handed out.
  */
 import { describe, expect, test } from "vitest";
+import { failure, success, unknown } from "../../support/core-outcomes.ts";
 import type { Held } from "../../support/core-rows.ts";
-import {
-  createWorld,
-  failure,
-  success,
-  unknown,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const HEARTBEAT_MS = 30_000;
 const broken = failure("broken", { permanent: true });

@@ -3,24 +3,26 @@
  * effects of one step: it is verified, or undone under its own key, or a person decides.
  */
 import { describe, expect, test } from "vitest";
-import { type Evaluator, NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
+import { type Evaluator, NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import { expectOneEffect } from "../../property/effects.ts";
 import {
   again,
   broken,
   cancelled,
-  createWorld,
   failure,
+  nothingThere,
+  type ReportedOutcome,
+  success,
+  unknown,
+} from "../../support/core-outcomes.ts";
+import {
+  createWorld,
   lastQuestion,
   lose,
-  nothingThere,
   poison,
-  type ReportedOutcome,
   START,
   succeed,
-  success,
   type TaskOptions,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -1,7 +1,7 @@
 /** How much of a queue may be handed out: never more than its limits, and never for ever less. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { opensAt, type QueueUse, room, taken } from "../../../server/core/limits.ts";
+import { opensAt, type QueueUse, room, taken } from "../../../server/core/model/limits.ts";
 
 const NOW = 1_000_000;
 

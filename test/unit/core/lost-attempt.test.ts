@@ -1,13 +1,7 @@
 /** An agent falls silent: its lease ends, and another gets the task at once. */
 import { expect, test } from "vitest";
-import {
-  createWorld,
-  failure,
-  released,
-  success,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { failure, released, success } from "../../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const HEARTBEAT_MS = 30_000;
 

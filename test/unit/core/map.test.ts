@@ -1,17 +1,14 @@
 /** A map: one task for each item of a list, what bounds it, and what follows from its items. */
 import { describe, expect, test } from "vitest";
-import type { MapWork } from "../../../server/core/definition.ts";
+import type { MapWork } from "../../../server/core/definition/definition.ts";
+import { broken, failure, success, unknown } from "../../support/core-outcomes.ts";
 import type { Held } from "../../support/core-rows.ts";
 import {
-  broken,
   createWorld,
-  failure,
   lastQuestion,
   type StepOptions,
   succeed,
-  success,
   undoneBy,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

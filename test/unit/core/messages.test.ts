@@ -1,7 +1,8 @@
 /** What other runs tell a run is applied in its order, and each message once. */
 import { describe, expect, test } from "vitest";
-import type { Message } from "../../../server/core/message.ts";
-import { createWorld, success, type World, workflow } from "../../support/core-world.ts";
+import type { Message } from "../../../server/core/model/message.ts";
+import { success } from "../../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const compensate = { task: "undo" };
 

@@ -1,12 +1,11 @@
 /** Rung 3 of the ladder: a step has failed for good, and its `on_failure` says what follows. */
 import { describe, expect, test } from "vitest";
-import type { OnFailure } from "../../../server/core/definition.ts";
+import type { OnFailure } from "../../../server/core/definition/definition.ts";
+import { broken, success } from "../../support/core-outcomes.ts";
 import {
-  broken,
   createWorld,
   lastQuestion,
   succeed,
-  success,
   type TaskOptions,
   type World,
   workflow,

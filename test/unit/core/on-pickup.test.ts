@@ -1,12 +1,10 @@
 /** Nobody polls for a ready task: an alarm, and what `on_pickup` says besides. */
 import { expect, test } from "vitest";
+import { again, nothingThere, success } from "../../support/core-outcomes.ts";
 import {
-  again,
   createWorld,
   lastQuestion,
-  nothingThere,
   succeed,
-  success,
   type TaskOptions,
   type World,
   workflow,

@@ -6,16 +6,18 @@ import { describe, expect, test } from "vitest";
 import {
   broken,
   calledBack,
-  createWorld,
   deferred,
   failure,
+  success,
+  unknown,
+} from "../../support/core-outcomes.ts";
+import {
+  createWorld,
   lastQuestion,
   lose,
   poison,
   START,
   succeed,
-  success,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -1,11 +1,11 @@
 /** A run that is to start later is PENDING until then, and nothing of it begins before. */
 import { describe, expect, test } from "vitest";
 import { evaluatorOf } from "../../property/random-run.ts";
+import { success } from "../../support/core-outcomes.ts";
 import {
   createWorld,
   START,
   type StepOptions,
-  success,
   type World,
   workflow,
 } from "../../support/core-world.ts";

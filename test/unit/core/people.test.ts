@@ -1,18 +1,8 @@
 /** What a person says to a run that stands still, and what then goes on. */
 import { describe, expect, test } from "vitest";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
-import {
-  again,
-  broken,
-  createWorld,
-  lastQuestion,
-  lose,
-  nothingThere,
-  released,
-  succeed,
-  success,
-  workflow,
-} from "../../support/core-world.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
+import { again, broken, nothingThere, released, success } from "../../support/core-outcomes.ts";
+import { createWorld, lastQuestion, lose, succeed, workflow } from "../../support/core-world.ts";
 
 describe("an always step that a person leaves as it is", () => {
   test("does not keep the always steps behind it from running", () => {

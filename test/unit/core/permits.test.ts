@@ -1,7 +1,12 @@
 /** Who gets a slot of a concurrency key, who waits, who is refused, and who has to go. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type ConcurrencyPolicy, join, leave, type Permits } from "../../../server/core/permits.ts";
+import {
+  type ConcurrencyPolicy,
+  join,
+  leave,
+  type Permits,
+} from "../../../server/core/model/permits.ts";
 
 const SEED = 20_260_301;
 

@@ -1,6 +1,7 @@
 /** Nobody takes a ready task: a backlog if its lane is polled, else an alarm. */
 import { expect, test } from "vitest";
-import { createWorld, failure, success, workflow } from "../../support/core-world.ts";
+import { failure, success } from "../../support/core-outcomes.ts";
+import { createWorld, workflow } from "../../support/core-world.ts";
 
 const PICKUP_MS = 300_000;
 

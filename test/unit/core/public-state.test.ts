@@ -7,8 +7,8 @@ import type {
   Step,
   StopReason,
   Undo,
-} from "../../../server/core/model.ts";
-import { PUBLIC_STATES, publicStep } from "../../../server/core/public-state.ts";
+} from "../../../server/core/model/model.ts";
+import { PUBLIC_STATES, publicStep } from "../../../server/core/model/public-state.ts";
 
 const running: RunState = { kind: "RUNNING", deadline: 9 };
 const stopReason: StopReason = { reason: "STEP_FAILED", undo: true };

@@ -1,8 +1,9 @@
 /** Rung 1 of the ladder: which failures are tried again, how often, and after how long. */
 import { describe, expect, test } from "vitest";
-import { RETRY_DEFAULT, UNDO_RETRY_DEFAULT } from "../../../server/core/plan.ts";
-import { backoffMs, policyFor } from "../../../server/core/retry.ts";
-import { createWorld, failure, MIDDLE, type World, workflow } from "../../support/core-world.ts";
+import { RETRY_DEFAULT, UNDO_RETRY_DEFAULT } from "../../../server/core/plan/plan.ts";
+import { backoffMs, policyFor } from "../../../server/core/recovery/retry.ts";
+import { failure } from "../../support/core-outcomes.ts";
+import { createWorld, MIDDLE, type World, workflow } from "../../support/core-world.ts";
 
 const calm = { ...RETRY_DEFAULT, jitter: 0 };
 

@@ -1,17 +1,10 @@
 /** What a new run keeps of one that has ended, and how it goes on from there. */
 import { expect, test } from "vitest";
-import { planOf } from "../../../server/core/plan.ts";
-import type { ReusedStep } from "../../../server/core/reuse.ts";
-import { stepsToReuse } from "../../../server/core/reuse.ts";
-import {
-  broken,
-  createWorld,
-  START,
-  success,
-  undoneBy,
-  unknown,
-  workflow,
-} from "../../support/core-world.ts";
+import { planOf } from "../../../server/core/plan/plan.ts";
+import type { ReusedStep } from "../../../server/core/recovery/reuse.ts";
+import { stepsToReuse } from "../../../server/core/recovery/reuse.ts";
+import { broken, success, unknown } from "../../support/core-outcomes.ts";
+import { createWorld, START, undoneBy, workflow } from "../../support/core-world.ts";
 import { keptOf } from "../../support/kept-steps.ts";
 
 const undone = { compensate: undoneBy("undo") };

@@ -1,7 +1,8 @@
 /** An attempt that runs far longer than others of its step is marked as suspect, and goes on. */
 import { expect, test } from "vitest";
-import { movingSide } from "../../../server/core/model.ts";
-import { createWorld, success, type World, workflow } from "../../support/core-world.ts";
+import { movingSide } from "../../../server/core/model/model.ts";
+import { success } from "../../support/core-outcomes.ts";
+import { createWorld, type World, workflow } from "../../support/core-world.ts";
 
 const typical = { samples: 431, p99Ms: 8_000, slowAfterMs: 12_000 };
 const HEARTBEAT_MS = 30_000;

@@ -1,13 +1,11 @@
 /** Progress that stands still while its agent beats: beats alone never move it. */
 import { expect, test } from "vitest";
-import type { Outcome } from "../../../server/core/attempt.ts";
+import type { Outcome } from "../../../server/core/model/attempt.ts";
+import { cancelled, success, unknown } from "../../support/core-outcomes.ts";
 import {
-  cancelled,
   createWorld,
   START,
-  success,
   type TaskOptions,
-  unknown,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -1,7 +1,7 @@
 /** The state table as a whole: what the property tests cannot see in single transitions. */
 import { describe, expect, test } from "vitest";
-import type { Edge } from "../../../server/core/state-table.ts";
-import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/state-table.ts";
+import type { Edge } from "../../../server/core/model/state-table.ts";
+import { FORWARD_EDGES, RUN_EDGES, UNDO_EDGES } from "../../../server/core/model/state-table.ts";
 
 interface Table {
   readonly edges: readonly Edge<string, string>[];

@@ -1,8 +1,8 @@
 /** What does not go together in a step is refused, in words that help, with the path of it. */
 import { describe, expect, test } from "vitest";
-import type { StepDefinition } from "../../../server/core/definition.ts";
-import { definitionProblems } from "../../../server/core/definition-check.ts";
-import { ENGINE_CODES } from "../../../server/core/step-check.ts";
+import type { StepDefinition } from "../../../server/core/definition/definition.ts";
+import { definitionProblems } from "../../../server/core/definition/definition-check.ts";
+import { ENGINE_CODES } from "../../../server/core/definition/step-check.ts";
 
 const json = (value: unknown) => ({ kind: "json" as const, json: JSON.stringify(value) });
 const bytes = { kind: "data" as const, contentType: "text/plain", data: new Uint8Array([1]) };

@@ -1,7 +1,8 @@
 /** The total time of a step and the deadline of the run. */
 import { describe, expect, test } from "vitest";
 import { runWakeAt } from "../../../server/core/evolve.ts";
-import { createWorld, failure, START, success, workflow } from "../../support/core-world.ts";
+import { failure, success } from "../../support/core-outcomes.ts";
+import { createWorld, START, workflow } from "../../support/core-world.ts";
 
 const undo = { task: "undo" };
 

@@ -1,9 +1,10 @@
 /** Times that a definition gives and that another of its times would cut off. */
 import { describe, expect, test } from "vitest";
-import type { StepDefinition, Timeouts } from "../../../server/core/definition.ts";
-import { definitionProblems } from "../../../server/core/definition-check.ts";
-import { planOf } from "../../../server/core/plan.ts";
-import { createWorld, deferred, workflow } from "../../support/core-world.ts";
+import type { StepDefinition, Timeouts } from "../../../server/core/definition/definition.ts";
+import { definitionProblems } from "../../../server/core/definition/definition-check.ts";
+import { planOf } from "../../../server/core/plan/plan.ts";
+import { deferred } from "../../support/core-outcomes.ts";
+import { createWorld, workflow } from "../../support/core-world.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;

@@ -3,25 +3,27 @@
  * it is tried again, looked at first, or never run again without a person.
  */
 import { describe, expect, test } from "vitest";
-import type { Evaluator } from "../../../server/core/evaluator.ts";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
-import type { Held } from "../../support/core-rows.ts";
+import type { Evaluator } from "../../../server/core/model/evaluator.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
 import {
   again,
   broken,
   cancelled,
-  createWorld,
   deferred,
   failure,
-  lastQuestion,
-  lose,
   nothingThere,
   type ReportedOutcome,
   released,
-  succeed,
   success,
-  type TaskOptions,
   unknown,
+} from "../../support/core-outcomes.ts";
+import type { Held } from "../../support/core-rows.ts";
+import {
+  createWorld,
+  lastQuestion,
+  lose,
+  succeed,
+  type TaskOptions,
   type World,
   workflow,
 } from "../../support/core-world.ts";

@@ -1,14 +1,8 @@
 /** Signals that no step has taken: which step takes them later, or that none does. */
 import { describe, expect, test } from "vitest";
-import { type SeenSignal, untakenSignals } from "../../../server/core/untaken-signals.ts";
-import {
-  broken,
-  createWorld,
-  START,
-  succeed,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { type SeenSignal, untakenSignals } from "../../../server/core/explain/untaken-signals.ts";
+import { broken } from "../../support/core-outcomes.ts";
+import { createWorld, START, succeed, type World, workflow } from "../../support/core-world.ts";
 
 const signal = (name: string) => ({ kind: "signal", name }) as const;
 

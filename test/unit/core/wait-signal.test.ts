@@ -1,10 +1,10 @@
 /** Steps that no agent performs: a timer, and an event from outside by its name. */
 import { describe, expect, test } from "vitest";
-import type { Evaluator } from "../../../server/core/evaluator.ts";
-import { NO_EXPRESSIONS } from "../../../server/core/evaluator.ts";
-import { SIGNALS_MAX } from "../../../server/core/on-signal.ts";
+import { SIGNALS_MAX } from "../../../server/core/events/on-signal.ts";
+import type { Evaluator } from "../../../server/core/model/evaluator.ts";
+import { NO_EXPRESSIONS } from "../../../server/core/model/evaluator.ts";
+import { broken } from "../../support/core-outcomes.ts";
 import {
-  broken,
   createWorld,
   lastQuestion,
   START,

@@ -1,14 +1,8 @@
 /** Which failures a run went on after: as many as it has counted, each with its own words. */
 import { describe, expect, test } from "vitest";
-import { warningsOf } from "../../../server/core/warnings.ts";
-import {
-  broken,
-  createWorld,
-  succeed,
-  success,
-  type World,
-  workflow,
-} from "../../support/core-world.ts";
+import { warningsOf } from "../../../server/core/explain/warnings.ts";
+import { broken, success } from "../../support/core-outcomes.ts";
+import { createWorld, succeed, type World, workflow } from "../../support/core-world.ts";
 import { seenOf } from "../../support/seen-run.ts";
 
 const CONTINUE = { onFailure: "continue" } as const;

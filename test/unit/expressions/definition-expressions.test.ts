@@ -1,6 +1,6 @@
 // Every expression, template and schema of a definition, when it is registered.
 import { describe, expect, test } from "vitest";
-import type { Payload } from "../../../server/core/payload.ts";
+import type { Payload } from "../../../server/core/model/payload.ts";
 import {
   checkDefinitionExpressions,
   type StepExpressions,

@@ -1,9 +1,9 @@
 // What the schemas of a definition refuse: the output of each kind of step that may have one, and
 // what an approver fills in.
 import { describe, expect, test } from "vitest";
-import type { StepRules, StepWork } from "../../../server/core/definition.ts";
-import type { Payload } from "../../../server/core/payload.ts";
-import { stepKeyOf } from "../../../server/core/step-key.ts";
+import type { StepRules, StepWork } from "../../../server/core/definition/definition.ts";
+import type { Payload } from "../../../server/core/model/payload.ts";
+import { stepKeyOf } from "../../../server/core/model/step-key.ts";
 import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 
 const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });

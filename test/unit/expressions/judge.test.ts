@@ -1,8 +1,8 @@
 // What the expressions of a definition come to, over the facts of a run.
 import { expect, test } from "vitest";
-import type { StepDefinition } from "../../../server/core/definition.ts";
-import type { Facts } from "../../../server/core/facts.ts";
-import type { Payload } from "../../../server/core/payload.ts";
+import type { StepDefinition } from "../../../server/core/definition/definition.ts";
+import type { Facts } from "../../../server/core/model/facts.ts";
+import type { Payload } from "../../../server/core/model/payload.ts";
 import { evaluatorOf } from "../../../server/expressions/evaluator.ts";
 
 const json = (value: unknown): Payload => ({ kind: "json", json: JSON.stringify(value) });

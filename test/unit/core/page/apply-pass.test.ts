@@ -1,11 +1,11 @@
 /** A pass, applied to the pages of its run: what of it is in a page, in a row, or in the log. */
 import { describe, expect, test } from "vitest";
-import type { Attempt, Outcome } from "../../../../server/core/attempt.ts";
-import type { Effect } from "../../../../server/core/effect.ts";
-import { emptyView, type Step } from "../../../../server/core/model.ts";
+import type { Attempt, Outcome } from "../../../../server/core/model/attempt.ts";
+import type { Effect } from "../../../../server/core/model/effect.ts";
+import { emptyView, type Step } from "../../../../server/core/model/model.ts";
+import { stepKeyOf } from "../../../../server/core/model/step-key.ts";
 import { pagesTouched } from "../../../../server/core/page/apply-pass.ts";
 import type { PageStep } from "../../../../server/core/page/page.ts";
-import { stepKeyOf } from "../../../../server/core/step-key.ts";
 import { START } from "../../../support/core-world.ts";
 import {
   afterPass,

@@ -1,6 +1,6 @@
 /** What is stored beside a page so that it can be found: computed from the page alone. */
 import { describe, expect, test } from "vitest";
-import type { Run } from "../../../../server/core/model.ts";
+import type { Run } from "../../../../server/core/model/model.ts";
 import {
   derivedChanges,
   derivedRows,

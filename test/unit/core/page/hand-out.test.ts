@@ -1,6 +1,7 @@
 /** What an agent does to the page of its task besides reporting: gets it, sends heartbeats. */
 import { describe, expect, test } from "vitest";
-import type { Lease } from "../../../../server/core/model.ts";
+import type { Lease } from "../../../../server/core/model/model.ts";
+import type { Payload } from "../../../../server/core/model/payload.ts";
 import {
   type HandOut,
   type HeartbeatOfTask,
@@ -8,7 +9,6 @@ import {
   hearHeartbeat,
 } from "../../../../server/core/page/hand-out.ts";
 import type { PageStep, TaskTerms } from "../../../../server/core/page/page.ts";
-import type { Payload } from "../../../../server/core/payload.ts";
 import { START } from "../../../support/core-world.ts";
 import {
   LANE,
